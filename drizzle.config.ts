@@ -4,12 +4,12 @@ import { defineConfig } from 'drizzle-kit';
 export default defineConfig({
   dialect: 'postgresql',
   schema: [
-    './src/streams/*.ts',
-    './src/database/control-tables.ts',
-    './src/database/reporting.ts',
-    './src/database/calendar.ts',
-    './src/database/labels.ts',
-    './src/database/followup-days.ts',
+    './src/engine/streams/*.ts',
+    './src/engine/control/control-tables.ts',
+    './src/engine/history/reporting.ts',
+    './src/readers/calendar.ts',
+    './src/readers/labels.ts',
+    './src/engine/history/followup-days.ts',
   ],
   out: './migrations',
   schemaFilter: ['safety', 'safety_sync'],

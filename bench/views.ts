@@ -11,8 +11,8 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
-import type { Connection } from '../src/database/connection.ts';
-import { countDays, createDayStage } from '../src/database/followup-days.ts';
+import type { Connection } from '../src/engine/database/connection.ts';
+import { countDays, createDayStage } from '../src/engine/history/followup-days.ts';
 import { startServer } from './support/database.ts';
 
 const FOLLOWUPS = Number(process.env['FOLLOWUPS'] ?? 100_000);

@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../src/sandbox/index.ts';
-import { STREAMS } from '../src/streams/index.ts';
-import { FOLDERS } from './support/folders.ts';
+import { STREAMS } from '../src/engine/streams/index.ts';
+import { FOLDERS, folderOf } from './support/folders.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 
 interface SourceFile {
-  /** From `src`, e.g. `api/client.ts`. */
+  /** From `src`, e.g. `engine/api/client.ts`. */
   readonly path: string;
   readonly text: string;
   /** Files of ours that it imports, from `src`. */
@@ -39,8 +39,6 @@ function readSources(folder: string): SourceFile[] {
 }
 
 const sources = readSources(SRC);
-/** `app.ts` for the files that lie in `src` itself. */
-const folderOf = (path: string): string => path.split('/')[0] ?? path;
 
 /** A way from a file back to itself; null when there is none. */
 function findCycle(files: readonly SourceFile[]): string[] | null {
@@ -124,14 +122,14 @@ describe('imports', () => {
 
   it('one file knows postgres.js, and one of the embedded server, which knows no warehouse', () => {
     const users = sources.filter(({ packages }) => packages.includes('postgres')).map(({ path }) => path);
-    expect(users.sort()).toEqual(['database/connection.ts', 'embedded/session.ts']);
+    expect(users.sort()).toEqual(['embedded/session.ts', 'engine/database/connection.ts']);
   });
 
   it('HTTP to the service is in api alone', () => {
     const users = sources
       .filter(({ packages }) => packages.includes('undici'))
       .map(({ path }) => folderOf(path));
-    expect([...new Set(users)]).toEqual(['api']);
+    expect([...new Set(users)]).toEqual(['engine/api']);
   });
 });
 
@@ -153,25 +151,27 @@ function reachedFrom(path: string, files: readonly SourceFile[]): Set<string> {
 describe('the steps of a run', () => {
   it('reading asks and yields: it reaches neither the loading nor the database, by no way', () => {
     const wrong = sources
-      .filter(({ path }) => folderOf(path) === 'reading')
+      .filter(({ path }) => folderOf(path) === 'engine/reading')
       .flatMap(({ path }) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
-      .filter(([, reached]) => ['loading', 'database', 'sync'].includes(folderOf(reached)));
+      .filter(([, reached]) =>
+        ['engine/loading', 'engine/control', 'engine/database', 'engine/sync'].includes(folderOf(reached)),
+      );
     expect(wrong).toEqual([]);
   });
 
   it('loading stores what it is given: it knows neither a reader nor the service', () => {
     const wrong = sources
-      .filter(({ path }) => folderOf(path) === 'loading')
+      .filter(({ path }) => folderOf(path) === 'engine/loading')
       .flatMap(({ path, imports }) => imports.map((imported) => [path, imported] as const))
-      .filter(([, imported]) => ['reading', 'sync', 'api'].includes(folderOf(imported)));
+      .filter(([, imported]) => ['engine/reading', 'engine/sync', 'engine/api'].includes(folderOf(imported)));
     expect(wrong).toEqual([]);
   });
 
   it('normalizing is pure: no file of a stream knows a connection', () => {
     const wrong = sources
-      .filter(({ path }) => folderOf(path) === 'streams' || path === 'loading/normalize.ts')
+      .filter(({ path }) => folderOf(path) === 'engine/streams' || path === 'engine/loading/normalize.ts')
       .filter(({ path }) =>
-        [...reachedFrom(path, sources)].some((reached) => folderOf(reached) === 'database'),
+        [...reachedFrom(path, sources)].some((reached) => folderOf(reached) === 'engine/database'),
       );
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
@@ -180,10 +180,13 @@ describe('the steps of a run', () => {
     const users = sources
       .filter(
         ({ imports }) =>
-          imports.includes('reading/read.ts') && imports.some((path) => path === 'loading/load.ts'),
+          imports.includes('engine/reading/read.ts') &&
+          imports.some((path) => path === 'engine/loading/load.ts'),
       )
       .map(({ path }) => path);
-    expect(users.filter((path) => path !== 'sync/run-stream.ts')).toEqual(['sync/run-steps.ts']);
+    expect(users.filter((path) => path !== 'engine/sync/run-stream.ts')).toEqual([
+      'engine/sync/run-steps.ts',
+    ]);
   });
 
   it('a follow-up passes 15 files and changes folder five times at most, as docs/design.md draws its way', () => {
@@ -195,7 +198,7 @@ describe('the steps of a run', () => {
     const changes = way.filter((path, at) => at > 0 && folderOf(path) !== folderOf(way[at - 1] ?? ''));
     expect(changes.length).toBeLessThanOrEqual(5);
     // Whoever hands a record on knows the next one, or is known by it; a stream is given to loading as a declaration.
-    const known = way.filter((path) => folderOf(path) !== 'streams');
+    const known = way.filter((path) => folderOf(path) !== 'engine/streams');
     const isNextTo = (one: string, other: string): boolean =>
       reachedFrom(one, sources).has(other) || reachedFrom(other, sources).has(one);
     expect(known.filter((path, at) => at > 0 && !isNextTo(known[at - 1] ?? '', path))).toEqual([]);
@@ -214,9 +217,9 @@ describe('the folders around a run', () => {
     sources.filter(({ imports }) => imports.includes(path)).map((one) => one.path);
 
   it('what somebody is told is decided and worded by files that reach nobody who tells it', () => {
-    const tellers = ['channel', 'mail', 'webhook', 'sender'].map((name) => `alerts/${name}.ts`);
+    const tellers = ['channel', 'mail', 'webhook', 'sender'].map((name) => `operate/alerts/${name}.ts`);
     const wrong = ['conditions', 'plan-alerts', 'events', 'message']
-      .map((name) => `alerts/${name}.ts`)
+      .map((name) => `operate/alerts/${name}.ts`)
       .flatMap((path) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
       .filter(([, reached]) => tellers.includes(reached));
     expect(wrong).toEqual([]);
@@ -224,43 +227,57 @@ describe('the folders around a run', () => {
 
   it('mail is sent by one file, and what was told is recorded by the folder of alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
-    expect(mailers).toEqual(['alerts/mail-transport.ts']);
-    expect(importersOf('alerts/ledger.ts').filter((path) => folderOf(path) !== 'alerts')).toEqual([
-      'cli/alerts.ts',
-    ]);
+    expect(mailers).toEqual(['operate/alerts/mail-transport.ts']);
+    expect(
+      importersOf('operate/alerts/ledger.ts').filter((path) => folderOf(path) !== 'operate/alerts'),
+    ).toEqual(['cli/verbs/alerts.ts']);
   });
 
   it('no run touches labels: they are of people', () => {
-    const runs = sources.filter(({ path }) => ['sync', 'loading', 'reading'].includes(folderOf(path)));
-    const wrong = runs.filter(({ path }) => reachedFrom(path, sources).has('database/labels.ts'));
+    const runs = sources.filter(({ path }) =>
+      ['engine/sync', 'engine/loading', 'engine/reading'].includes(folderOf(path)),
+    );
+    const wrong = runs.filter(({ path }) => reachedFrom(path, sources).has('readers/labels.ts'));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it('what must not be stored is taken out in loading; readers know neither settings nor pseudonyms', () => {
-    const outside = importersOf('loading/protect.ts').filter((path) => folderOf(path) !== 'loading');
-    expect(outside).toEqual(['sync/privacy.ts']);
-    const readers = sources.filter(({ path }) => ['api', 'streams', 'reading'].includes(folderOf(path)));
+  it('privacy is one room: others import its settings and its verbs, and readers know neither settings nor pseudonyms', () => {
+    const outside = sources
+      .filter(({ path }) => folderOf(path) !== 'engine/privacy')
+      .flatMap(({ imports }) => imports.filter((path) => folderOf(path) === 'engine/privacy'));
+    expect([...new Set(outside)].sort()).toEqual([
+      'engine/privacy/clean-stored.ts',
+      'engine/privacy/people.ts',
+      'engine/privacy/settings.ts',
+    ]);
+    const readers = sources.filter(({ path }) =>
+      ['engine/api', 'engine/streams', 'engine/reading'].includes(folderOf(path)),
+    );
     const wrong = readers.filter(({ path }) => reachedFrom(path, sources).has('shared/pseudonym.ts'));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it('the privacy key becomes pseudonyms in sync alone: loading is given them', () => {
+  it('the privacy key becomes pseudonyms in two files: loading is given them', () => {
     const makers = sources.filter(({ text }) => text.includes('createPseudonyms(')).map(({ path }) => path);
-    expect(makers.sort()).toEqual(['shared/pseudonym.ts', 'sync/forget.ts', 'sync/privacy.ts']);
+    expect(makers.sort()).toEqual([
+      'engine/privacy/settings.ts',
+      'engine/sync/forget.ts',
+      'shared/pseudonym.ts',
+    ]);
   });
 
   it('a record’s row is removed by retention, or where two ids became one forgotten person', () => {
     const removers = sources.filter(({ text }) => /delete from \$\{target\((?:\w+\.)?parent\)/.test(text));
     expect(removers.map(({ path }) => path).sort()).toEqual([
-      'database/retention.ts',
-      'loading/clean-records.ts',
+      'engine/history/retention.ts',
+      'engine/privacy/clean-records.ts',
     ]);
   });
 
   it('which accounts a role may read is decided in two files', () => {
     const policies = /\b(?:create|alter|drop) policy\b|able row level security\b/;
     const users = sources.filter(({ text }) => policies.test(text)).map(({ path }) => path);
-    expect(users.sort()).toEqual(['database/access.ts', 'database/change-access.ts']);
+    expect(users.sort()).toEqual(['readers/access.ts', 'readers/change-access.ts']);
   });
 });
 

@@ -5,7 +5,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { buildProgram } from '../src/cli/program.ts';
 import { createTerminal } from '../src/cli/terminal.ts';
 import { VARIABLES } from '../src/config/variables.ts';
-import { STREAMS } from '../src/streams/index.ts';
+import { STREAMS } from '../src/engine/streams/index.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { configuredChannels } from '../src/alerts/configured-channels.ts';
+import { configuredChannels } from '../src/operate/alerts/configured-channels.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { readVariables } from '../src/config/read-variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import { EXIT } from '../src/cli/run-results.ts';
-import { buildStatus } from '../src/status/build-status.ts';
-import { createMetrics } from '../src/status/metrics.ts';
+import { buildStatus } from '../src/operate/status/build-status.ts';
+import { createMetrics } from '../src/operate/status/metrics.ts';
 import { createSandbox } from '../src/sandbox/index.ts';
 import { statusFacts } from './support/status-facts.ts';
 

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
-import { migrateDatabase } from '../../src/database/migrate.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { inDatabase, joinCluster, nodesOf } from '../../test/support/citus-nodes.ts';
 import { processorSeconds } from './processor-time.ts';
 

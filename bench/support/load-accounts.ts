@@ -4,7 +4,7 @@
  */
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { runStream } from '../../src/sync/run-stream.ts';
+import { runStream } from '../../src/engine/sync/run-stream.ts';
 
 export interface Loaded {
   /** Follow-ups that are stored now. */

@@ -1,8 +1,8 @@
 /** Parsers of arguments and options. All throw `usage_invalid`. */
 import { editDistance } from '../shared/edit-distance.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { STREAM_NAMES } from '../streams/index.ts';
-import type { StreamName } from '../streams/stream.ts';
+import { STREAM_NAMES } from '../engine/streams/index.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
 
 const MOST_CHANGES = 2;
 

@@ -1,15 +1,15 @@
 /**
  * The requests that a backfill would send: reads one number from the service and the ledger, writes nothing.
  */
-import { createRequestMeter } from '../api/requests.ts';
-import { streamNamed } from '../streams/index.ts';
-import type { StreamName } from '../streams/stream.ts';
-import { readStreamState } from '../database/stream-state.ts';
-import { readLedger } from '../database/backfill-ledger.ts';
-import { isOpen, isResumable } from '../reading/backfill.ts';
-import { sliceRecordsFor } from '../reading/backfill-plan.ts';
-import { type CreationSlice, toCreationFilters } from '../reading/creation-slice.ts';
-import type { RunContext } from '../sync/run.ts';
+import { createRequestMeter } from '../engine/api/requests.ts';
+import { streamNamed } from '../engine/streams/index.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
+import { readStreamState } from '../engine/control/stream-state.ts';
+import { readLedger } from '../engine/control/backfill-ledger.ts';
+import { isOpen, isResumable } from '../engine/reading/backfill.ts';
+import { sliceRecordsFor } from '../engine/reading/backfill-plan.ts';
+import { type CreationSlice, toCreationFilters } from '../engine/reading/creation-slice.ts';
+import type { RunContext } from '../engine/sync/run.ts';
 
 export interface BackfillForecast {
   readonly stream: StreamName;

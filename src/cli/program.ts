@@ -3,32 +3,32 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
-import { isCancelled, toKnownError } from '../database/database-error.ts';
+import { isCancelled, toKnownError } from '../engine/database/database-error.ts';
 import { EXIT, EXIT_CODES } from './run-results.ts';
 import { type CommandContext, toCommand, type Verb } from './verb.ts';
 
 /** In the order of the help text. A run loads its own verb alone: the others would take another tenth of its memory. */
 const VERBS: Readonly<Record<string, () => Promise<Verb>>> = {
-  demo: async () => (await import('./demo.ts')).demo,
-  check: async () => (await import('./check.ts')).check,
-  migrate: async () => (await import('./migrate.ts')).migrate,
-  sync: async () => (await import('./sync.ts')).sync,
-  backfill: async () => (await import('./backfill.ts')).backfill,
-  reconcile: async () => (await import('./reconcile.ts')).reconcile,
-  start: async () => (await import('./start.ts')).start,
-  status: async () => (await import('./status.ts')).status,
-  runs: async () => (await import('./runs.ts')).runs,
-  alerts: async () => (await import('./alerts.ts')).alerts,
-  report: async () => (await import('./report.ts')).report,
-  labels: async () => (await import('./labels.ts')).labels,
-  'data-issues': async () => (await import('./data-issues.ts')).dataIssues,
-  verify: async () => (await import('./verify.ts')).verify,
-  accounts: async () => (await import('./accounts.ts')).accounts,
-  'equipment-types': async () => (await import('./equipment-types.ts')).equipmentTypes,
-  access: async () => (await import('./access.ts')).access,
-  privacy: async () => (await import('./privacy.ts')).privacy,
-  forget: async () => (await import('./forget.ts')).forget,
-  sandbox: async () => (await import('./sandbox.ts')).sandbox,
+  demo: async () => (await import('./demo/demo.ts')).demo,
+  check: async () => (await import('./check/check.ts')).check,
+  migrate: async () => (await import('./verbs/migrate.ts')).migrate,
+  sync: async () => (await import('./verbs/sync.ts')).sync,
+  backfill: async () => (await import('./verbs/backfill.ts')).backfill,
+  reconcile: async () => (await import('./verbs/reconcile.ts')).reconcile,
+  start: async () => (await import('./verbs/start.ts')).start,
+  status: async () => (await import('./verbs/status.ts')).status,
+  runs: async () => (await import('./verbs/runs.ts')).runs,
+  alerts: async () => (await import('./verbs/alerts.ts')).alerts,
+  report: async () => (await import('./verbs/report.ts')).report,
+  labels: async () => (await import('./verbs/labels.ts')).labels,
+  'data-issues': async () => (await import('./verbs/data-issues.ts')).dataIssues,
+  verify: async () => (await import('./verbs/verify.ts')).verify,
+  accounts: async () => (await import('./verbs/accounts.ts')).accounts,
+  'equipment-types': async () => (await import('./verbs/equipment-types.ts')).equipmentTypes,
+  access: async () => (await import('./verbs/access.ts')).access,
+  privacy: async () => (await import('./verbs/privacy.ts')).privacy,
+  forget: async () => (await import('./verbs/forget.ts')).forget,
+  sandbox: async () => (await import('./verbs/sandbox.ts')).sandbox,
 };
 
 const OVERVIEW = `

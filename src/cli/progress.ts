@@ -2,8 +2,8 @@
 import cliProgress from 'cli-progress';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
-import type { StreamName } from '../streams/stream.ts';
-import type { BackfillProgress } from '../reading/step.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
+import type { BackfillProgress } from '../engine/reading/step.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 
 interface Progress {

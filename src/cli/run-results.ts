@@ -1,11 +1,11 @@
 /** Output and exit code of the results of runs. */
-import type { RunStatus } from '../database/control-tables.ts';
+import type { RunStatus } from '../engine/control/control-tables.ts';
 import type { ErrorCode } from '../shared/errors.ts';
-import { authFailureOf, type RunResult } from '../sync/run.ts';
+import { authFailureOf, type RunResult } from '../engine/sync/run.ts';
 import type { Logger } from '../shared/logger.ts';
-import type { RunKind } from '../streams/state.ts';
+import type { RunKind } from '../engine/streams/state.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
-import { logResult, toJsonResult } from '../worker/run-report.ts';
+import { logResult, toJsonResult } from '../operate/worker/run-report.ts';
 import { accountColumn, type Colors, renderTable, type Terminal } from './terminal.ts';
 
 /** Results of one account. */

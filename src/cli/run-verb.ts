@@ -1,9 +1,9 @@
 /** The frame of the verbs that run streams: for every account, logged as each run ends, summed up at the end. */
 import pLimit from 'p-limit';
 import type { Account, App } from '../app.ts';
-import type { StreamName } from '../streams/stream.ts';
-import { type SyncRequest, syncStreams } from '../sync/sync-streams.ts';
-import { buildRunEvents } from '../worker/run-report.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
+import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
+import { buildRunEvents } from '../operate/worker/run-report.ts';
 import { createProgress } from './progress.ts';
 import {
   type AccountResults,

@@ -9,9 +9,9 @@ import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
-import { STREAM_NAMES } from '../streams/index.ts';
+import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { VERSION } from '../version.ts';
-import { startTracing } from '../worker/open-telemetry.ts';
+import { startTracing } from '../operate/worker/open-telemetry.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {

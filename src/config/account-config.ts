@@ -1,8 +1,8 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
 import { isIP } from 'node:net';
 import type { TokenPlace } from '../shared/token-place.ts';
-import { STREAMS } from '../streams/index.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import { STREAMS } from '../engine/streams/index.ts';
+import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
 
 interface ServiceConfig {
   /** Without `/v1` and without a slash at the end. */

@@ -1,7 +1,7 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { createRedactor } from '../shared/redact.ts';
-import { STREAMS } from '../streams/index.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import { STREAMS } from '../engine/streams/index.ts';
+import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
 import {
   type AccountConfig,
   baseUrlProblems,

@@ -1,7 +1,7 @@
 /** Checks the lists of PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE against the tables. */
 import { editDistance } from '../shared/edit-distance.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
-import { type StoredColumn, storedColumns } from '../streams/stored-columns.ts';
+import type { StreamDefinition } from '../engine/streams/stream.ts';
+import { type StoredColumn, storedColumns } from '../engine/streams/stored-columns.ts';
 
 export interface PrivacyConfig {
   /** `table.column` each. */

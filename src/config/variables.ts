@@ -1,7 +1,7 @@
 /** Every environment variable: form, default, meaning. docs/configuration.md and .env.example are generated from them. */
 import { z } from 'zod';
-import { STREAMS } from '../streams/index.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import { STREAMS } from '../engine/streams/index.ts';
+import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { RARE } from './rare-variables.ts';
 import * as form from './value-forms.ts';

@@ -1,7 +1,7 @@
 /** Formats days, times, people, runs and data issues as text for the pages. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
-import type { KeepingStatus, UncleanedStream } from '../status/keeping.ts';
+import type { KeepingStatus, UncleanedStream } from '../operate/status/keeping.ts';
 import type {
   DatabaseStatus,
   Freshness,
@@ -10,7 +10,7 @@ import type {
   OtherTimezone,
   RunSummary,
   StreamDetail,
-} from '../status/status.ts';
+} from '../operate/status/status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return roughly(formatAge(ms, nowMs));

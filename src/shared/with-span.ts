@@ -1,4 +1,4 @@
-/** Spans of OpenTelemetry, which do nothing until worker/open-telemetry.ts has registered an SDK. */
+/** Spans of OpenTelemetry, which do nothing until operate/worker/open-telemetry.ts has registered an SDK. */
 import { type Attributes, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import { SafetySyncError } from './errors.ts';
 

@@ -1,6 +1,6 @@
 /** Every stream of the registry through the battery that holds what all of them promise. */
 import { expect, test } from 'vitest';
-import { STREAMS } from '../../src/streams/index.ts';
+import { STREAMS } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
 import { type Specimen, SPECIMENS } from '../support/specimens.ts';
 import { describeStream } from '../support/stream-battery.ts';

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { casesOf } from '../support/proof.ts';
 import { terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';

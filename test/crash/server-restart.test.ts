@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
-import { migrateDatabase } from '../../src/database/migrate.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';

@@ -1,6 +1,6 @@
 /** A backfill of any size, killed any number of times. Run with `npm run soak -- --followups 100000 --kills 10`. */
 import { expect, test } from 'vitest';
-import { sliceRecordsFor } from '../../src/reading/backfill-plan.ts';
+import { sliceRecordsFor } from '../../src/engine/reading/backfill-plan.ts';
 import { createCliStage } from '../support/cli-stage.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { backfillWithKills } from './killed-backfill.ts';

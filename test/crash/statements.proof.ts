@@ -1,7 +1,7 @@
 /** The database strikes at every single write of a run: nothing is half stored, and the next run does it all (contract, 5.1, 5.2, 5.8). */
 import { afterEach, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { createSaboteur, terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';

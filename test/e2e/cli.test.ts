@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';

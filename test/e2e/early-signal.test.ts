@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BINARY } from '../support/built-cli.ts';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { parseLog } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { inProof } from '../support/proof.ts';

@@ -1,6 +1,6 @@
 /** An upgrade: the next release changes tables and views of a warehouse that has readers. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { createNextRelease, NEXT_VERSION, type NextRelease } from '../support/next-release.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 

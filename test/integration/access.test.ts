@@ -1,8 +1,8 @@
 /** Readers that are confined to accounts see those only, through every table and every view; a new one cannot be forgotten. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test as anyTest } from 'vitest';
-import { checkDatabase } from '../../src/cli/check-database.ts';
-import { migrateDatabase } from '../../src/database/migrate.ts';
+import { checkDatabase } from '../../src/cli/check/check-database.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { HOUR_MS } from '../../src/shared/time.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -1,8 +1,8 @@
 /** An account gets another name, or goes, with everything that is stored of it; what is cut off goes on. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test as anyTest } from 'vitest';
-import { openConnection } from '../../src/database/connection.ts';
-import { streamLockKey } from '../../src/database/stream-session.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
+import { streamLockKey } from '../../src/engine/control/stream-session.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';

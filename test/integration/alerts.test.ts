@@ -1,15 +1,15 @@
 /** What people are told, by a webhook and a mail server of our own, in a time that the test moves. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Alerts, createAlerts } from '../../src/alerts/alerts.ts';
-import type { Channel } from '../../src/alerts/channel.ts';
-import { CLAIM_MS } from '../../src/alerts/sender.ts';
-import { createMail } from '../../src/alerts/mail.ts';
-import { createWebhook } from '../../src/alerts/webhook.ts';
-import type { Outage } from '../../src/health/outage-log.ts';
+import { type Alerts, createAlerts } from '../../src/operate/alerts/alerts.ts';
+import type { Channel } from '../../src/operate/alerts/channel.ts';
+import { CLAIM_MS } from '../../src/operate/alerts/sender.ts';
+import { createMail } from '../../src/operate/alerts/mail.ts';
+import { createWebhook } from '../../src/operate/alerts/webhook.ts';
+import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { Logger } from '../../src/shared/logger.ts';
 import { createRedactor } from '../../src/shared/redact.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
-import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
+import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';
 import { HOOK_SECRET, type HookServer, startHookServer } from '../support/hook-server.ts';

@@ -1,7 +1,7 @@
 /** What verbs answer of a warehouse that is in use, in words and as JSON. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

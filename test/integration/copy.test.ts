@@ -1,9 +1,9 @@
 /** COPY: what PostgreSQL refuses is told whenever it is noticed, and the connection goes on. */
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { toArrayLiteral } from '../../src/database/array-literal.ts';
-import { toCopyLine } from '../../src/loading/copy-text.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { toArrayLiteral } from '../../src/engine/database/array-literal.ts';
+import { toCopyLine } from '../../src/engine/loading/copy-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const MANY = 200_000;

@@ -1,13 +1,13 @@
 /** Days are counted by runs: spans that each change rewrites from its day on, and the newest day. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { addSteps, applySteps, countDays as countNewDay } from '../../src/database/followup-days.ts';
-import { writeReportingTimezones } from '../../src/database/reporting.ts';
-import { removeExpired } from '../../src/database/retention.ts';
-import { openStreamSession } from '../../src/database/stream-session.ts';
-import { streamShape } from '../../src/database/table-shape.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { addSteps, applySteps, countDays as countNewDay } from '../../src/engine/history/followup-days.ts';
+import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { removeExpired } from '../../src/engine/history/retention.ts';
+import { openStreamSession } from '../../src/engine/control/stream-session.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
 import type { Followup } from '../../src/sandbox/index.ts';
-import { followupsStream } from '../../src/streams/followups.ts';
+import { followupsStream } from '../../src/engine/streams/followups.ts';
 import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
 import { countStored } from '../support/count-days.ts';
 import { casesOf } from '../support/proof.ts';

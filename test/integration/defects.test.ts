@@ -1,6 +1,6 @@
 /** A failure inside of a run that is none of ours by name. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runStream } from '../../src/sync/run-stream.ts';
+import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 let worker: TestWorker;

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /** Not per account: the days, and which migrations were applied. */

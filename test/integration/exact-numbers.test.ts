@@ -1,16 +1,16 @@
 /** Numbers that a double does not hold: what PostgreSQL has is what the service sent, to the last digit. */
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { createElementCutter } from '../../src/api/response-body.ts';
+import { createElementCutter } from '../../src/engine/api/response-body.ts';
 import { RawNumber } from '../../src/sandbox/index.ts';
 import { stringifyExactJson } from '../../src/shared/exact-json.ts';
-import { resourcesStream } from '../../src/streams/resources.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import { parseRecord, readRecord } from '../../src/loading/record.ts';
-import type { RunRequest } from '../../src/sync/run.ts';
-import { toUserParameters } from '../../src/reading/ask-user.ts';
-import { openConnection } from '../../src/database/connection.ts';
-import { readIssues } from '../../src/database/issues.ts';
+import { resourcesStream } from '../../src/engine/streams/resources.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { parseRecord, readRecord } from '../../src/engine/loading/record.ts';
+import type { RunRequest } from '../../src/engine/sync/run.ts';
+import { toUserParameters } from '../../src/engine/reading/ask-user.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
+import { readIssues } from '../../src/engine/control/issues.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';

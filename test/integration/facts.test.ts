@@ -1,8 +1,8 @@
 /** The views of facts against an independent computation over random pasts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { compareStates } from '../../src/database/followup-figures.ts';
-import { writeReportingTimezones } from '../../src/database/reporting.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { compareStates } from '../../src/engine/history/followup-figures.ts';
+import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { dayNumber, dayOf } from '../support/expected-views.ts';
 import { fillDifferences } from '../support/fill-differences.ts';
 import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';

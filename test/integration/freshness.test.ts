@@ -1,9 +1,9 @@
 /** What a reader is told of how fresh the data is: the view safety.freshness, as safety_reader sees it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeReportingTimezones } from '../../src/database/reporting.ts';
-import { recordStream } from '../../src/database/stream-state.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
+import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { recordStream } from '../../src/engine/control/stream-state.ts';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 

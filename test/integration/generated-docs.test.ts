@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { holdGenerated } from '../support/generated.ts';
 import { renderSchemaDocs } from '../support/render-schema.ts';
 import { createTestDatabase } from '../support/test-database.ts';

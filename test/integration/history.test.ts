@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { STREAMS as ALL_STREAMS } from '../../src/streams/index.ts';
-import type { StreamDefinition } from '../../src/streams/stream.ts';
+import { STREAMS as ALL_STREAMS } from '../../src/engine/streams/index.ts';
+import type { StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { SPECIMENS } from '../support/specimens.ts';

@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'csv-parse/sync';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
-import { renderLabelsFile } from '../../src/labels/labels-file.ts';
+import { renderLabelsFile } from '../../src/readers/labels-file.ts';
 import { entryFor } from '../support/accounts-file.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 

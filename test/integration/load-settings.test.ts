@@ -1,9 +1,9 @@
 /** Who may do without the lookups of foreign keys while rows are copied, and who keeps them (docs/performance.md). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { streamNamed } from '../../src/streams/index.ts';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { createCopySettings } from '../../src/loading/copy-settings.ts';
-import { streamShape } from '../../src/database/table-shape.ts';
+import { streamNamed } from '../../src/engine/streams/index.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { createCopySettings } from '../../src/engine/loading/copy-settings.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const USUAL = { role: 'origin', plans: 'force_custom_plan', scans: 'on' };

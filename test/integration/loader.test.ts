@@ -1,12 +1,12 @@
 /** What is stored in one transaction: batches that are compared while others are stored, savepoints, records that come twice. */
 import { afterEach, beforeEach, expect, inject, test, onTestFinished } from 'vitest';
-import type { ReadContext, StreamDefinition } from '../../src/streams/stream.ts';
-import { streamNamed } from '../../src/streams/index.ts';
-import { identityOf } from '../../src/loading/record.ts';
-import { createLoad, type Load } from '../../src/loading/load.ts';
-import { streamShape } from '../../src/database/table-shape.ts';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
+import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
+import { streamNamed } from '../../src/engine/streams/index.ts';
+import { identityOf } from '../../src/engine/loading/record.ts';
+import { createLoad, type Load } from '../../src/engine/loading/load.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { openStreamSession, type StreamSession } from '../../src/engine/control/stream-session.ts';
 import { Received } from '../../src/shared/received.ts';
 import { createGate, type Gate } from '../support/gate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

@@ -2,10 +2,10 @@
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { streamShape } from '../../src/database/table-shape.ts';
-import * as issues from '../../src/loading/issue-sql.ts';
-import { streamNamed } from '../../src/streams/index.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
+import * as issues from '../../src/engine/loading/issue-sql.ts';
+import { streamNamed } from '../../src/engine/streams/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /** A loop over both sides would meet 4,000,000 rows. */

@@ -1,7 +1,7 @@
 /** Records that come in other bytes: the order of fields, white space and spellings are no change (contract, 4). */
 import { afterEach, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
-import type { RunRequest } from '../../src/sync/run.ts';
+import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';

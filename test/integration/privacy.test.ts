@@ -1,9 +1,9 @@
 /** What may not be stored is nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
-import type { PrivacySettings } from '../../src/sync/privacy.ts';
-import { runStream } from '../../src/sync/run-stream.ts';
-import { cleanAccount, forgetPerson } from '../../src/sync/forget.ts';
+import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
+import { runStream } from '../../src/engine/sync/run-stream.ts';
+import { cleanAccount, forgetPerson } from '../../src/engine/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { findText } from '../support/find-text.ts';
 import { findKeysWithoutPerson } from '../support/people-keys.ts';

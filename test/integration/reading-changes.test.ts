@@ -1,12 +1,12 @@
 /** Reading changes as docs/bi.md says it: a copy that is kept by the statements written there loses no row. */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
-import { streamShape } from '../../src/database/table-shape.ts';
-import { STREAMS } from '../../src/streams/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import { cleanAccount, forgetPerson } from '../../src/sync/forget.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { openStreamSession, type StreamSession } from '../../src/engine/control/stream-session.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
+import { STREAMS } from '../../src/engine/streams/index.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { cleanAccount, forgetPerson } from '../../src/engine/sync/forget.ts';
 import { createGate, type Gate } from '../support/gate.ts';
 import { casesOf } from '../support/proof.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';

@@ -1,6 +1,6 @@
 /** What BI sees while a sync stores: the state before or the state after, at once. */
 import { afterEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';

@@ -3,15 +3,19 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createMail } from '../../src/alerts/mail.ts';
-import { claimReport, readFailedReports } from '../../src/database/report-plans.ts';
+import { createMail } from '../../src/operate/alerts/mail.ts';
+import { claimReport, readFailedReports } from '../../src/operate/alerts/report-plans.ts';
 import type { Logger } from '../../src/shared/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, systemClock } from '../../src/shared/time.ts';
-import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
-import { createReportSchedule, nextReportMs, type ReportSchedule } from '../../src/worker/report-schedule.ts';
+import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
+import {
+  createReportSchedule,
+  nextReportMs,
+  type ReportSchedule,
+} from '../../src/operate/worker/report-schedule.ts';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { buildReportSchedule } from '../../src/worker/notifications.ts';
+import { buildReportSchedule } from '../../src/operate/worker/notifications.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApiClient } from '../../src/api/client.ts';
-import { type RequestEvent, createRequestMeter } from '../../src/api/requests.ts';
+import { createApiClient } from '../../src/engine/api/client.ts';
+import { type RequestEvent, createRequestMeter } from '../../src/engine/api/requests.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
 import { systemClock } from '../../src/shared/time.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';

@@ -1,7 +1,7 @@
 /** What is older than it has to be kept goes, a step at a time; nothing else does, and nothing else changes. */
 import { afterEach, expect, test } from 'vitest';
-import type { Retention, Removed } from '../../src/database/retention.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
+import type { Retention, Removed } from '../../src/engine/history/retention.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';

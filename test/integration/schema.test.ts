@@ -2,12 +2,12 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkDatabase } from '../../src/cli/check-database.ts';
-import { STREAMS } from '../../src/streams/index.ts';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { checkDatabase } from '../../src/cli/check/check-database.ts';
+import { STREAMS } from '../../src/engine/streams/index.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
-import { migrateDatabase } from '../../src/database/migrate.ts';
-import { readReportingTimezones, writeReportingTimezones } from '../../src/database/reporting.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { readReportingTimezones, writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const DICTIONARY = dictionaryOf(STREAMS);

@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApiClient } from '../../src/api/client.ts';
-import { createRequestMeter } from '../../src/api/requests.ts';
+import { createApiClient } from '../../src/engine/api/client.ts';
+import { createRequestMeter } from '../../src/engine/api/requests.ts';
 import { createUrlReader } from '../../src/config/database-url.ts';
-import { openConnection } from '../../src/database/connection.ts';
-import { openWarehouse } from '../../src/database/open-warehouse.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
+import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { systemClock } from '../../src/shared/time.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { makeTestFolder } from '../support/test-folder.ts';

@@ -1,11 +1,11 @@
 /** An administrator sets how PostgreSQL behaves towards people and other programs; a loader depends on none of it. */
 import { expect, test } from 'vitest';
-import { migrateDatabase } from '../../src/database/migrate.ts';
-import { openConnection } from '../../src/database/connection.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 
 import { HOUR_MS, toMs } from '../../src/shared/time.ts';
-import { readAccounts } from '../../src/status/read-accounts.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
+import { readAccounts } from '../../src/operate/status/read-accounts.ts';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createEmptyTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';

@@ -1,7 +1,7 @@
 /** Names are looked up one by one, rarely, and never at the cost of anything else. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';

@@ -2,15 +2,15 @@
 import { afterEach, expect, it } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createMetrics } from '../../src/status/metrics.ts';
-import { createAccountHealth } from '../../src/health/account-health.ts';
-import { createOutageLog } from '../../src/health/outage-log.ts';
+import { createMetrics } from '../../src/operate/status/metrics.ts';
+import { createAccountHealth } from '../../src/operate/health/account-health.ts';
+import { createOutageLog } from '../../src/operate/health/outage-log.ts';
 import type { Logger } from '../../src/shared/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import { createAccountRunner } from '../../src/worker/account-runner.ts';
-import { openStreamSession } from '../../src/database/stream-session.ts';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { createAccountRunner } from '../../src/operate/worker/account-runner.ts';
+import { openStreamSession } from '../../src/engine/control/stream-session.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 

@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import type { RunKind } from '../../src/streams/state.ts';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import type { RunKind } from '../../src/engine/streams/state.ts';
 import { casesOf, inProof } from '../support/proof.ts';
 import type { Departure } from './departure.ts';
 import { noTally, play } from './play.ts';

@@ -10,7 +10,7 @@ import { type RunningCli } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { openConnection } from '../../src/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { type MemorySample, renderMemory, residentBytes } from './memory-plot.ts';
 
 const { SOAK_MINUTES = '0', SOAK_SEED = '1', SOAK_PLOT } = process.env;

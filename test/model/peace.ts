@@ -2,8 +2,8 @@
 import { expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import type { RunRequest, RunResult } from '../../src/sync/run.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import type { Departures } from './create-departures.ts';
 import type { RunChecks } from './run-checks.ts';

@@ -1,12 +1,12 @@
 /** Plays a history against the real worker, with checks after every run and at the end. */
-import { createApiClient } from '../../src/api/client.ts';
+import { createApiClient } from '../../src/engine/api/client.ts';
 import { createSandbox, defaultReadings, type RequestLogEntry } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import type { RunRequest, RunResult } from '../../src/sync/run.ts';
-import { runStream } from '../../src/sync/run-stream.ts';
-import { openConnection } from '../../src/database/connection.ts';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
+import { runStream } from '../../src/engine/sync/run-stream.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import type { Cli } from '../support/cli.ts';
 import { createSaboteur, terminateSession } from '../support/saboteur.ts';
 import { type CompareOptions, expectWarehouseEqualsSource } from '../support/source-oracle.ts';

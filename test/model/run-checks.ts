@@ -1,8 +1,8 @@
 /** Checks after every run, for any behaviour of the service. */
 import { expect } from 'vitest';
 import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import type { RunRequest, RunResult } from '../../src/sync/run.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
 import { isAnyRecordLost, isTotalSent } from './create-departures.ts';

@@ -1,8 +1,8 @@
 /** The steps of a history as plain data, which can be shrunk, printed and replayed. */
 import fc from 'fast-check';
-import type { StreamName } from '../../src/streams/stream.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { Fault, Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
-import type { RunKind } from '../../src/streams/state.ts';
+import type { RunKind } from '../../src/engine/streams/state.ts';
 import { type Departure, departure, rareDeparture } from './departure.ts';
 
 const STREAMS = [

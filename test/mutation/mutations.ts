@@ -63,7 +63,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a paging object that says nothing usable counts as no paging',
     invariant: 4,
-    file: 'src/reading/snapshot.ts',
+    file: 'src/engine/reading/snapshot.ts',
     search: 'if (total === undefined && lastPage === undefined) return false;',
     replace: '',
     tests: [DEPARTURES],
@@ -72,7 +72,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a total that is reached ends a list of which more pages are announced',
     invariant: 4,
-    file: 'src/reading/snapshot.ts',
+    file: 'src/engine/reading/snapshot.ts',
     search: '(lastPage ?? 1) <= 1 && (total === undefined || distinct === total)',
     replace: 'total === undefined ? (lastPage ?? 1) <= 1 : distinct !== null && distinct >= total',
     tests: [DEPARTURES],
@@ -81,7 +81,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'paging that is no object is taken for none',
     invariant: 4,
-    file: 'src/api/envelope.ts',
+    file: 'src/engine/api/envelope.ts',
     search: 'if (paging === undefined || paging === null) return undefined;',
     replace: 'if (paging === undefined || paging === null || Array.isArray(paging)) return undefined;',
     tests: [DEPARTURES],
@@ -90,7 +90,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a slice is recorded as read before its records are stored',
     invariant: 1,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/engine/sync/run-steps.ts',
     search: 'notes.push(...(step.notes ?? []));',
     replace:
       'await writeNotes(db, { accountId: key.accountId, stream: stream.name, now: new Date().toISOString() }, step.notes ?? []);',
@@ -99,7 +99,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a batch that was compared before the one ahead of it was stored is taken as it is',
     invariant: 1,
-    file: 'src/loading/load.ts',
+    file: 'src/engine/loading/load.ts',
     search: 'if (records.some(({ key }) => key !== null && keysAhead.has(key))) await queue.done;',
     replace: '',
     tests: ['test/integration/loader.test.ts'],
@@ -107,7 +107,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a failed run is closed inside of a transaction that is rolled back',
     invariant: 1,
-    file: 'src/sync/run-stream.ts',
+    file: 'src/engine/sync/run-stream.ts',
     search: 'await load?.abort();',
     replace: '',
     tests: [SNAPSHOTS],
@@ -116,7 +116,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run whose connections break twice is left open',
     invariant: 1,
-    file: 'src/sync/run-stream.ts',
+    file: 'src/engine/sync/run-stream.ts',
     search: 'retries: 4',
     replace: 'retries: 0',
     tests: ['test/crash/statements.proof.ts'],
@@ -124,7 +124,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a crowded millisecond is cut into the slice that it already is',
     invariant: 7,
-    file: 'src/reading/backfill-slice.ts',
+    file: 'src/engine/reading/backfill-slice.ts',
     search: 'smaller.filter(({ fromMs, toMs }) => fromMs < toMs)',
     replace: 'smaller.filter(({ fromMs, toMs }) => fromMs <= toMs)',
     tests: [BACKFILL],
@@ -132,7 +132,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was cut off begins anew',
     invariant: 1,
-    file: 'src/reading/backfill.ts',
+    file: 'src/engine/reading/backfill.ts',
     search: '    !restart &&\n    isTimed &&',
     replace: '    restart &&\n    isTimed &&',
     tests: [BACKFILL],
@@ -140,7 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was read but not closed is read again',
     invariant: 1,
-    file: 'src/reading/backfill.ts',
+    file: 'src/engine/reading/backfill.ts',
     search: 'isUnclosed(plan, watermarkMs) || ',
     replace: '',
     tests: [BACKFILL],
@@ -149,7 +149,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill of another range goes on with the old plan',
     invariant: 1,
-    file: 'src/reading/backfill.ts',
+    file: 'src/engine/reading/backfill.ts',
     search: 'plan.fromMs === range.fromMs && plan.toMs === range.toMs',
     replace: 'plan !== null && range !== null',
     tests: [BACKFILL],
@@ -192,7 +192,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a failed query is told with its statement and parameters',
     invariant: 6,
-    file: 'src/database/database-error.ts',
+    file: 'src/engine/database/database-error.ts',
     search: 'if (isOfDatabase(error)) return toDatabaseError(error);',
     replace: '',
     tests: ['test/integration/cli-errors.test.ts'],
@@ -200,7 +200,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a failure of Node.js within a run is told as one of PostgreSQL',
     invariant: 6,
-    file: 'src/database/database-error.ts',
+    file: 'src/engine/database/database-error.ts',
     search: 'return error instanceof DrizzleQueryError ||',
     replace: "return 'code' in error || error.cause !== undefined ||",
     tests: ['test/integration/defects.test.ts'],
@@ -208,7 +208,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'streams that were not tried for refused credentials vanish from the answer of a sync',
     invariant: 6,
-    file: 'src/sync/sync-streams.ts',
+    file: 'src/engine/sync/sync-streams.ts',
     search: 'for (const stream of lookups) keep(notTried(stream, reason));',
     replace: '',
     tests: ['test/integration/cli-answers.test.ts'],
@@ -233,7 +233,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'reconcile calls changes since the last sync a repair',
     invariant: 1,
-    file: 'src/cli/reconcile.ts',
+    file: 'src/cli/verbs/reconcile.ts',
     search: 'return repaired === 0\n',
     replace: 'return repaired < 0\n',
     tests: ['test/integration/cli-answers.test.ts'],
@@ -241,7 +241,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a database that does not exist is answered with the advice of one that is down',
     invariant: 6,
-    file: 'src/database/database-error.ts',
+    file: 'src/engine/database/database-error.ts',
     search: "if (code === '3D000') {\n    const",
     replace: "if (code === 'none') {\n    const",
     tests: ['test/integration/cli-errors.test.ts'],
@@ -249,7 +249,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'https to a port of http is called a failure of the network',
     invariant: 6,
-    file: 'src/api/response-errors.ts',
+    file: 'src/engine/api/response-errors.ts',
     search: "NO_TLS_THERE.has(code) && origin.startsWith('https:')",
     replace: "NO_TLS_THERE.has(code) && origin.startsWith('ftp:')",
     tests: ['test/integration/cli-errors.test.ts'],
@@ -257,7 +257,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'check does not print the grants that a user lacks',
     invariant: 6,
-    file: 'src/cli/check-database.ts',
+    file: 'src/cli/check/check-database.ts',
     search: "${grantsFor(user, database).join('\\n       ')}",
     replace: '',
     tests: ['test/integration/cli-errors.test.ts'],
@@ -265,7 +265,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a list that its reader leaves early is asked for to its end',
     invariant: 6,
-    file: 'src/api/list-parts.ts',
+    file: 'src/engine/api/list-parts.ts',
     search: '    abandoned.abort();\n',
     replace: '',
     tests: ['test/integration/api/list.test.ts'],
@@ -273,7 +273,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a list that broke and is read again is not told to begin anew',
     invariant: 6,
-    file: 'src/api/list-parts.ts',
+    file: 'src/engine/api/list-parts.ts',
     search: 'if (written !== undefined && written !== response) await',
     replace: 'if (written === null) await',
     tests: ['test/integration/api/list.test.ts'],
@@ -281,7 +281,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a page keeps what a response brought that broke off',
     invariant: 6,
-    file: 'src/api/client.ts',
+    file: 'src/engine/api/client.ts',
     search: "next.value.kind === 'restart' ? [] :",
     replace: "next.value.kind === 'restart' ? records :",
     tests: ['test/integration/api/retries.test.ts'],
@@ -289,7 +289,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what came with a refused token counts as part of the response to the next one',
     invariant: 1,
-    file: 'src/api/list-parts.ts',
+    file: 'src/engine/api/list-parts.ts',
     search: 'responses += 1;',
     replace: 'responses = 1;',
     tests: ['test/integration/api/retries.test.ts'],
@@ -298,7 +298,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'nobody hears of single requests at debug level',
     invariant: 6,
-    file: 'src/api/client.ts',
+    file: 'src/engine/api/client.ts',
     search: 'options.onRequest?.({ method,',
     replace: "(method === '' ? options.onRequest : undefined)?.({ method,",
     tests: ['test/integration/requests-told.test.ts'],
@@ -314,7 +314,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'remarks of runs are cut when they are piped',
     invariant: 6,
-    file: 'src/cli/runs.ts',
+    file: 'src/cli/verbs/runs.ts',
     search: 'isCut && line.length > MOST_REMARK',
     replace: 'line.length > MOST_REMARK',
     tests: ['test/integration/cli-answers.test.ts'],
@@ -322,7 +322,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'backfill --plan migrates',
     invariant: 1,
-    file: 'src/cli/backfill.ts',
+    file: 'src/cli/verbs/backfill.ts',
     search: "migrates: 'by_itself'",
     replace: 'migrates: true',
     tests: ['test/integration/backfill-plan.test.ts'],
@@ -330,7 +330,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'children of a changed record are not replaced',
     invariant: 1,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'if ((written?.updated ?? 0) > 0 && child.history === null)',
     replace: 'if ((written?.updated ?? 0) < 0 && child.history === null)',
     tests: ['test/integration/merge.test.ts', BATTERY, 'test/model/model.test.ts'],
@@ -338,7 +338,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what somebody writes to a follow-up of their own counts as the first response',
     invariant: 1,
-    file: 'src/streams/followup-messages.ts',
+    file: 'src/engine/streams/followup-messages.ts',
     search: 'const isResponse = userId !== observerId;',
     replace: 'const isResponse = userId !== undefined;',
     tests: [VIEWS],
@@ -347,7 +347,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a follow-up that is opened again is not counted as such',
     invariant: 5,
-    file: 'src/streams/followups.ts',
+    file: 'src/engine/streams/followups.ts',
     search: '${before}.is_open is false and ${after}.is_open is true',
     replace: '${before}.is_open is null and ${after}.is_open is true',
     tests: ['test/integration/history.test.ts'],
@@ -356,7 +356,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an import of labels that is stopped goes on to its end',
     invariant: 5,
-    file: 'src/labels/import-labels.ts',
+    file: 'src/readers/import-labels.ts',
     search: "if (signal.aborted) throw new SafetySyncError('interrupted'",
     replace: "if (signal.aborted && lines.length < 0) throw new SafetySyncError('interrupted'",
     tests: ['test/integration/labels.test.ts'],
@@ -393,7 +393,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a changed follow-up that a device’s clock dates ahead holds its state back until then',
     invariant: 1,
-    file: 'src/loading/history-sql.ts',
+    file: 'src/engine/history/history-sql.ts',
     search: 'sql`least(${name(parent)}.${name(since)}, ${now})`',
     replace: 'sql`coalesce(${name(parent)}.${name(since)}, ${now})`',
     tests: ['test/integration/history.test.ts'],
@@ -402,7 +402,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a renewal overwrites the completion before it',
     invariant: 1,
-    file: 'src/streams/training-employee-status.ts',
+    file: 'src/engine/streams/training-employee-status.ts',
     search: "states: trainingCompletionStates, since: 'calculated_at', untracked: [] }",
     replace: "states: trainingCompletionStates, since: 'calculated_at', untracked: ['completed_on'] }",
     tests: ['test/integration/history.test.ts'],
@@ -411,7 +411,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a new follow-up that a device’s clock dates ahead holds its state back until then',
     invariant: 1,
-    file: 'src/loading/copy-records.ts',
+    file: 'src/engine/loading/copy-records.ts',
     search: 'if (latestSince === null || !isAhead(latestSince, now)) return;',
     replace: 'if (latestSince !== now) return;',
     tests: ['test/integration/history.test.ts'],
@@ -420,7 +420,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a privacy setting that is taken back makes a state of every row',
     invariant: 1,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'if (name === undefined) continue;',
     replace: "if (name !== '') continue;",
     tests: [PRIVACY],
@@ -429,7 +429,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a reconcile blames earlier syncs for what a privacy setting kept out',
     invariant: 1,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/engine/sync/run-steps.ts',
     search: 'lifted.length > 0\n            ? 0\n            : await countRepaired',
     replace: 'lifted.length < 0\n            ? 0\n            : await countRepaired',
     tests: [PRIVACY],
@@ -438,7 +438,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record in other bytes is written although its content is the stored one',
     invariant: 2,
-    file: 'src/loading/compare.ts',
+    file: 'src/engine/loading/compare.ts',
     search: 'where t._raw = u.raw::jsonb and',
     replace: 'where t._raw <> u.raw::jsonb and',
     tests: [BYTES],
@@ -446,7 +446,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that takes its type from the question counts as unchanged under another one',
     invariant: 1,
-    file: 'src/loading/compare.ts',
+    file: 'src/engine/loading/compare.ts',
     search: ' and u.asked is not distinct from ${askedTypeOf(stream)}',
     replace: '',
     tests: [LOADER],
@@ -454,7 +454,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the secret is no part of a checksum',
     invariant: 6,
-    file: 'src/loading/record.ts',
+    file: 'src/engine/loading/record.ts',
     search: '`${secret}:${taken',
     replace: '`:${taken',
     tests: ['test/unit/loading/record.test.ts'],
@@ -462,7 +462,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'text as received that PostgreSQL would read as escapes is sent without them',
     invariant: 5,
-    file: 'src/loading/copy-text.ts',
+    file: 'src/engine/loading/copy-text.ts',
     search: "if (type === 'jsonb') return escapeCell(",
     replace: "if (type === 'jsonb') return String(",
     tests: [BYTES],
@@ -470,7 +470,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'checksums are not compared: what changed counts as unchanged',
     invariant: 1,
-    file: 'src/loading/compare.ts',
+    file: 'src/engine/loading/compare.ts',
     search: "when t._hash = k.hash then '0'",
     replace: "when t._hash is not null then '0'",
     tests: [BATTERY],
@@ -479,7 +479,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a retry of data issues makes a stream look fresh',
     invariant: 1,
-    file: 'src/sync/run-ending.ts',
+    file: 'src/engine/sync/run-ending.ts',
     search: 'isOfSingleRecords(request) || request.retirePart',
     replace: 'request.retirePart',
     tests: ['test/integration/data-issues.test.ts'],
@@ -488,7 +488,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one id that fails ends the lookups',
     invariant: 1,
-    file: 'src/reading/lookup.ts',
+    file: 'src/engine/reading/lookup.ts',
     search: '      if (isRequestSpecific(error)) {\n        failed',
     replace: '      if (isRequestSpecific(error) && failure === error) {\n        failed',
     tests: [USERS],
@@ -497,7 +497,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'several ids that fail in a row are taken for an outage, although others are answered',
     invariant: 1,
-    file: 'src/reading/lookup.ts',
+    file: 'src/engine/reading/lookup.ts',
     search: 'if (succeeded.length === before) failure ??=',
     replace: 'if (succeeded.length >= before) failure ??=',
     tests: [USERS],
@@ -506,7 +506,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an outage is taken for the failure of each id',
     invariant: 1,
-    file: 'src/reading/lookup.ts',
+    file: 'src/engine/reading/lookup.ts',
     search: '    if (!isEnded() && isDoubtful) {',
     replace: '    if (!isEnded() && isDoubtful && queue.length > 1e6) {',
     tests: [USERS],
@@ -524,7 +524,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'names are fresh because nobody had to be asked for',
     invariant: 1,
-    file: 'src/sync/run-ending.ts',
+    file: 'src/engine/sync/run-ending.ts',
     search: "return requests > 0 ? 'asked' : 'unasked';",
     replace: "return requests >= 0 ? 'asked' : 'unasked';",
     tests: ['test/integration/users.test.ts'],
@@ -533,7 +533,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an id that fails is asked for as often as any other request',
     invariant: 1,
-    file: 'src/api/retry.ts',
+    file: 'src/engine/api/retry.ts',
     search: 'fewInARow > (fewRetries?.retries ?? Infinity)',
     replace: 'fewInARow > Infinity',
     tests: [USERS],
@@ -542,7 +542,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'ids that fail are asked for in every run',
     invariant: 1,
-    file: 'src/reading/lookup.ts',
+    file: 'src/engine/reading/lookup.ts',
     search: 'return failures <= 1 ? 0 : Math.min(',
     replace: 'return failures > 0 ? 0 : Math.min(',
     tests: [USERS],
@@ -551,7 +551,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'after an outage the same ids are asked for first again',
     invariant: 1,
-    file: 'src/database/user-lookups.ts',
+    file: 'src/engine/control/user-lookups.ts',
     search: '.orderBy(sql`${asked_at} nulls first`, asc(user_id))',
     replace: '.orderBy(asc(user_id))',
     tests: [USERS],
@@ -560,7 +560,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a scheduled run that asked nothing leaves a row',
     invariant: 8,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/engine/sync/run-steps.ts',
     search: 'meter.requests === 0 &&',
     replace: 'meter.requests < 0 &&',
     tests: [TRAINING],
@@ -569,7 +569,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'dead runs are not closed',
     invariant: 1,
-    file: 'src/sync/run-stream.ts',
+    file: 'src/engine/sync/run-stream.ts',
     search: 'const dead = await closeDeadRuns(db, { accountId, stream: request.stream }, context.owner);',
     replace: 'const dead = await Promise.resolve(closeDeadRuns.length - 2);',
     tests: [BATTERY],
@@ -578,7 +578,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'updated_after without the last millisecond',
     invariant: 2,
-    file: 'src/reading/watermark.ts',
+    file: 'src/engine/reading/watermark.ts',
     search: 'watermarkMs - overlapMs - 1',
     replace: 'watermarkMs - overlapMs',
     tests: [WATERMARK],
@@ -586,7 +586,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'updated_after without the overlap',
     invariant: 2,
-    file: 'src/reading/watermark.ts',
+    file: 'src/engine/reading/watermark.ts',
     search: 'watermarkMs - overlapMs - 1',
     replace: 'watermarkMs - Math.min(overlapMs, 0) - 1',
     tests: [WATERMARK],
@@ -594,7 +594,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark comes from our clock',
     invariant: 2,
-    file: 'src/reading/incremental.ts',
+    file: 'src/engine/reading/incremental.ts',
     search: 'first = readFirstResponse(next.value.page, read.service.clock.now());',
     replace:
       'first = { ...readFirstResponse(next.value.page, read.service.clock.now()), seenMs: Date.now() };',
@@ -603,7 +603,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a service clock that went back is noticed only while it lies before the watermark',
     invariant: 2,
-    file: 'src/reading/watermark.ts',
+    file: 'src/engine/reading/watermark.ts',
     search: 'return backMs > NOISE_MS ? backMs : 0;',
     replace: 'return 0;',
     tests: [WATERMARK],
@@ -612,7 +612,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the read is not started again when the first response tells that the clock went back',
     invariant: 2,
-    file: 'src/reading/incremental.ts',
+    file: 'src/engine/reading/incremental.ts',
     search: 'const earlierMs = first === undefined ? fromMs : earlierOf(first);',
     replace: 'const earlierMs = fromMs;',
     tests: [WATERMARK],
@@ -621,7 +621,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark stays beyond the service’s time',
     invariant: 2,
-    file: 'src/reading/watermark.ts',
+    file: 'src/engine/reading/watermark.ts',
     search: 'Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.serviceMs ?? stored.ms)',
     replace: 'stored.ms',
     tests: [WATERMARK],
@@ -630,7 +630,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was done counts as not closed when the watermark comes down',
     invariant: 2,
-    file: 'src/database/stream-state.ts',
+    file: 'src/engine/control/stream-state.ts',
     search: '...(watermark === undefined ? {} : { backfill_watermark',
     replace: '...(watermark !== null ? {} : { backfill_watermark',
     tests: [WATERMARK],
@@ -639,7 +639,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark moves although the read was incomplete',
     invariant: 2,
-    file: 'src/reading/incremental.ts',
+    file: 'src/engine/reading/incremental.ts',
     search: 'const state = failure === null ? { watermark } : {};',
     replace: 'const state = { watermark };',
     tests: [BACKFILL, READINGS],
@@ -647,7 +647,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark goes back',
     invariant: 2,
-    file: 'src/reading/watermark.ts',
+    file: 'src/engine/reading/watermark.ts',
     search: 'Math.max(keptMs, seenMs ?? keptMs)',
     replace: 'seenMs ?? keptMs',
     tests: [BACK],
@@ -655,7 +655,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record from the future sets the watermark',
     invariant: 2,
-    file: 'src/reading/watermark.ts',
+    file: 'src/engine/reading/watermark.ts',
     search: 'if (updated > clockMs) isAnyBeyond = true;',
     replace: 'if (updated > Infinity) isAnyBeyond = true;',
     tests: [WATERMARK],
@@ -663,7 +663,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill of a part sets the watermark',
     invariant: 2,
-    file: 'src/reading/incremental.ts',
+    file: 'src/engine/reading/incremental.ts',
     search: 'isWholeTime(range) ? laterWatermark',
     replace: 'isWholeTime(range) || range !== null ? laterWatermark',
     tests: [BACKFILL],
@@ -672,15 +672,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the next question leaves out the border between two responses',
     invariant: 2,
-    file: 'src/reading/creation-task.ts',
-    search: '  const toMs = oldestMs + 1;\n',
-    replace: '  const toMs = oldestMs;\n',
+    file: 'src/engine/reading/creation-task.ts',
+    search: 'const toMs = Math.min(unitFromMs + unitMs, task.toMs ?? Infinity);',
+    replace: 'const toMs = Math.min(unitFromMs, task.toMs ?? Infinity);',
     tests: [MOVING, READINGS],
   },
   {
     breaks: 'an older version overwrites a newer one of the same run',
     invariant: 2,
-    file: 'src/loading/batch.ts',
+    file: 'src/engine/loading/batch.ts',
     search: 'versionOf(stream, record) >= versionOf(stream, before);',
     replace: 'true;',
     tests: [BACK],
@@ -688,7 +688,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the training cache is held against our clock alone',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search: 'const passed = [nowMs - check.atMs, check.agoByDatabaseMs];',
     replace: 'const passed = [nowMs - check.atMs];',
     tests: [TRAINING, 'test/unit/reading/training-freshness.test.ts'],
@@ -696,7 +696,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a read of the status that takes long is told as an outage',
     invariant: 8,
-    file: 'src/worker/monitor.ts',
+    file: 'src/operate/worker/monitor.ts',
     search: 'if (respondedAtMs < sinceMs) {',
     replace: 'if (sinceMs > 0) {',
     tests: ['test/unit/worker/monitor.test.ts'],
@@ -704,7 +704,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a database that takes long to be read is not read again for minutes',
     invariant: 8,
-    file: 'src/worker/monitor.ts',
+    file: 'src/operate/worker/monitor.ts',
     search: 'Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS)',
     replace: '(endedMs - startedMs) * READING_SHARE',
     tests: ['test/unit/worker/monitor.test.ts'],
@@ -712,7 +712,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the page says twice that the database is away, and why',
     invariant: 8,
-    file: 'src/status/verdict.ts',
+    file: 'src/operate/status/verdict.ts',
     search: `(dependency === 'database' && isAway) === isUnreachable`,
     replace: `(dependency !== 'database' && isAway) === isUnreachable`,
     tests: ['test/unit/status/status.test.ts'],
@@ -720,7 +720,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'users are called fresh because nobody had to be asked for, while the service is away',
     invariant: 8,
-    file: 'src/database/stream-state.ts',
+    file: 'src/engine/control/stream-state.ts',
     search: 'return row?.newest == null ? {} : { last_success_at: row.newest };',
     replace: 'return row?.newest == null ? {} : { last_success_at: sql`statement_timestamp()` };',
     tests: ['test/integration/users.test.ts'],
@@ -729,7 +729,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'staleness is judged from what was read long ago as if it were of now',
     invariant: 8,
-    file: 'src/status/database-report.ts',
+    file: 'src/operate/status/database-report.ts',
     search: 'judgedMs: isUp && readAtMs !== null ? Math.min(nowMs, readAtMs) : nowMs,',
     replace: 'judgedMs: nowMs,',
     tests: ['test/unit/status/status.test.ts'],
@@ -737,7 +737,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the status page tells what was read long ago as if it were of now',
     invariant: 8,
-    file: 'src/status/database-report.ts',
+    file: 'src/operate/status/database-report.ts',
     search: 'isOld: ageMs > OLD_MS,',
     replace: 'isOld: false,',
     tests: ['test/unit/pages/status-page.test.ts'],
@@ -754,7 +754,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a tick that found its stream taken hides how the last run ended',
     invariant: 8,
-    file: 'src/database/runs.ts',
+    file: 'src/engine/control/runs.ts',
     search: `sql.raw(\`not (r.status = 'skipped' and r.backend_pid is null)\`)`,
     replace: `sql.raw('true')`,
     tests: ['test/integration/status-readers.test.ts'],
@@ -763,7 +763,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run of a dead worker is called running until its stream is run again',
     invariant: 8,
-    file: 'src/database/dead-runs.ts',
+    file: 'src/engine/control/dead-runs.ts',
     search: 'where not pg_is_in_recovery()',
     replace: 'where pg_is_in_recovery()',
     tests: ['test/integration/status-readers.test.ts'],
@@ -772,7 +772,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run whose worker lives is closed as dead when another worker starts',
     invariant: 8,
-    file: 'src/database/dead-runs.ts',
+    file: 'src/engine/control/dead-runs.ts',
     search: 'return lock?.locked === true ? await closeDeadRuns(tx, { accountId, stream }) : 0;',
     replace: 'return lock === undefined ? 0 : await closeDeadRuns(tx, { accountId, stream });',
     tests: ['test/integration/status-readers.test.ts'],
@@ -781,7 +781,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a starting worker leaves the runs of dead ones open',
     invariant: 8,
-    file: 'src/worker/run-worker.ts',
+    file: 'src/operate/worker/run-worker.ts',
     search: '      await closeDeadRuns(app);\n',
     replace: '',
     tests: ['test/integration/status-readers.test.ts'],
@@ -790,7 +790,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'training is called stale though the cache of the service explains that nothing was asked',
     invariant: 8,
-    file: 'src/status/build-status.ts',
+    file: 'src/operate/status/build-status.ts',
     search: 'Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs)',
     replace: 'lastSuccessMs',
     tests: ['test/unit/status/status.test.ts'],
@@ -798,7 +798,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an error of an account of the accounts file advises to set a variable that does not exist there',
     invariant: 8,
-    file: 'src/api/client.ts',
+    file: 'src/engine/api/client.ts',
     search: 'entry: options.entry, ',
     replace: '',
     tests: ['test/e2e/accounts.test.ts'],
@@ -807,7 +807,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a cached report older than the stored one is taken',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search: 'if (isOlder(calculatedAtMs, state.calculatedAt, responseClock)) {',
     replace: 'if (isOlder(calculatedAtMs, null, responseClock)) {',
     tests: [BACK],
@@ -815,7 +815,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a last_updated from the future is believed',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search:
       'const ms = isInFuture(calculatedAtMs, clock) ? (clock.serviceMs ?? calculatedAtMs) : calculatedAtMs;',
     replace: 'const ms = calculatedAtMs;',
@@ -825,7 +825,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'training is not taken after the service’s clock was put right',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search: 'return calculatedAtMs < stored.ms - wentBackBy(stored.clockOffsetMs, clock);',
     replace: 'return calculatedAtMs < stored.ms;',
     tests: [TRAINING],
@@ -834,7 +834,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a last_updated that stays lower is never taken',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search: 'const dueInMs = olderSinceMs + cacheMs - atMs;',
     replace: 'const dueInMs = cacheMs;',
     tests: [TRAINING],
@@ -843,7 +843,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an older cached report is taken although a newer one was told in between',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search: 'state: { check, olderSinceMs: null }, note, failure: null };',
     replace: 'state: { check }, note, failure: null };',
     tests: [TRAINING],
@@ -852,7 +852,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an empty page of another cached report ends the list unasked',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search: 'if (isEnd && (await isStillWhole(read, { first, pageSize, sinceMs }))) break;',
     replace: 'if (isEnd) break;',
     tests: [TRAINING],
@@ -861,7 +861,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a page that is shorter than what was asked for ends a list that announces nothing',
     invariant: 7,
-    file: 'src/reading/pages.ts',
+    file: 'src/engine/reading/pages.ts',
     search: 'return total === undefined || this.#names.size < total;',
     replace: 'return total === undefined ? this.#names.size >= 1000 : this.#names.size < total;',
     tests: [TRAINING],
@@ -870,7 +870,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'unasked paging that tells only a total ends after its first page',
     invariant: 7,
-    file: 'src/reading/pages.ts',
+    file: 'src/engine/reading/pages.ts',
     search: 'return this.pages < this.lastPage;\n    const total',
     replace:
       'return this.pages < this.lastPage;\n    if (this.#totals.length > 0) return false;\n    const total',
@@ -880,7 +880,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'pages of two cached reports are mixed',
     invariant: 3,
-    file: 'src/reading/cached-report.ts',
+    file: 'src/engine/reading/cached-report.ts',
     search: 'if (sinceMs !== calculatedAtMs) {',
     replace: 'if (sinceMs === undefined && calculatedAtMs !== undefined) {',
     tests: [TRAINING],
@@ -888,7 +888,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a service that is away is asked for every equipment type, each with all retries',
     invariant: 6,
-    file: 'src/reading/snapshot.ts',
+    file: 'src/engine/reading/snapshot.ts',
     search: 'if (!isOfThisPart) break;',
     replace: '',
     tests: [SNAPSHOTS],
@@ -897,7 +897,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'deletions are drawn from an incomplete snapshot',
     invariant: 4,
-    file: 'src/reading/snapshot.ts',
+    file: 'src/engine/reading/snapshot.ts',
     search: 'covered: missing === null ? { parts: null } : null,',
     replace: 'covered: { parts: null },',
     tests: [SNAPSHOTS],
@@ -905,7 +905,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'deletions are drawn from a reconciliation that did not become complete',
     invariant: 4,
-    file: 'src/reading/incremental.ts',
+    file: 'src/engine/reading/incremental.ts',
     search: 'covered: failure === null && holes.length === 0 ? { parts: null } : null,',
     replace: 'covered: { parts: null },',
     tests: [READINGS],
@@ -913,7 +913,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the delete guard is off',
     invariant: 4,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'vanished / live > guard.maxRatio',
     replace: 'vanished / live > guard.maxRatio + 1',
     tests: [SNAPSHOTS],
@@ -921,7 +921,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what comes back is not undeleted',
     invariant: 4,
-    file: 'src/loading/compare.ts',
+    file: 'src/engine/loading/compare.ts',
     search: "case when t._deleted_at is not null then '1' when",
     replace: 'case when',
     tests: [BATTERY],
@@ -930,7 +930,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers with an exponent are rounded',
     invariant: 5,
-    file: 'src/api/json-elements.ts',
+    file: 'src/engine/api/json-elements.ts',
     search:
       'if ((byte | LOWER_BIT) === LOWER_E && before >= ZERO && before <= NINE) {\n          isLong = true;',
     replace: 'if ((byte | LOWER_BIT) === LOWER_E && before >= ZERO && before <= NINE) {',
@@ -940,7 +940,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers of a jsonb column are written as text',
     invariant: 5,
-    file: 'src/loading/copy-text.ts',
+    file: 'src/engine/loading/copy-text.ts',
     search: 'value instanceof RawJson ? value.text : stringifyExactJson(value)',
     replace: 'value instanceof RawJson ? value.text : JSON.stringify(value)',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -949,7 +949,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers of stored records are rounded when they are put through again',
     invariant: 5,
-    file: 'src/database/connection.ts',
+    file: 'src/engine/database/connection.ts',
     search: 'parse: parseExactJson',
     replace: 'parse: (text: string) => JSON.parse(text) as unknown',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -958,7 +958,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers beyond 2^53 are asked for in a form that a service may round',
     invariant: 5,
-    file: 'src/reading/ask-user.ts',
+    file: 'src/engine/reading/ask-user.ts',
     search: '[userId, new ExactNumber(userId)]',
     replace: '[number, userId]',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -967,7 +967,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'NUL is not made storable',
     invariant: 5,
-    file: 'src/streams/wire.ts',
+    file: 'src/engine/streams/wire.ts',
     search: "text.toWellFormed().replaceAll('\\0', '\\ufffd')",
     replace: 'text.toWellFormed()',
     tests: [BATTERY, 'test/unit/loading/record.test.ts'],
@@ -976,7 +976,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'issues stay open when the record comes right',
     invariant: 5,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'if (request.changed) await tx.execute(issues.resolveWritten',
     replace: 'if (!request.changed) await tx.execute(issues.resolveWritten',
     tests: [BATTERY, 'test/integration/data-issues.test.ts'],
@@ -993,7 +993,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a list under another status than 200 is believed',
     invariant: 4,
-    file: 'src/api/http.ts',
+    file: 'src/engine/api/http.ts',
     search: 'if (context.status !== 200) fail(',
     replace: 'if (context.status === 299) fail(',
     tests: ['test/integration/api/failures.test.ts'],
@@ -1001,7 +1001,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'attempts by page numbers count together in a slice that grows',
     invariant: 7,
-    file: 'src/reading/slice-reader.ts',
+    file: 'src/engine/reading/slice-reader.ts',
     search: 'if (slice.toMs === null) together = new PageTally(keyField);',
     replace: '',
     tests: ['test/unit/reading/slice-reader.test.ts'],
@@ -1009,7 +1009,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a response shorter than its own total counts as complete',
     invariant: 7,
-    file: 'src/reading/slice-reader.ts',
+    file: 'src/engine/reading/slice-reader.ts',
     search: '!isTotalTooSmall && !isShort(page, distinct, pageSize)',
     replace: '!isTotalTooSmall',
     tests: [BACKFILL, READINGS],
@@ -1017,7 +1017,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a plan ends without a look at the account’s own total',
     invariant: 7,
-    file: 'src/reading/backfill.ts',
+    file: 'src/engine/reading/backfill.ts',
     search: 'if (!made.isRead && backfill.failures.length === 0) yield* readUnseen(backfill);',
     replace: 'if (made.isRead && backfill.failures.length === 0) yield* readUnseen(backfill);',
     tests: [DOUBTS],
@@ -1025,7 +1025,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a row that is repeated counts for a record, whatever its millisecond has',
     invariant: 4,
-    file: 'src/reading/pages.ts',
+    file: 'src/engine/reading/pages.ts',
     search: '      extra += records.length - countDistinct(records, keyField);',
     replace: '      extra += Math.max(1, records.length - countDistinct(records, keyField));',
     tests: [READINGS],
@@ -1034,7 +1034,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'rows are held against a total in the place of different records',
     invariant: 4,
-    file: 'src/reading/slice-reader.ts',
+    file: 'src/engine/reading/slice-reader.ts',
     search: 'const distinct = countDistinct(page.records, keyField);',
     replace: 'const distinct = page.records.length;',
     tests: [DOUBTS],
@@ -1043,7 +1043,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an outage is divided like one record that fails',
     invariant: 6,
-    file: 'src/reading/creation-walk.ts',
+    file: 'src/engine/reading/creation-walk.ts',
     search: 'if (!isRequestSpecific(error) || !(await reader.isWell())) throw error;',
     replace: 'if (!isRequestSpecific(error)) throw error;',
     tests: [HOLES],
@@ -1052,7 +1052,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run with an open hole says that it succeeded',
     invariant: 1,
-    file: 'src/reading/incremental.ts',
+    file: 'src/engine/reading/incremental.ts',
     search: 'failure: failure ?? toFailure(read, holes) };',
     replace: 'failure: holes.length > 999 ? toFailure(read, holes) : failure };',
     tests: [HOLES],
@@ -1060,7 +1060,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a remainder that shrank is not asked again',
     invariant: 7,
-    file: 'src/reading/creation-walk.ts',
+    file: 'src/engine/reading/creation-walk.ts',
     search: 'total !== undefined && total < previous.remainingTotal',
     replace: 'total !== undefined && total < 0',
     tests: [BACK],
@@ -1068,7 +1068,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'rows are copied without anybody looking whether what they refer to is there',
     invariant: 1,
-    file: 'src/loading/copy-records.ts',
+    file: 'src/engine/loading/copy-records.ts',
     search: 'records.filter((record) => !isSelfContained(record))',
     replace: 'records.filter((record) => !isSelfContained(record) && records.length === 0)',
     tests: ['test/integration/loader.test.ts'],
@@ -1076,7 +1076,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'foreign keys are not looked up in a merge either',
     invariant: 1,
-    file: 'src/loading/copy-settings.ts',
+    file: 'src/engine/loading/copy-settings.ts',
     search: 'void meetLater(setLocally(connection, usual));',
     replace: '',
     tests: ['test/integration/load-settings.test.ts'],
@@ -1085,7 +1085,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'a missing permission told to the trial of the account leaves the circuits of all of its streams open',
     invariant: 6,
-    file: 'src/health/circuit-breaker.ts',
+    file: 'src/operate/health/circuit-breaker.ts',
     search: "close(null) ? 'account' : null;",
     replace: 'null;',
     tests: [BREAKER],
@@ -1094,7 +1094,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'the trial of one stream that learns that the whole token is refused keeps the circuit of its stream open',
     invariant: 6,
-    file: 'src/health/circuit-breaker.ts',
+    file: 'src/operate/health/circuit-breaker.ts',
     search: '        tryAgain(0);\n',
     replace: '',
     tests: [BREAKER],
@@ -1102,7 +1102,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a trial that hangs is waited for for ever',
     invariant: 6,
-    file: 'src/health/circuit-breaker.ts',
+    file: 'src/operate/health/circuit-breaker.ts',
     search: 'trialAtMs = nowMs + delays.mostMs',
     replace: 'trialAtMs = Infinity',
     tests: [BREAKER],
@@ -1110,7 +1110,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a response to a run that began before the auth failure closes the circuit',
     invariant: 6,
-    file: 'src/health/circuit-breaker.ts',
+    file: 'src/operate/health/circuit-breaker.ts',
     search: 'number > (circuits.get(key)?.openedAt ?? Infinity)',
     replace: 'number > 0 && circuits.has(key)',
     tests: [BREAKER],
@@ -1118,7 +1118,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a trial that had nothing to ask is followed by one of the same stream',
     invariant: 6,
-    file: 'src/health/account-health.ts',
+    file: 'src/operate/health/account-health.ts',
     search: '[{ stream: next, inMs: trial.inMs }]',
     replace: '[{ stream, inMs: trial.inMs }]',
     tests: [JOBS],
@@ -1126,7 +1126,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'refused credentials are told once more for each stream',
     invariant: 6,
-    file: 'src/health/account-health.ts',
+    file: 'src/operate/health/account-health.ts',
     search: 'isOutage || authFailureOf(result) !== undefined',
     replace: 'isOutage',
     tests: [JOBS],
@@ -1134,7 +1134,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'that another worker has the stream fills the log',
     invariant: 8,
-    file: 'src/worker/account-runner.ts',
+    file: 'src/operate/worker/account-runner.ts',
     search: "result.outcome === 'skipped' && result.isTaken === true",
     replace: 'false',
     tests: [JOBS],
@@ -1142,7 +1142,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an outage stays open for a stream that has nothing to ask',
     invariant: 1,
-    file: 'src/health/account-health.ts',
+    file: 'src/operate/health/account-health.ts',
     search: 'else if (error === undefined) outage.recordUnasked(target);',
     replace: '',
     tests: [JOBS],
@@ -1150,7 +1150,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stream that has nothing to ask ends an outage in which nobody was answered',
     invariant: 1,
-    file: 'src/health/outage-log.ts',
+    file: 'src/operate/health/outage-log.ts',
     search: 'if (open?.hasResponded !== true) return;',
     replace: 'if (open === undefined) return;',
     tests: [HEALTH],
@@ -1158,7 +1158,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a request that is retried leaves its account healthy',
     invariant: 1,
-    file: 'src/health/account-health.ts',
+    file: 'src/operate/health/account-health.ts',
     search: 'recordRetry: () => notify(false)',
     replace: 'recordRetry: () => undefined',
     tests: [HEALTH],
@@ -1166,7 +1166,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an unhealthy account has as many runs at a time as a healthy one',
     invariant: 1,
-    file: 'src/worker/run-queue.ts',
+    file: 'src/operate/worker/run-queue.ts',
     search: 'if (queue.running === 0) begin(queue);',
     replace: 'begin(queue);',
     tests: ['test/unit/worker/run-queue.test.ts'],
@@ -1174,7 +1174,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'users are asked for before the streams that mention them',
     invariant: 1,
-    file: 'src/worker/scheduler.ts',
+    file: 'src/operate/worker/scheduler.ts',
     search: 'if (options.runsLast(job.stream)) await Promise.all(firstOf(job));',
     replace: '',
     tests: ['test/unit/worker/scheduler.test.ts'],
@@ -1182,7 +1182,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a clock that goes back stops the schedules',
     invariant: 1,
-    file: 'src/worker/cron-groups.ts',
+    file: 'src/operate/worker/cron-groups.ts',
     search: 'if (nowMs < lookedAtMs - STEP_BACK_MS) for (const group of groups) plan(group);',
     replace: '',
     tests: [SCHEDULES],
@@ -1190,7 +1190,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a clock that goes back by seconds repeats a tick',
     invariant: 1,
-    file: 'src/worker/cron-groups.ts',
+    file: 'src/operate/worker/cron-groups.ts',
     search: 'const STEP_BACK_MS = MINUTE_MS',
     replace: 'const STEP_BACK_MS = 0 * MINUTE_MS',
     tests: [SCHEDULES],
@@ -1198,7 +1198,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a tick that the machine slept through passes for one that is on time',
     invariant: 1,
-    file: 'src/worker/cron-groups.ts',
+    file: 'src/operate/worker/cron-groups.ts',
     search: 'lateMs > LATE_MS ? makeUp : onTick',
     replace: 'onTick',
     tests: [SCHEDULES],
@@ -1206,7 +1206,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a jump of the clock is noticed only when the next tick would have been due',
     invariant: 1,
-    file: 'src/worker/cron-groups.ts',
+    file: 'src/operate/worker/cron-groups.ts',
     search: 'Math.min(LOOK_EVERY_MS, Math.max(1, soonestMs - clock.now()))',
     replace: 'Math.max(1, soonestMs - clock.now())',
     tests: [SCHEDULES],
@@ -1214,7 +1214,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stream that is triggered while it runs is forgotten',
     invariant: 1,
-    file: 'src/worker/scheduler.ts',
+    file: 'src/operate/worker/scheduler.ts',
     search: 'else void busy.done.then(() => trigger(target));',
     replace: '',
     tests: ['test/unit/worker/scheduler.test.ts'],
@@ -1222,7 +1222,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a quota that was used up for a day is taken for a rate',
     invariant: 6,
-    file: 'src/api/sending-rate.ts',
+    file: 'src/engine/api/sending-rate.ts',
     search: 'stretchMs !== undefined && stretchMs > longestStretchMs',
     replace: 'stretchMs !== undefined && stretchMs > Infinity',
     tests: [LIMITER],
@@ -1230,7 +1230,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the sending rate waits for as long as throttled responses tell',
     invariant: 6,
-    file: 'src/api/sending-rate.ts',
+    file: 'src/engine/api/sending-rate.ts',
     search: 'rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);',
     replace: 'rate *= START_SHARE;',
     tests: [LIMITER],
@@ -1238,7 +1238,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the concurrency stays low for a quarter of an hour behind a day of throttling',
     invariant: 6,
-    file: 'src/api/limiter.ts',
+    file: 'src/engine/api/limiter.ts',
     search: 'if (rate.recordSuccess(nowMs)) throttledAt = Number.POSITIVE_INFINITY;',
     replace: 'rate.recordSuccess(nowMs);',
     tests: [LIMITER],
@@ -1263,7 +1263,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the lock is not taken',
     invariant: 8,
-    file: 'src/database/stream-session.ts',
+    file: 'src/engine/control/stream-session.ts',
     search: "pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked",
     replace: "${streamLockKey('$1', '$2')} is not null as locked",
     tests: [BATTERY],
@@ -1272,7 +1272,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a session that lost its lock connects again and goes on',
     invariant: 8,
-    file: 'src/database/stream-session.ts',
+    file: 'src/engine/control/stream-session.ts',
     search: '    isSession: true,\n',
     replace: '',
     tests: [LOADER],
@@ -1281,7 +1281,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a broken session connects again',
     invariant: 8,
-    file: 'src/database/connection.ts',
+    file: 'src/engine/database/connection.ts',
     search: '    if (!isUsed) {',
     replace: '    if (!isUsed || options.host.length > 0) {',
     tests: [CONNECTION],
@@ -1289,7 +1289,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what Citus would need is only found out when tables are half distributed',
     invariant: 8,
-    file: 'src/database/migrate.ts',
+    file: 'src/warehouse/migrate.ts',
     search: 'if (onCitus) await assertCitus(connection);',
     replace: '',
     tests: ['test/integration/citus.test.ts'],
@@ -1298,7 +1298,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stream that never succeeded is not known to have run',
     invariant: 8,
-    file: 'src/sync/run-stream.ts',
+    file: 'src/engine/sync/run-stream.ts',
     search: 'if (state === NO_STATE) await recordStream(db, accountId, request.stream);',
     replace: '',
     tests: ['test/integration/status-readers.test.ts'],
@@ -1307,7 +1307,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the calendar is filled once and never extended',
     invariant: 1,
-    file: 'src/database/migrate.ts',
+    file: 'src/warehouse/migrate.ts',
     search: 'await extendCalendar(connection);',
     replace: 'if (before.pending > 0) await extendCalendar(connection);',
     tests: ['test/integration/schema.test.ts'],
@@ -1316,7 +1316,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a loader that may not write the calendar cannot start',
     invariant: 1,
-    file: 'src/database/calendar.ts',
+    file: 'src/readers/calendar.ts',
     search: 'exception when insufficient_privilege then null;\n',
     replace: '',
     tests: ['test/integration/schema.test.ts'],
@@ -1368,7 +1368,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is nested too deeply does not count as seen',
     invariant: 4,
-    file: 'src/loading/batch.ts',
+    file: 'src/engine/loading/batch.ts',
     search: 'new Set(records.flatMap(({ key }) => key ?? []))',
     replace: 'new Set(storable.map(({ key }) => key))',
     tests: [KEYLESS],
@@ -1376,7 +1376,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that could not be a row and comes as it is stored leaves its issue open',
     invariant: 5,
-    file: 'src/loading/batch.ts',
+    file: 'src/engine/loading/batch.ts',
     search: 'openIssues.keys.has(key) ? [key] : []',
     replace: '[]',
     tests: [KEYLESS],
@@ -1384,7 +1384,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record without a key is taken for a deleted one',
     invariant: 4,
-    file: 'src/loading/keyless.ts',
+    file: 'src/engine/loading/keyless.ts',
     search: 'await tx.execute(insertSeen(kept.map(({ key }) => key)));',
     replace: '',
     tests: [KEYLESS],
@@ -1392,7 +1392,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that was refused and is gone leaves its issue open',
     invariant: 5,
-    file: 'src/loading/issue-sql.ts',
+    file: 'src/engine/loading/issue-sql.ts',
     search: 'and d.record_id is not null and d.field is null',
     replace: 'and d.record_id is not null and false',
     tests: [KEYLESS],
@@ -1401,7 +1401,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'resolved issues about records without a key pile up',
     invariant: 5,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: "if (resolved > 0) await tx.execute(issues.deleteResolved('keyless', scope));",
     replace: '',
     tests: ['test/integration/data-issues.test.ts'],
@@ -1410,7 +1410,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a field with the name of a column, but not of a field, is not known as unknown',
     invariant: 5,
-    file: 'src/streams/read-fields.ts',
+    file: 'src/engine/streams/read-fields.ts',
     search: 'known: new Set(names)',
     replace: 'known: new Set([...names, ...columns])',
     tests: ['test/unit/streams/fields.test.ts'],
@@ -1419,7 +1419,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'every unknown field has an issue of its own, however many names the service sends',
     invariant: 5,
-    file: 'src/loading/unknown-fields.ts',
+    file: 'src/engine/loading/unknown-fields.ts',
     search: 'listed.size < MOST_UNKNOWN_FIELDS;',
     replace: 'true;',
     tests: [ISSUES],
@@ -1428,7 +1428,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is rejected again closes its own issue',
     invariant: 5,
-    file: 'src/loading/issue-sql.ts',
+    file: 'src/engine/loading/issue-sql.ts',
     search: 'sql`d.last_seen_at <> ${instantOf(scope)}`',
     replace: 'sql`${instantOf(scope)} is not null`',
     tests: ['test/integration/many-issues.test.ts', KEYLESS],
@@ -1436,7 +1436,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stop waits for statements that take long',
     invariant: 1,
-    file: 'src/database/connection.ts',
+    file: 'src/engine/database/connection.ts',
     search: 'if (statements !== undefined) trackStatements(client, statements);',
     replace: '',
     tests: ['test/e2e/early-signal.test.ts'],
@@ -1462,7 +1462,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an id that begins as a formula is one in the labels file',
     invariant: 5,
-    file: 'src/labels/labels-file.ts',
+    file: 'src/readers/labels-file.ts',
     search: "(FORMULA.test(cell) ? `'${cell}` : cell)",
     replace: '(FORMULA.test(cell) ? cell : cell)',
     tests: ['test/unit/labels/labels-file.test.ts'],
@@ -1487,7 +1487,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the status page is shown under any name',
     invariant: 5,
-    file: 'src/worker/http-server.ts',
+    file: 'src/operate/worker/http-server.ts',
     search: 'return [host, ...allowedHosts].some((one) => one.toLowerCase() === name);',
     replace: 'return [host, ...allowedHosts].length > 0;',
     tests: ['test/unit/worker/http-server.test.ts'],
@@ -1495,7 +1495,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'idle connections stay open',
     invariant: 5,
-    file: 'src/worker/http-server.ts',
+    file: 'src/operate/worker/http-server.ts',
     search: 'connectionsCheckingInterval: idleMs / 10',
     replace: 'connectionsCheckingInterval: 1000 * idleMs',
     tests: ['test/unit/worker/http-server.test.ts'],
@@ -1511,7 +1511,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'time-outs of the role end a load',
     invariant: 1,
-    file: 'src/database/session-settings.ts',
+    file: 'src/engine/database/session-settings.ts',
     search: "set_config(name, '0', false)",
     replace: 'name',
     tests: ['test/integration/role-timeouts.test.ts'],
@@ -1519,7 +1519,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is too large to be held is taken as whole',
     invariant: 5,
-    file: 'src/loading/record.ts',
+    file: 'src/engine/loading/record.ts',
     search: 'record.key !== null && record.received.excess === null',
     replace: 'record.key !== null',
     tests: [KEYLESS],
@@ -1528,7 +1528,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is too large to be held does not tell its key',
     invariant: 4,
-    file: 'src/api/json-elements.ts',
+    file: 'src/engine/api/json-elements.ts',
     search: '      const end = this.ends[index] ?? 0;',
     replace: '      const end = 0 * index;',
     tests: ['test/unit/api/json-list.test.ts'],
@@ -1537,7 +1537,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that loses its key is not recognized when its numbers come as text',
     invariant: 4,
-    file: 'src/loading/record.ts',
+    file: 'src/engine/loading/record.ts',
     search: 'toCanonicalText(parts.map(toComparablePart))',
     replace: 'toCanonicalText(parts)',
     tests: [DEPARTURES],
@@ -1546,7 +1546,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that never has a key keeps all others from being deleted',
     invariant: 4,
-    file: 'src/loading/keyless.ts',
+    file: 'src/engine/loading/keyless.ts',
     search: 'new Set(isLost ? missing :',
     replace: 'new Set(fingerprints.length > 0 ? missing :',
     tests: [KEYLESS],
@@ -1555,7 +1555,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'a record that loses its key while another of the same content gets its own back is taken for deleted',
     invariant: 4,
-    file: 'src/loading/keyless.ts',
+    file: 'src/engine/loading/keyless.ts',
     search: 'before.fingerprints.length - withKeyAgain',
     replace: 'before.fingerprints.length',
     tests: [KEYLESS],
@@ -1563,7 +1563,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what is stored of a record that was too deep to hold is put through as a whole',
     invariant: 5,
-    file: 'src/sync/stored-issues.ts',
+    file: 'src/engine/sync/stored-issues.ts',
     search: '!isShortened(issue.context) && ',
     replace: '',
     tests: [KEYLESS],
@@ -1571,7 +1571,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'deletions are drawn although one equipment type could not be read',
     invariant: 4,
-    file: 'src/reading/snapshot.ts',
+    file: 'src/engine/reading/snapshot.ts',
     search: 'covered: failures.length === 0 ? covered : null,',
     replace: 'covered,',
     tests: [SNAPSHOTS],
@@ -1580,7 +1580,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the checksum lacks what the row takes from the question',
     invariant: 1,
-    file: 'src/streams/equipments.ts',
+    file: 'src/engine/streams/equipments.ts',
     search: 'ownType(record) === equipmentTypeId ? null : equipmentTypeId,',
     replace: 'ownType(record) === equipmentTypeId ? null : null,',
     tests: [SNAPSHOTS],
@@ -1589,7 +1589,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'equipment that names a finer type than was asked for is never deleted',
     invariant: 1,
-    file: 'src/streams/equipments.ts',
+    file: 'src/engine/streams/equipments.ts',
     search: 'asked === null || asked === type ? [] : [{ equipment_id: id, asked_type_id: asked }];',
     replace: 'asked === null ? [] : [];',
     tests: [SNAPSHOTS],
@@ -1598,7 +1598,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one id twice in one response alternates from run to run',
     invariant: 1,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search:
       'if (stream.versionColumn === null) dropped += await rowCount(tx, statements.dropSeenLater(parent));',
     replace: 'if (stream.versionColumn === null) dropped += 0;',
@@ -1608,7 +1608,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one equipment type that lacks too much refuses all of them',
     invariant: 4,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: '(covered.column === null || others.length === 0)',
     replace: 'others.length >= 0',
     tests: [SNAPSHOTS],
@@ -1617,7 +1617,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a guarded equipment type loses its rows all the same',
     invariant: 4,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'covered.parts.filter((one) => !refused.some(({ part }) => part === one))',
     replace: 'covered.parts',
     tests: [SNAPSHOTS],
@@ -1626,7 +1626,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an unknown field with a dot in its name is closed where it is opened',
     invariant: 5,
-    file: 'src/loading/staged-issue.ts',
+    file: 'src/engine/loading/staged-issue.ts',
     search: 'path: toJsonPath(issue)',
     replace: "path: toJsonPath({ ...issue, name: issue.field.split('.').at(-1) ?? '' })",
     tests: ['test/integration/data-issues.test.ts'],
@@ -1676,7 +1676,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'streams that meet the same people note them without taking turns, so that one of them is deadlocked',
     invariant: 8,
-    file: 'src/database/user-lookups.ts',
+    file: 'src/engine/control/user-lookups.ts',
     search: 'select pg_advisory_xact_lock(hashtextextended(',
     replace: 'select (hashtextextended(',
     tests: [NOTES],
@@ -1684,7 +1684,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'accounts take turns in noting people',
     invariant: 8,
-    file: 'src/database/user-lookups.ts',
+    file: 'src/engine/control/user-lookups.ts',
     search: "'safety-sync-user-lookups:' || ${accountId}::text",
     replace: "'safety-sync-user-lookups:' || left(${accountId}::text, 0)",
     tests: [NOTES],
@@ -1693,7 +1693,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run of users under way keeps every stream of its account from storing',
     invariant: 8,
-    file: 'src/database/user-lookups.ts',
+    file: 'src/engine/control/user-lookups.ts',
     search: "'safety-sync-user-lookups:' || ${accountId}::text",
     replace: "'safety-sync:' || ${accountId}::text || ':users'",
     tests: [NOTES],
@@ -1702,7 +1702,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'nobody is told that two identifiers became the same one',
     invariant: 5,
-    file: 'src/loading/normalize.ts',
+    file: 'src/engine/loading/normalize.ts',
     search: 'if (isKeyAltered) issues.push(',
     replace: 'if (isKeyAltered && read.ord < 0) issues.push(',
     tests: [ISSUES],
@@ -1711,7 +1711,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a key that is stored as it was received counts as altered',
     invariant: 5,
-    file: 'src/loading/record.ts',
+    file: 'src/engine/loading/record.ts',
     search: 'isRare && isWireRecord(value) && value[stream.keyField] !== told',
     replace: 'isRare',
     tests: [ISSUES],
@@ -1719,7 +1719,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backslash in an array is an escape',
     invariant: 1,
-    file: 'src/database/array-literal.ts',
+    file: 'src/engine/database/array-literal.ts',
     search: "replace(/[\\\\\"]/g, '\\\\$&')",
     replace: "replace(/[\"]/g, '\\\\$&')",
     tests: [COPY],
@@ -1728,7 +1728,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the text NULL in an array is a null, or a null a text',
     invariant: 1,
-    file: 'src/database/array-literal.ts',
+    file: 'src/engine/database/array-literal.ts',
     search: "value === null ? 'NULL'",
     replace: "value === null || value === 'NULL' ? 'NULL'",
     tests: [COPY],
@@ -1745,7 +1745,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'equipment that is put through again loses the type that it was asked for',
     invariant: 1,
-    file: 'src/database/stored-record.ts',
+    file: 'src/engine/database/stored-record.ts',
     search: 'where a.account_id = t.account_id and a.equipment_id = t.id',
     replace: 'where a.account_id = t.account_id and a.equipment_id <> t.id limit 0',
     tests: [ISSUES],
@@ -1754,7 +1754,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'equipment that is put through again takes the type of an issue that went over to it',
     invariant: 1,
-    file: 'src/sync/stored-issues.ts',
+    file: 'src/engine/sync/stored-issues.ts',
     search: 'partition === undefined\n',
     replace: 'partition !== null\n',
     tests: [ISSUES],
@@ -1763,7 +1763,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a response that starts over keeps what came of it before',
     invariant: 1,
-    file: 'src/loading/transaction.ts',
+    file: 'src/engine/loading/transaction.ts',
     search: "await connection.query('rollback to savepoint part');",
     replace: '',
     tests: [LOADER],
@@ -1772,7 +1772,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was taken back is counted',
     invariant: 1,
-    file: 'src/loading/transaction.ts',
+    file: 'src/engine/loading/transaction.ts',
     search: 'stored = [...saved];',
     replace: '',
     tests: [LOADER],
@@ -1781,7 +1781,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an equipment type that fails takes the types before it back with it',
     invariant: 4,
-    file: 'src/loading/transaction.ts',
+    file: 'src/engine/loading/transaction.ts',
     search: "if (saved !== undefined) await connection.query('release savepoint part');",
     replace: 'if (saved !== undefined) return;',
     tests: [SNAPSHOTS],
@@ -1790,7 +1790,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a session that ends while keys are recorded as seen ends the whole worker',
     invariant: 8,
-    file: 'src/loading/batch.ts',
+    file: 'src/engine/loading/batch.ts',
     search: 'meetLater(staging.markSeen(batch.seen, firstOrd))',
     replace: 'staging.markSeen(batch.seen, firstOrd)',
     tests: [LOADER],
@@ -1799,7 +1799,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one record that PostgreSQL refuses costs the whole batch',
     invariant: 5,
-    file: 'src/loading/copy-records.ts',
+    file: 'src/engine/loading/copy-records.ts',
     search: 'if (records.length === 1) return [{ record: first, error }];',
     replace: 'if (records.length > 0) return records.map((record) => ({ record, error }));',
     tests: [LOADER],
@@ -1808,7 +1808,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a COPY that PostgreSQL refuses leaves the transaction broken',
     invariant: 5,
-    file: 'src/loading/copy-records.ts',
+    file: 'src/engine/loading/copy-records.ts',
     search: "await connection.query('rollback to savepoint batch');",
     replace: '',
     tests: [LOADER],
@@ -1817,7 +1817,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'rows are committed before the ledger, the state and the counts that belong to them',
     invariant: 1,
-    file: 'src/loading/transaction.ts',
+    file: 'src/engine/loading/transaction.ts',
     search: 'await beforeCommit(counts, merged, time);',
     replace:
       'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged, time);',
@@ -1826,7 +1826,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a second version of a new record within one transaction leaves a state in the history',
     invariant: 1,
-    file: 'src/loading/compare.ts',
+    file: 'src/engine/loading/compare.ts',
     search: "then '2' else '1' end",
     replace: "then '1' else '1' end",
     tests: [LOADER],
@@ -1835,7 +1835,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an older version takes the place of a newer one of the same transaction',
     invariant: 1,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'else if (request.hasCommitted || isRepeated) {',
     replace: 'else if (request.hasCommitted) {',
     tests: [LOADER],
@@ -1844,7 +1844,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'issues of a version that made room for a newer one stay open',
     invariant: 5,
-    file: 'src/loading/issue-sql.ts',
+    file: 'src/engine/loading/issue-sql.ts',
     search: 'else exists (select from ${stage(parent)} p where p.${key} = i.record_id) end',
     replace: 'else false end',
     tests: [LOADER],
@@ -1853,7 +1853,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill commits only at its end',
     invariant: 1,
-    file: 'src/loading/transaction.ts',
+    file: 'src/engine/loading/transaction.ts',
     search: 'await session.commit({ isDurable: isLast });',
     replace: 'if (isLast) await session.commit({ isDurable: isLast });',
     tests: [KILLED, BACKFILL],
@@ -1861,7 +1861,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what slices have brought is not committed while the service is waited for',
     invariant: 1,
-    file: 'src/reading/backfill.ts',
+    file: 'src/engine/reading/backfill.ts',
     search: "yield { kind: 'idle' };",
     replace: '',
     tests: [SIDE_BY_SIDE],
@@ -1869,7 +1869,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what slices have brought is not committed when a failure ends them',
     invariant: 1,
-    file: 'src/reading/backfill.ts',
+    file: 'src/engine/reading/backfill.ts',
     search: "yield { kind: 'commit' };",
     replace: '',
     tests: [SIDE_BY_SIDE],
@@ -1877,7 +1877,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a state that the source does not date begins at no time',
     invariant: 4,
-    file: 'src/loading/copy-records.ts',
+    file: 'src/engine/loading/copy-records.ts',
     search: "const NOW = 'now';",
     replace: "const NOW = '-infinity';",
     tests: [LOADER],
@@ -1886,7 +1886,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was merged is merged once more with the next commit',
     invariant: 1,
-    file: 'src/loading/transaction.ts',
+    file: 'src/engine/loading/transaction.ts',
     search: 'await staging.clear(db);',
     replace: 'await Promise.resolve();',
     tests: [LOADER],
@@ -1895,7 +1895,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run under way does not say how much it has stored',
     invariant: 8,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/engine/sync/run-steps.ts',
     search: 'await updateRunCounts(db, key, counts, meter);',
     replace: '',
     tests: [BACKFILL, KILLED],
@@ -1903,7 +1903,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a repair trusts the checksum of a row that was changed behind our back',
     invariant: 1,
-    file: 'src/sync/run-stream.ts',
+    file: 'src/engine/sync/run-stream.ts',
     search: ' || request.onlyRecord !== undefined',
     replace: '',
     tests: [VERIFY],
@@ -1912,7 +1912,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a repair stores what an older training report says',
     invariant: 3,
-    file: 'src/reading/one-record.ts',
+    file: 'src/engine/reading/one-record.ts',
     search: 'calculatedAtMs !== undefined && isOlder(',
     replace: 'calculatedAtMs === -1 && isOlder(',
     tests: [VERIFY],
@@ -1921,7 +1921,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a refused token is sent again although its file has another one',
     invariant: 6,
-    file: 'src/api/token.ts',
+    file: 'src/engine/api/token.ts',
     search: 'if (current === lastRefused) renew();',
     replace: '',
     tests: ['test/integration/secrets-change.test.ts'],
@@ -1930,7 +1930,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'retention removes the newest run of a stream when it is old',
     invariant: 1,
-    file: 'src/database/retention.ts',
+    file: 'src/engine/history/retention.ts',
     search:
       "and status <> 'running'\n      and run_id not in (select max(run_id) from safety_sync.runs where ${ofStream}\n        group by kind, status, requests > 0, backend_pid is null)",
     replace: '',
@@ -1940,7 +1940,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'superseded states of rows that retention removes stay',
     invariant: 1,
-    file: 'src/database/retention.ts',
+    file: 'src/engine/history/retention.ts',
     search: 'table.history === null',
     replace: "table.history === null || keys !== ''",
     tests: [RETENTION],
@@ -1949,7 +1949,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'retention removes data issues that are open',
     invariant: 5,
-    file: 'src/database/retention.ts',
+    file: 'src/engine/history/retention.ts',
     search: 'and resolved_at < ${before}::timestamptz',
     replace: '',
     tests: [RETENTION],
@@ -2021,7 +2021,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the report of an account that was never read is mailed as five dashes',
     invariant: 8,
-    file: 'src/worker/report-schedule.ts',
+    file: 'src/operate/worker/report-schedule.ts',
     search: 'isAnythingRead(report) ? figuresOf(report) : []',
     replace: 'figuresOf(report)',
     tests: [REPORTS],
@@ -2039,7 +2039,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an import stores the lines that are right of a file that has bad ones',
     invariant: 5,
-    file: 'src/labels/import-labels.ts',
+    file: 'src/readers/import-labels.ts',
     search: '  if (bad.length === 0) return;',
     replace: '  if (bad.length >= 0) return;',
     tests: [LABELS],
@@ -2048,7 +2048,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an import writes labels that are stored as they are',
     invariant: 1,
-    file: 'src/labels/import-labels.ts',
+    file: 'src/readers/import-labels.ts',
     search: 'const news = lines.filter(isNews);',
     replace: 'const news = lines;',
     tests: [LABELS],
@@ -2057,7 +2057,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an import removes labels of kinds that its file does not name',
     invariant: 4,
-    file: 'src/labels/import-labels.ts',
+    file: 'src/readers/import-labels.ts',
     search: 'replace && kinds.has(one.kind) && ',
     replace: 'replace && ',
     tests: [LABELS],
@@ -2066,7 +2066,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a view that a migration replaced shows a confined reader every account',
     invariant: 1,
-    file: 'src/database/access.ts',
+    file: 'src/readers/access.ts',
     search: 'const statements = views.filter((view) => view.isOwn).map(({ statement }) => statement);',
     replace: 'const statements: string[] = [];',
     tests: [ACCESS],
@@ -2075,7 +2075,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an error in a reader’s own condition tells of the accounts that it may not read',
     invariant: 1,
-    file: 'src/database/access-relations.ts',
+    file: 'src/readers/access-relations.ts',
     search: "then 'security_barrier' else",
     replace: "then 'security_invoker' else",
     tests: [ACCESS],
@@ -2084,7 +2084,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a confined reader may read what somebody made in the schema by hand',
     invariant: 1,
-    file: 'src/database/access-relations.ts',
+    file: 'src/readers/access-relations.ts',
     search: "c.relkind in ('r', 'p') and ${HAS_ACCOUNT}",
     replace: "c.relkind in ('r', 'p')",
     tests: [ACCESS],
@@ -2093,7 +2093,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a table that a migration made shows a confined reader every account',
     invariant: 1,
-    file: 'src/database/access.ts',
+    file: 'src/readers/access.ts',
     search: 'if (table.isOwn && !table.policies.has(role))',
     replace: 'if (!table.isOwn)',
     tests: [ACCESS],
@@ -2111,7 +2111,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a role that can become one that sees everything is confined as if it could not',
     invariant: 1,
-    file: 'src/database/change-access.ts',
+    file: 'src/readers/change-access.ts',
     search: '  if (ways.length === 0) return;',
     replace: '  if (ways.length >= 0) return;',
     tests: [ACCESS],
@@ -2120,7 +2120,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the policies of a role are dropped while it may still read',
     invariant: 1,
-    file: 'src/database/change-access.ts',
+    file: 'src/readers/change-access.ts',
     search: '      if (rows.length === 0) return;',
     replace: '      if (rows.length >= 0) return;',
     tests: [ACCESS],
@@ -2129,7 +2129,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a loader that is not the owner cannot store once a role is confined',
     invariant: 1,
-    file: 'src/loading/copy-records.ts',
+    file: 'src/engine/loading/copy-records.ts',
     search: 'mayCopyIntoTables: async () => !(await (hasPolicies ??= readPolicies())),',
     replace:
       'mayCopyIntoTables: () => Promise.resolve(hasPolicies === undefined || readPolicies !== undefined),',
@@ -2148,7 +2148,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'two workers claim one alert',
     invariant: 8,
-    file: 'src/alerts/ledger.ts',
+    file: 'src/operate/alerts/ledger.ts',
     search:
       '    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);',
     replace: '    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);',
@@ -2158,7 +2158,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was being sent when its worker was killed is lost once it is over',
     invariant: 8,
-    file: 'src/alerts/ledger.ts',
+    file: 'src/operate/alerts/ledger.ts',
     search: 'when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end',
     replace: 'when told_at is not null or tries > 0 then ${now} end',
     tests: [ALERTS],
@@ -2167,7 +2167,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was told and could not be recorded is told again',
     invariant: 8,
-    file: 'src/alerts/sender.ts',
+    file: 'src/operate/alerts/sender.ts',
     search: '      unrecorded.push({ rows, claim });',
     replace: '      await recordSent(db, rows, { ...claim, nowMs: nowMs() });',
     tests: [ALERTS],
@@ -2176,7 +2176,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a failing stream is told of while it is being tried again',
     invariant: 8,
-    file: 'src/alerts/conditions.ts',
+    file: 'src/operate/alerts/conditions.ts',
     search: 'isUndecided: running !== null',
     replace: 'isUndecided: false',
     tests: [ALERTS],
@@ -2185,7 +2185,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a login that a mail server says back is shown',
     invariant: 6,
-    file: 'src/alerts/mail.ts',
+    file: 'src/operate/alerts/mail.ts',
     search: '[plain, `\\0${user}\\0${plain}`]',
     replace: '[plain]',
     tests: [ALERTS],
@@ -2194,7 +2194,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'two workers make one report',
     invariant: 8,
-    file: 'src/database/report-plans.ts',
+    file: 'src/operate/alerts/report-plans.ts',
     search: '      and (claimed_until is null or claimed_until <= ${instant(nowMs)}) returning account_id`);',
     replace: '      returning account_id`);',
     tests: [REPORTS],
@@ -2211,7 +2211,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what must not be stored is stored',
     invariant: 1,
-    file: 'src/loading/load.ts',
+    file: 'src/engine/loading/load.ts',
     search: 'if (kept !== value) received = one.replace(kept);',
     replace: '',
     tests: [PRIVACY],
@@ -2220,7 +2220,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what should be a list of records with a protected field, and is none, is stored as a data issue',
     invariant: 5,
-    file: 'src/loading/protect.ts',
+    file: 'src/engine/privacy/protect.ts',
     search: 'return isProtected ? WITHHELD : finder.in(value);',
     replace: 'return finder.in(value);',
     tests: [PRIVACY],
@@ -2229,7 +2229,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'superseded states keep what must not be stored any more',
     invariant: 1,
-    file: 'src/loading/clean-stored.ts',
+    file: 'src/engine/privacy/clean-stored.ts',
     search: '    ...states,\n',
     replace: '',
     tests: [PRIVACY],
@@ -2238,7 +2238,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a pseudonym is looked up at the service',
     invariant: 6,
-    file: 'src/loading/batch.ts',
+    file: 'src/engine/loading/batch.ts',
     search: 'if (!isPseudonym(id)) into.add(id);',
     replace: 'into.add(id);',
     tests: [PRIVACY],
@@ -2247,7 +2247,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a worker with another key brings back who was forgotten',
     invariant: 1,
-    file: 'src/sync/privacy.ts',
+    file: 'src/engine/privacy/settings.ts',
     search: 'keyId !== pseudonyms?.keyId',
     replace: 'keyId === null',
     tests: [PRIVACY],
@@ -2256,7 +2256,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what follows from columns that are left out later stays stored',
     invariant: 1,
-    file: 'src/loading/clean-records.ts',
+    file: 'src/engine/privacy/clean-records.ts',
     search: "column.startsWith('_') || ",
     replace: '',
     tests: [PRIVACY],
@@ -2265,7 +2265,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a data issue goes on naming whose record it is after the person was forgotten',
     invariant: 1,
-    file: 'src/loading/clean-issues.ts',
+    file: 'src/engine/privacy/clean-issues.ts',
     search: 'set record_id = ${cleaned.record_id}, problem',
     replace: 'set problem',
     tests: [PRIVACY],
@@ -2274,7 +2274,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the own record of somebody who was forgotten keeps what is no text',
     invariant: 1,
-    file: 'src/loading/find-people.ts',
+    file: 'src/engine/privacy/find-people.ts',
     search: 'return value === null ? [[name, null]] : [];',
     replace: 'return [[name, value]];',
     tests: ['test/unit/loading/protect.test.ts'],
@@ -2282,7 +2282,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a namesake of a forgotten person loses the own name',
     invariant: 1,
-    file: 'src/loading/protect.ts',
+    file: 'src/engine/privacy/protect.ts',
     search: 'if (ofNamesakes !== null && isOfNamesake(received))',
     replace: 'if (ofNamesakes !== null && !isOfNamesake(received))',
     tests: [PRIVACY],
@@ -2291,7 +2291,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a forgotten name is not found in percent-encoding and HTML',
     invariant: 1,
-    file: 'src/loading/people.ts',
+    file: 'src/engine/privacy/people.ts',
     search: 'if (shifts.length === 0) return undefined;',
     replace: 'if (shifts.length >= 0) return undefined;',
     tests: ['test/unit/loading/people.test.ts'],
@@ -2299,7 +2299,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a forgotten id with a blank behind it is not found',
     invariant: 1,
-    file: 'src/loading/people.ts',
+    file: 'src/engine/privacy/people.ts',
     search: 'const id = received.trim();',
     replace: 'const id = received;',
     tests: ['test/unit/loading/people.test.ts'],
@@ -2307,7 +2307,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an unknown field within a measured value keeps the id of a forgotten person',
     invariant: 1,
-    file: 'src/loading/find-people.ts',
+    file: 'src/engine/privacy/find-people.ts',
     search: 'name === ITEM_IDS ?',
     replace: "(name === ITEM_IDS || name === 'user') ?",
     tests: ['test/unit/loading/protect.test.ts'],
@@ -2315,7 +2315,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an alert keeps the name of a field that names a forgotten person',
     invariant: 1,
-    file: 'src/loading/clean-issues.ts',
+    file: 'src/engine/privacy/clean-issues.ts',
     search: '? [] : [prefix + field]',
     replace: '? [] : []',
     tests: [PRIVACY],
@@ -2324,7 +2324,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'check does not say how many people are forgotten',
     invariant: 1,
-    file: 'src/cli/check-privacy.ts',
+    file: 'src/cli/check/check-privacy.ts',
     search: 'settings.key === undefined ?',
     replace: 'settings.key !== undefined ?',
     tests: ['test/e2e/privacy.test.ts'],
@@ -2342,7 +2342,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a session of a reader that holds the lock of a stream counts as a run',
     invariant: 8,
-    file: 'src/database/lock-holders.ts',
+    file: 'src/engine/control/lock-holders.ts',
     search: "coalesce(has_table_privilege(a.usesysid, 'safety_sync.runs', 'insert'), true) as is_loader",
     replace: 'true as is_loader',
     tests: ['test/integration/status-readers.test.ts'],
@@ -2360,7 +2360,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'records are repeated in the message of a response that is not JSON',
     invariant: 6,
-    file: 'src/api/response-errors.ts',
+    file: 'src/engine/api/response-errors.ts',
     search: 'if (status === 200) return code',
     replace: 'if (status === 299) return code',
     tests: ['test/integration/api/failures.test.ts'],
@@ -2368,7 +2368,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a part of a webhook’s secret that it says back is told',
     invariant: 6,
-    file: 'src/alerts/channel.ts',
+    file: 'src/operate/alerts/channel.ts',
     search: '{ shortestBeginning: 12 }',
     replace: '{}',
     tests: ['test/integration/alerts.test.ts'],
@@ -2386,7 +2386,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'times of the database are read in the DateStyle of the server',
     invariant: 2,
-    file: 'src/database/connection.ts',
+    file: 'src/engine/database/connection.ts',
     search: ', ...TEXT_SETTINGS }',
     replace: ' }',
     tests: [SETTINGS],
@@ -2395,7 +2395,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'runs write by the isolation that the database has by default',
     invariant: 1,
-    file: 'src/database/session-settings.ts',
+    file: 'src/engine/database/session-settings.ts',
     search: `set_config('default_transaction_isolation', 'read committed', false),`,
     replace: '',
     tests: [SETTINGS],
@@ -2413,7 +2413,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an outage of the database ends while no run can connect, because an open connection reads',
     invariant: 6,
-    file: 'src/worker/monitor.ts',
+    file: 'src/operate/worker/monitor.ts',
     search: '    await options.connect();\n',
     replace: '',
     tests: ['test/unit/worker/monitor.test.ts', 'test/integration/long-worker.test.ts'],
@@ -2422,7 +2422,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an outage of one node is over when an account on another node is synced',
     invariant: 6,
-    file: 'src/health/outage-log.ts',
+    file: 'src/operate/health/outage-log.ts',
     search: '`${stream} ${accountId}`',
     replace: '`${stream} ${accountId.length * 0}`',
     tests: [HEALTH],
@@ -2430,7 +2430,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the right to connect that was taken away is called a lack of rights on tables',
     invariant: 6,
-    file: 'src/database/database-error.ts',
+    file: 'src/engine/database/database-error.ts',
     search: "=== 'FATAL'",
     replace: "=== 'none'",
     tests: ['test/unit/database/database-error.test.ts'],
@@ -2438,7 +2438,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run whose database session ended is said to be of a worker that died',
     invariant: 8,
-    file: 'src/sync/run-stream.ts',
+    file: 'src/engine/sync/run-stream.ts',
     search: ', context.owner);',
     replace: ');',
     tests: ['test/integration/status-readers.test.ts'],
@@ -2447,7 +2447,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a program goes on where a newer one has migrated',
     invariant: 1,
-    file: 'src/database/migrate.ts',
+    file: 'src/engine/database/migration-status.ts',
     search: 'if (!isUnknown && !isReplaced) return;',
     replace: 'if (!isReplaced) return;',
     tests: [SCHEMA],
@@ -2456,7 +2456,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a worker that runs does not ask whether a newer program has migrated',
     invariant: 1,
-    file: 'src/sync/run-stream.ts',
+    file: 'src/engine/sync/run-stream.ts',
     search: 'await assertMigrated(session.connection);',
     replace: '',
     tests: [SCHEMA],
@@ -2474,7 +2474,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run under way goes on storing while a newer program migrates',
     invariant: 1,
-    file: 'src/database/migrate.ts',
+    file: 'src/warehouse/migrate.ts',
     search: 'if (missing.length > 0) await endRuns(connection);',
     replace: '',
     tests: ['test/e2e/next-release.test.ts'],
@@ -2483,7 +2483,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'status and alerts end with 0 while a stream is stale or was never synced',
     invariant: 6,
-    file: 'src/alerts/what-is-wrong.ts',
+    file: 'src/operate/alerts/what-is-wrong.ts',
     search: 'isWell: late.length === 0 && ',
     replace: 'isWell: ',
     tests: [ALERTS],
@@ -2492,7 +2492,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a worker that is gone is not missed',
     invariant: 6,
-    file: 'src/alerts/what-is-wrong.ts',
+    file: 'src/operate/alerts/what-is-wrong.ts',
     search: 'if (task.match(new Date(ms))) return true;',
     replace: 'if (task.match(new Date(ms))) return false;',
     tests: [ALERTS],
@@ -2501,7 +2501,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the heartbeat goes out while a stream was never synced',
     invariant: 6,
-    file: 'src/worker/notifications.ts',
+    file: 'src/operate/worker/notifications.ts',
     search: 'return isReady && isScheduled && accounts.every((account) => account.isReady);',
     replace: 'return isReady || isScheduled || accounts.every((account) => account.isReady);',
     tests: ['test/integration/status-readers.test.ts'],
@@ -2510,7 +2510,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a shell without REPORTING_TIMEZONE moves the days of all readers to UTC',
     invariant: 1,
-    file: 'src/database/reporting.ts',
+    file: 'src/engine/history/reporting.ts',
     search: "timezone: timezone ?? written.get(id) ?? 'UTC'",
     replace: "timezone: timezone ?? 'UTC'",
     tests: ['test/integration/reporting-timezone.test.ts'],
@@ -2518,7 +2518,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a worker says nothing of days that begin in another zone than its own',
     invariant: 1,
-    file: 'src/worker/worker-status.ts',
+    file: 'src/operate/worker/worker-status.ts',
     search: 'own === null || zone === undefined || zone === own',
     replace: "own === null || zone === undefined || own !== ''",
     tests: ['test/integration/reporting-timezone.test.ts'],
@@ -2526,7 +2526,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'equipment of a type that is configured no more is called fresh in the note of its run',
     invariant: 1,
-    file: 'src/sync/run-ending.ts',
+    file: 'src/engine/sync/run-ending.ts',
     search: "if (unread === null || ending.outcome === 'failed') return ending;",
     replace: "if (unread !== null || ending.outcome === 'failed') return ending;",
     tests: [TYPES],
@@ -2536,7 +2536,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'after the clock of the database was set back, rows are stored behind what readers of changes have read',
     invariant: 1,
-    file: 'src/database/stream-session.ts',
+    file: 'src/engine/control/stream-session.ts',
     search: 'greatest(now(), complete_until)',
     replace: 'greatest(now(), null::timestamptz)',
     tests: ['test/integration/reading-changes.test.ts'],
@@ -2554,7 +2554,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'to retire an equipment type counts as having read it',
     invariant: 4,
-    file: 'src/sync/run-ending.ts',
+    file: 'src/engine/sync/run-ending.ts',
     search: 'isOfSingleRecords(request) || request.retirePart !== undefined',
     replace: 'isOfSingleRecords(request)',
     tests: [TYPES],
@@ -2563,7 +2563,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run begins while half of its account has another name',
     invariant: 8,
-    file: 'src/database/stream-session.ts',
+    file: 'src/engine/control/stream-session.ts',
     search: 'if (options.changesAccount !== true) await assertUnchanged(connection, accountId);',
     replace: '',
     tests: [ACCOUNTS],
@@ -2572,7 +2572,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an account is renamed while a run of its new name is under way',
     invariant: 8,
-    file: 'src/sync/change-account.ts',
+    file: 'src/warehouse/change-account.ts',
     search: 'if (!(await tryStreamLock(session, key))) throw refuse(key)',
     replace: 'await tryStreamLock(session, key)',
     tests: [ACCOUNTS],
@@ -2581,7 +2581,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stream counts as failing for the database until its cache is over',
     invariant: 8,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/engine/sync/run-steps.ts',
     search: '!(await followsDatabaseFailure(',
     replace: '!(await Promise.resolve(false) && followsDatabaseFailure(',
     tests: ['test/integration/status-readers.test.ts'],
@@ -2590,7 +2590,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'of a full disk only the consequence is reported',
     invariant: 6,
-    file: 'src/database/stream-session.ts',
+    file: 'src/engine/control/stream-session.ts',
     search: 'connection.abortedBy !== undefined;',
     replace: 'connection.abortedBy === null;',
     tests: [CONNECTION],
@@ -2599,7 +2599,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an outage begins when a request is given up, minutes after its first failure',
     invariant: 6,
-    file: 'src/health/outage-log.ts',
+    file: 'src/operate/health/outage-log.ts',
     search: 'sinceMs: clock.now() - repeatedForMs',
     replace: 'sinceMs: clock.now() + 0 * repeatedForMs',
     tests: [HEALTH],
@@ -2615,7 +2615,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the page promises runs while the credentials are refused',
     invariant: 8,
-    file: 'src/worker/worker-status.ts',
+    file: 'src/operate/worker/worker-status.ts',
     search: 'circuit.holdsAll || circuit.stream === stream',
     replace: "circuit.holdsAll && circuit.code === ''",
     tests: ['test/integration/long-worker.test.ts'],
@@ -2624,7 +2624,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the report of an account goes to the people of all accounts',
     invariant: 8,
-    file: 'src/worker/notifications.ts',
+    file: 'src/operate/worker/notifications.ts',
     search: 'own === undefined ? ofAll : mailTo(own)',
     replace: 'own === undefined ? mailTo([]) : ofAll',
     tests: ['test/integration/report-schedule.test.ts'],
@@ -2633,7 +2633,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a new follow-up is not added to the days before today',
     invariant: 1,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'keys: [...counted.keys, ...request.addedKeys], sign: 1',
     replace: 'keys: [...counted.keys], sign: 1',
     tests: [DAYS],
@@ -2641,7 +2641,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a changed follow-up is counted twice, as it was and as it is',
     invariant: 1,
-    file: 'src/loading/merge.ts',
+    file: 'src/engine/loading/merge.ts',
     search: 'await addSteps(tx, days, { keys, sign: -1 });',
     replace: '',
     tests: [DAYS],
@@ -2649,7 +2649,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'days lose what retention removes',
     invariant: 1,
-    file: 'src/database/followup-days.ts',
+    file: 'src/engine/history/followup-days.ts',
     search: 'set final_before = greatest(',
     replace: 'set final_before = nullif(',
     tests: [DAYS],
@@ -2657,7 +2657,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'days of another time zone are shown as if they were those of the present one',
     invariant: 1,
-    file: 'src/database/followup-days.ts',
+    file: 'src/engine/history/followup-days.ts',
     search: 'and n.timezone = coalesce((select',
     replace: 'and n.timezone <> coalesce((select',
     tests: [DAYS],
@@ -2665,7 +2665,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the closing time of a device whose clock is ahead leaves a closed follow-up open',
     invariant: 1,
-    file: 'src/database/followup-days.ts',
+    file: 'src/engine/history/followup-days.ts',
     search: "${day('least(h.resolved_at, h.valid_from)')}",
     replace: "${day('h.resolved_at')}",
     tests: [DAYS],
@@ -2673,7 +2673,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the newest day goes back with the clock of the database',
     invariant: 1,
-    file: 'src/database/followup-days.ts',
+    file: 'src/engine/history/followup-days.ts',
     search: 'then greatest(n.counted_to, excluded.counted_to)',
     replace: 'then excluded.counted_to',
     tests: [DAYS],

@@ -1,8 +1,8 @@
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/shared/time.ts';
-import type { TrialDelays } from '../../src/health/circuit-breaker.ts';
-import { runWorker, type WorkerOptions } from '../../src/worker/run-worker.ts';
+import type { TrialDelays } from '../../src/operate/health/circuit-breaker.ts';
+import { runWorker, type WorkerOptions } from '../../src/operate/worker/run-worker.ts';
 import type { TestWorker } from './worker.ts';
 
 /** The long-lived worker inside the test process, against the sandbox and database of a test worker. */

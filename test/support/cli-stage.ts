@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
 import { runInProcess, type Said, startInProcess } from './in-process.ts';
 import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';

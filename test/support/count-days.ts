@@ -1,6 +1,6 @@
 /** Counts the days of rows that a test inserts by SQL, as the end of a run does. */
-import type { Connection } from '../../src/database/connection.ts';
-import { countDays, createDayStage, voidDays } from '../../src/database/followup-days.ts';
+import type { Connection } from '../../src/engine/database/connection.ts';
+import { countDays, createDayStage, voidDays } from '../../src/engine/history/followup-days.ts';
 
 const COUNTED = ['followups', 'training-employee-status', 'equipments'] as const;
 

@@ -17,68 +17,101 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     owns: 'meanings of tables and views, as data: comments, documents and dbt sources are made of it',
     mayImport: '',
   },
-  streams: {
-    owns: 'one file a stream: tables, columns with their fields, `toRows`; the registry',
-    mayImport: 'shared dictionary',
-  },
   sandbox: {
     owns: 'the service itself, from its specification; of shared only the names of durations, because one misreading must not pass on both sides',
     mayImport: 'shared',
   },
-  config: {
-    owns: 'environment and accounts file, from texts to a typed, frozen value; all problems at once',
-    mayImport: 'shared streams',
+  embedded: { owns: 'a PostgreSQL server of one’s own; knows no warehouse', mayImport: 'shared' },
+  'engine/streams': {
+    owns: 'one file a stream: tables, columns with their fields, `toRows`; the registry',
+    mayImport: 'shared dictionary',
   },
-  api: {
+  'engine/api': {
     owns: 'the protocol: requests, limiter, retries, lists cut into records, error responses',
     mayImport: 'shared',
   },
-  database: {
-    owns: 'connections, the session of a run, migrations, control tables, retention, rights of readers, Citus',
-    mayImport: 'version.ts shared streams dictionary',
-  },
-  embedded: { owns: 'a PostgreSQL server of one’s own; knows no warehouse', mayImport: 'shared' },
-  loading: {
-    owns: 'how records become rows: protect, identify, compare, normalize, COPY, merge, histories, data issues; cleans stored rows',
-    mayImport: 'shared streams database',
-  },
-  reading: {
+  'engine/reading': {
     owns: 'how a stream is read, the slices of a backfill too: generators that send requests and yield steps; they do not write',
-    mayImport: 'shared api streams',
+    mayImport: 'shared engine/streams engine/api',
   },
-  sync: {
+  'engine/database': {
+    owns: 'connections and their settings, errors of the database, names in SQL, the version of the schema',
+    mayImport: 'shared version.ts engine/streams',
+  },
+  'engine/control': {
+    owns: 'the control tables: runs, the session and the state of a stream, its slices, look-ups and data issues',
+    mayImport: 'shared version.ts engine/streams engine/database',
+  },
+  'engine/history': {
+    owns: 'what was when: states of rows, days, and how long they are kept',
+    mayImport: 'shared engine/streams engine/database engine/control',
+  },
+  'engine/loading': {
+    owns: 'how records become rows: identify, compare, normalize, COPY, merge',
+    mayImport: 'shared engine/streams engine/database engine/control engine/history',
+  },
+  'engine/privacy': {
+    owns: 'what may not be stored: protects records, cleans stored rows; loading calls it through `RecordProtection`',
+    mayImport: 'shared engine/streams engine/database engine/control engine/history engine/loading',
+  },
+  'engine/sync': {
     owns: 'the order: steps of a reader become loads and commits; verify and forget, which are runs, too',
-    mayImport: 'shared api streams database loading reading',
+    mayImport:
+      'shared engine/streams engine/api engine/reading engine/database engine/control engine/history engine/loading engine/privacy',
   },
-  health: {
+  readers: {
+    owns: 'what readers of the warehouse get: rights, comments, labels, the calendar, Citus',
+    mayImport: 'shared dictionary engine/streams engine/database',
+  },
+  warehouse: {
+    owns: 'the warehouse as a whole: migrated, opened, its accounts renamed and removed',
+    mayImport: 'shared version.ts engine/streams engine/database engine/control readers',
+  },
+  config: {
+    owns: 'environment and accounts file, from texts to a typed, frozen value; all problems at once',
+    mayImport: 'shared engine/streams',
+  },
+  'operate/health': {
     owns: 'per account, whether its service is well: outages and the circuit breaker',
-    mayImport: 'shared streams sync',
+    mayImport: 'shared engine/streams engine/sync',
   },
-  status: {
+  'operate/status': {
     owns: 'one Status value; page, JSON, probes and metrics are made of it',
-    mayImport: 'shared config streams database sync reading health',
+    mayImport:
+      'shared engine/streams engine/reading engine/database engine/control engine/privacy engine/sync config operate/health',
   },
-  labels: {
-    owns: 'names for ids: the CSV file, its checks, coverage, import',
-    mayImport: 'shared streams database',
+  pages: {
+    owns: 'status page and report',
+    mayImport: 'shared engine/streams engine/database engine/control operate/status',
   },
-  pages: { owns: 'status page and report', mayImport: 'shared streams database status' },
-  alerts: {
+  'operate/alerts': {
     owns: 'alerts: conditions, plan, ledger, messages, webhook and mail',
-    mayImport: 'shared config streams database health status pages',
+    mayImport:
+      'shared engine/streams engine/database engine/control config operate/health operate/status pages',
   },
   'app.ts': {
     owns: 'puts an account together: config, client, log, health',
-    mayImport: 'version.ts shared config api streams database embedded sync health',
+    mayImport:
+      'shared version.ts embedded engine/streams engine/api engine/database engine/history engine/sync warehouse config operate/health',
   },
-  worker: {
+  'operate/worker': {
     owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',
-    mayImport: 'app.ts version.ts shared config streams database reading sync health status pages alerts',
+    mayImport:
+      'shared version.ts engine/streams engine/reading engine/database engine/control engine/history engine/privacy engine/sync config operate/health operate/status pages operate/alerts app.ts',
   },
   cli: {
     owns: 'one file a verb: parses, calls, prints',
     mayImport:
-      'app.ts version.ts shared config api streams database reading sync status labels pages alerts worker sandbox',
+      'shared version.ts sandbox engine/streams engine/api engine/reading engine/database engine/control engine/history engine/privacy engine/sync readers warehouse config operate/status pages operate/alerts app.ts operate/worker',
   },
   'main.ts': { owns: 'the process: signals, arguments, exit code', mayImport: 'cli' },
 };
+
+/** Folders that are divided: the engine copies the data, the others are around it. */
+const WINGS = ['engine', 'operate'];
+
+/** `engine/api` for `engine/api/client.ts`, `app.ts` for a file of src itself. */
+export function folderOf(path: string): string {
+  const [first = path, ...others] = path.split('/');
+  return WINGS.includes(first) && others.length > 1 ? `${first}/${others[0] ?? ''}` : first;
+}

@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { inDatabase, joinCluster, nodesOf } from './citus-nodes.ts';
-import { migrateDatabase } from '../../src/database/migrate.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { providePostgresServer } from './postgres-server.ts';
 
 declare module 'vitest' {

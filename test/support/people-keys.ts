@@ -1,5 +1,5 @@
 /** View columns that name a person, from the catalogue and the streams. */
-import { STREAMS } from '../../src/streams/index.ts';
+import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { TestWorker } from './worker.ts';
 
 export interface PersonColumn {

@@ -1,6 +1,6 @@
 /** Documents generated from the code: errors, variables, commands, alerts, folders. Needs no database. */
 import type { Command } from 'commander';
-import { ALERT_EVENTS } from '../../src/alerts/events.ts';
+import { ALERT_EVENTS } from '../../src/operate/alerts/events.ts';
 import { buildProgram, exitCodeOfError } from '../../src/cli/program.ts';
 import { EXIT_CODES } from '../../src/cli/run-results.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
@@ -13,7 +13,7 @@ import {
   TRANSPORT_ERRORS,
 } from '../../src/shared/service-errors.ts';
 import { PROGRAM_ERRORS, WAREHOUSE_ERRORS } from '../../src/shared/warehouse-errors.ts';
-import { STREAMS } from '../../src/streams/index.ts';
+import { STREAMS } from '../../src/engine/streams/index.ts';
 import { FOLDERS } from './folders.ts';
 import { type Generated, markdownTable } from './generated.ts';
 

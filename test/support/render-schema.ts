@@ -1,7 +1,7 @@
 /** Documents about the warehouse's schema, generated from the database catalogue. */
 import { getTableName } from 'drizzle-orm';
-import type { Connection } from '../../src/database/connection.ts';
-import { STREAMS } from '../../src/streams/index.ts';
+import type { Connection } from '../../src/engine/database/connection.ts';
+import { STREAMS } from '../../src/engine/streams/index.ts';
 import { type Generated, markdownTable } from './generated.ts';
 
 interface Column {

@@ -1,5 +1,5 @@
 /** Simulated services with different kinds of limits, and a simulated client that does not know the kind. */
-import { createLimiter } from '../../src/api/limiter.ts';
+import { createLimiter } from '../../src/engine/api/limiter.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 
 export interface ServiceLimit {

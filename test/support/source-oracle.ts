@@ -10,11 +10,14 @@ import {
   equipmentAskedTypes,
   equipmentMetavalues,
   equipmentSchedules,
-} from '../../src/streams/equipments.ts';
-import { followupAttachments, followupMessages, followups } from '../../src/streams/followups.ts';
-import { resources, resourceVersions } from '../../src/streams/resources.ts';
-import { trainingCompletions, trainingEmployeeStatus } from '../../src/streams/training-employee-status.ts';
-import { users } from '../../src/streams/users.ts';
+} from '../../src/engine/streams/equipments.ts';
+import { followupAttachments, followupMessages, followups } from '../../src/engine/streams/followups.ts';
+import { resources, resourceVersions } from '../../src/engine/streams/resources.ts';
+import {
+  trainingCompletions,
+  trainingEmployeeStatus,
+} from '../../src/engine/streams/training-employee-status.ts';
+import { users } from '../../src/engine/streams/users.ts';
 import * as rows from './source-rows.ts';
 import type { ExpectedRow, ExpectedTables } from './source-rows.ts';
 import { id as toId, isObject, ms, parseExactly, sorted, storable } from './source-wire.ts';

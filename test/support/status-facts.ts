@@ -1,14 +1,14 @@
-import { type AccountFacts, buildStatus, type StatusFacts } from '../../src/status/build-status.ts';
+import { type AccountFacts, buildStatus, type StatusFacts } from '../../src/operate/status/build-status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import type { DetailFacts } from '../../src/status/account-detail.ts';
-import type { AccountRows } from '../../src/status/read-account-rows.ts';
-import type { KeepingStatus } from '../../src/status/keeping.ts';
-import { type AccountsRead, type DatabaseFacts, runFactsOf } from '../../src/status/read-accounts.ts';
-import { type SingleStatus, singleOf } from '../../src/status/status.ts';
-import type { Outage } from '../../src/health/outage-log.ts';
-import type { RunRow } from '../../src/database/runs.ts';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import type { DetailFacts } from '../../src/operate/status/account-detail.ts';
+import type { AccountRows } from '../../src/operate/status/read-account-rows.ts';
+import type { KeepingStatus } from '../../src/operate/status/keeping.ts';
+import { type AccountsRead, type DatabaseFacts, runFactsOf } from '../../src/operate/status/read-accounts.ts';
+import { type SingleStatus, singleOf } from '../../src/operate/status/status.ts';
+import type { Outage } from '../../src/operate/health/outage-log.ts';
+import type { RunRow } from '../../src/engine/control/runs.ts';
 import { NOON } from './test-clock.ts';
 
 export const EVERYTHING_KEPT: KeepingStatus = {

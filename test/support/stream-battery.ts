@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fault, Readings } from '../../src/sandbox/index.ts';
 import { defaultReadings, optionalFields, RawNumber } from '../../src/sandbox/index.ts';
-import type { StreamDefinition } from '../../src/streams/stream.ts';
-import type { RunResult } from '../../src/sync/run.ts';
+import type { StreamDefinition } from '../../src/engine/streams/stream.ts';
+import type { RunResult } from '../../src/engine/sync/run.ts';
 import { createGate } from './gate.ts';
 import { casesOf, inProof } from './proof.ts';
 import type { Specimen } from './specimens.ts';

@@ -1,4 +1,4 @@
-import type { RunResult } from '../../src/sync/run.ts';
+import type { RunResult } from '../../src/engine/sync/run.ts';
 import { clockOf, NOON, type TestTime } from './test-clock.ts';
 import { createTestWorker, type TestWorker, type TestWorkerOptions } from './worker.ts';
 

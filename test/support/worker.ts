@@ -1,13 +1,13 @@
-import { createApiClient } from '../../src/api/client.ts';
+import { createApiClient } from '../../src/engine/api/client.ts';
 import { type Clock, systemClock } from '../../src/shared/time.ts';
-import { STREAMS } from '../../src/streams/index.ts';
-import type { StreamDefinition, StreamName } from '../../src/streams/stream.ts';
-import type { SyncSettings } from '../../src/reading/read-request.ts';
-import type { PrivacySettings } from '../../src/sync/privacy.ts';
-import type { RunContext, RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
-import { runStream } from '../../src/sync/run-stream.ts';
-import type { Retention } from '../../src/database/retention.ts';
-import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { STREAMS } from '../../src/engine/streams/index.ts';
+import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
+import type { SyncSettings } from '../../src/engine/reading/read-request.ts';
+import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
+import type { RunContext, RunEvents, RunRequest, RunResult } from '../../src/engine/sync/run.ts';
+import { runStream } from '../../src/engine/sync/run-stream.ts';
+import type { Retention } from '../../src/engine/history/retention.ts';
+import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 

@@ -1,8 +1,8 @@
 /** The key figures at the top, each with its value a week ago. */
 import { html, type Html } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
-import type { StreamName } from '../../streams/stream.ts';
-import { countUnread } from '../../streams/unread-parts.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { countUnread } from '../../engine/streams/unread-parts.ts';
 import { dayAfter, formatDay, formatMoment, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf } from './followups-section.ts';

@@ -1,12 +1,12 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
-import type { StreamName } from '../../streams/stream.ts';
-import { type StoredPart, unreadOf } from '../../streams/unread-parts.ts';
-import type { Connection } from '../../database/connection.ts';
-import { readStoredParts } from '../../database/stored-parts.ts';
-import type { IssueGroup } from '../../status/read-account-rows.ts';
-import { readAccounts, UNKNOWN_STREAMS } from '../../status/read-accounts.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
+import type { Connection } from '../../engine/database/connection.ts';
+import { readStoredParts } from '../../engine/control/stored-parts.ts';
+import type { IssueGroup } from '../../operate/status/read-account-rows.ts';
+import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
 import { ask, type Question } from './question.ts';
 import { QUESTIONS } from './questions.ts';
 import { WEEK_QUESTIONS } from './week-questions.ts';

@@ -1,7 +1,7 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
-import { streamNamed } from '../../streams/index.ts';
+import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';

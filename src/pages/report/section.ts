@@ -1,6 +1,6 @@
 /** A section of the safety report, or a hint where it has no data. */
 import { html, type Html, type HtmlValue } from '../html.ts';
-import type { StreamName } from '../../streams/stream.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Report } from './read-report.ts';
 
 export function empty(sentence: string): Html {

@@ -1,8 +1,8 @@
 /** Small inline SVGs. They use attributes, because the page's policy forbids inline styles. */
 import { formatCount } from '../../shared/format.ts';
-import { RECENT_RUNS } from '../../status/read-account-rows.ts';
-import type { DayVolume } from '../../status/read-volumes.ts';
-import type { ProgressStatus, RunSummary } from '../../status/status.ts';
+import { RECENT_RUNS } from '../../operate/status/read-account-rows.ts';
+import type { DayVolume } from '../../operate/status/read-volumes.ts';
+import type { ProgressStatus, RunSummary } from '../../operate/status/status.ts';
 import { type Html, html } from '../html.ts';
 import { clockTime, describeRun } from '../words.ts';
 

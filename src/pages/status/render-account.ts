@@ -7,7 +7,7 @@ import type {
   RunSummary,
   SingleStatus,
   StreamDetail,
-} from '../../status/status.ts';
+} from '../../operate/status/status.ts';
 import { type Html, html } from '../html.ts';
 import { table, type TableColumn, type TableRow } from '../table.ts';
 import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';

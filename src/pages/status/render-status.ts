@@ -8,8 +8,8 @@ import {
   singleOf,
   type Status,
   type StatusPart,
-} from '../../status/status.ts';
-import { UNREAD_ADVICE } from '../../streams/unread-parts.ts';
+} from '../../operate/status/status.ts';
+import { UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ApiClientOptions, createRequestMeter } from '../../../src/api/requests.ts';
+import { type ApiClientOptions, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
 import type { ProtocolServer, Responder } from './protocol-server.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ApiClient } from '../../../src/api/client.ts';
-import { type ListPart, createRequestMeter } from '../../../src/api/requests.ts';
+import type { ApiClient } from '../../../src/engine/api/client.ts';
+import { type ListPart, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import type { ApiClient } from '../../../src/api/client.ts';
-import { type RequestMeter, type RetryEvent, createRequestMeter } from '../../../src/api/requests.ts';
+import type { ApiClient } from '../../../src/engine/api/client.ts';
+import { type RequestMeter, type RetryEvent, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';
 

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createApiClient } from '../../../src/api/client.ts';
-import type { ApiClient } from '../../../src/api/client.ts';
-import type { ApiClientOptions } from '../../../src/api/requests.ts';
+import { createApiClient } from '../../../src/engine/api/client.ts';
+import type { ApiClient } from '../../../src/engine/api/client.ts';
+import type { ApiClientOptions } from '../../../src/engine/api/requests.ts';
 import { systemClock } from '../../../src/shared/time.ts';
 
 export const TOKEN = 'sekret-token-0123456789-abcdef';

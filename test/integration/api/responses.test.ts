@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ListPage, createRequestMeter } from '../../../src/api/requests.ts';
+import { type ListPage, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
 import type { ProtocolServer, Responder } from './protocol-server.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { type RetryEvent, createRequestMeter } from '../../../src/api/requests.ts';
+import { type RetryEvent, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import type { SafetySyncError } from '../../../src/shared/errors.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createHeartbeat } from '../../../src/alerts/heartbeat.ts';
+import { createHeartbeat } from '../../../src/operate/alerts/heartbeat.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { HOOK_SECRET, type HookServer, startHookServer } from '../../support/hook-server.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/alerts/events.ts';
-import { type MessageContext, toMessage } from '../../../src/alerts/message.ts';
-import type { AlertRow } from '../../../src/alerts/ledger.ts';
-import type { AlertEvent } from '../../../src/database/control-tables.ts';
+import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/operate/alerts/events.ts';
+import { type MessageContext, toMessage } from '../../../src/operate/alerts/message.ts';
+import type { AlertRow } from '../../../src/operate/alerts/ledger.ts';
+import type { AlertEvent } from '../../../src/engine/control/control-tables.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { NOON } from '../../support/test-clock.ts';
 

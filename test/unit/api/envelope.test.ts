@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readPaging, readVerdict } from '../../../src/api/envelope.ts';
-import { drawRetryDelayMs } from '../../../src/api/retry.ts';
+import { readPaging, readVerdict } from '../../../src/engine/api/envelope.ts';
+import { drawRetryDelayMs } from '../../../src/engine/api/retry.ts';
 
 test('paging is read from numbers and from numbers as text', () => {
   expect(readPaging({ paging: { total: 12, last_page: '3' } })).toEqual({ total: 12, lastPage: 3 });

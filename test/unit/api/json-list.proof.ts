@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createElementCutter } from '../../../src/api/response-body.ts';
+import { createElementCutter } from '../../../src/engine/api/response-body.ts';
 
 test('a response of 200 MB is read in the memory of a small one', () => {
   const record = JSON.stringify({ id: 'u1', status: 'active', tags: ['a', 'b'], note: 'x'.repeat(400) });

@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { parseExactJson } from '../../../src/shared/exact-json.ts';
-import { createElementCutter } from '../../../src/api/response-body.ts';
-import type { CutResponse } from '../../../src/api/response-body.ts';
+import { createElementCutter } from '../../../src/engine/api/response-body.ts';
+import type { CutResponse } from '../../../src/engine/api/response-body.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
-import { UnusableResponse } from '../../../src/api/response-errors.ts';
+import { UnusableResponse } from '../../../src/engine/api/response-errors.ts';
 import type { Received } from '../../../src/shared/received.ts';
 
 function cut(

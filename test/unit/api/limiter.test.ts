@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLimiter } from '../../../src/api/limiter.ts';
-import type { Limiter, LimiterOptions } from '../../../src/api/limiter.ts';
-import { MOST_SPACING_MS } from '../../../src/api/sending-rate.ts';
+import { createLimiter } from '../../../src/engine/api/limiter.ts';
+import type { Limiter, LimiterOptions } from '../../../src/engine/api/limiter.ts';
+import { MOST_SPACING_MS } from '../../../src/engine/api/sending-rate.ts';
 
 function simulate(options: Partial<LimiterOptions> = {}): { limiter: Limiter; pass: (ms: number) => void } {
   let nowMs = 1_000;

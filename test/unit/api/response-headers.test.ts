@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readHeaders } from '../../../src/api/http.ts';
-import type { RawHeaders, ResponseHeaders } from '../../../src/api/http.ts';
+import { readHeaders } from '../../../src/engine/api/http.ts';
+import type { RawHeaders, ResponseHeaders } from '../../../src/engine/api/http.ts';
 import { createRedactor } from '../../../src/shared/redact.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');

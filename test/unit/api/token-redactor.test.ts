@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeRequest, toServerText } from '../../../src/api/response-errors.ts';
+import { describeRequest, toServerText } from '../../../src/engine/api/response-errors.ts';
 import { createRedactor } from '../../../src/shared/redact.ts';
 
 const TOKEN = 'tok/"secret"+<value>&0123456789';

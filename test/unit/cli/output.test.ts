@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
 import { logRun, renderFailures } from '../../../src/cli/run-results.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
-import { NO_RECORD, type RunResult } from '../../../src/sync/run.ts';
-import { noCounts } from '../../../src/database/record-counts.ts';
+import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
+import { noCounts } from '../../../src/engine/control/record-counts.ts';
 import { type Column, renderTable, toPrintable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRedactor } from '../../../src/shared/redact.ts';
-import { STREAM_NAMES } from '../../../src/streams/index.ts';
+import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { AccountConfig } from '../../../src/config/account-config.ts';
 import { secretsOf } from '../../../src/config/secrets.ts';

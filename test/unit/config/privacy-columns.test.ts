@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { privacyProblems } from '../../../src/config/privacy-columns.ts';
-import { STREAMS } from '../../../src/streams/index.ts';
+import { STREAMS } from '../../../src/engine/streams/index.ts';
 
 const KEY = 'k'.repeat(32);
 const problemsOf = (

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toDatabaseError } from '../../../src/database/database-error.ts';
+import { toDatabaseError } from '../../../src/engine/database/database-error.ts';
 
 /** As postgres.js gives it, with drizzle around it. */
 const refused = (code: string, severity = 'FATAL') =>

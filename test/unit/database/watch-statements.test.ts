@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameStatement } from '../../../src/database/watch-statements.ts';
+import { nameStatement } from '../../../src/engine/database/watch-statements.ts';
 
 test.each([
   [

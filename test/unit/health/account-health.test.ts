@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { noCounts } from '../../../src/database/record-counts.ts';
-import { type AccountHealth, createAccountHealth } from '../../../src/health/account-health.ts';
-import { createOutageLog } from '../../../src/health/outage-log.ts';
+import { noCounts } from '../../../src/engine/control/record-counts.ts';
+import { type AccountHealth, createAccountHealth } from '../../../src/operate/health/account-health.ts';
+import { createOutageLog } from '../../../src/operate/health/outage-log.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
-import { STREAM_NAMES } from '../../../src/streams/index.ts';
-import type { StreamName } from '../../../src/streams/stream.ts';
-import { NO_RECORD, type RunResult } from '../../../src/sync/run.ts';
+import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
+import type { StreamName } from '../../../src/engine/streams/stream.ts';
+import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 function createStage() {

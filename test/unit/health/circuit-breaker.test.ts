@@ -5,11 +5,11 @@ import {
   TRIAL_DELAYS,
   type CircuitBreaker,
   type Permit,
-} from '../../../src/health/circuit-breaker.ts';
+} from '../../../src/operate/health/circuit-breaker.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
-import type { StreamName } from '../../../src/streams/stream.ts';
-import { STREAM_NAMES } from '../../../src/streams/index.ts';
+import type { StreamName } from '../../../src/engine/streams/stream.ts';
+import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 const refused = new SafetySyncError('token_inactive', 'inactive');

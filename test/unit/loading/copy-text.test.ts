@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { toArrayLiteral } from '../../../src/database/array-literal.ts';
-import { toCopyLine, toCopyText } from '../../../src/loading/copy-text.ts';
+import { toArrayLiteral } from '../../../src/engine/database/array-literal.ts';
+import { toCopyLine, toCopyText } from '../../../src/engine/loading/copy-text.ts';
 import { RawJson } from '../../../src/shared/exact-json.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hasLostKeys } from '../../../src/loading/keyless.ts';
+import { hasLostKeys } from '../../../src/engine/loading/keyless.ts';
 
 describe('among the records without a key is one that had one at the last complete read', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPeople, forgottenTexts } from '../../../src/loading/people.ts';
+import { createPeople, forgottenTexts } from '../../../src/engine/privacy/people.ts';
 import { createPseudonyms } from '../../../src/shared/pseudonym.ts';
 
 const pseudonyms = createPseudonyms('k'.repeat(32));

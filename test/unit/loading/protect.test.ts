@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { forgottenTexts } from '../../../src/loading/people.ts';
-import { createProtection, WITHHELD } from '../../../src/loading/protect.ts';
+import { forgottenTexts } from '../../../src/engine/privacy/people.ts';
+import { createProtection, WITHHELD } from '../../../src/engine/privacy/protect.ts';
 import { ExactNumber } from '../../../src/shared/exact-number.ts';
 import { createPseudonyms } from '../../../src/shared/pseudonym.ts';
-import { streamNamed } from '../../../src/streams/index.ts';
+import { streamNamed } from '../../../src/engine/streams/index.ts';
 
 const pseudonyms = createPseudonyms('k'.repeat(32));
 const protectionOf = (stream: string, id: string, ...names: readonly string[]) =>

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { createElementCutter } from '../../../src/api/response-body.ts';
-import { identityOf, parseRecord, readRecord, toIdentity, toStorable } from '../../../src/loading/record.ts';
+import { createElementCutter } from '../../../src/engine/api/response-body.ts';
+import {
+  identityOf,
+  parseRecord,
+  readRecord,
+  toIdentity,
+  toStorable,
+} from '../../../src/engine/loading/record.ts';
 import { parseExactJson, toCanonicalText } from '../../../src/shared/exact-json.ts';
 import { Received } from '../../../src/shared/received.ts';
-import { equipmentsStream } from '../../../src/streams/equipments.ts';
-import { resourcesStream } from '../../../src/streams/resources.ts';
-import type { WireRecord } from '../../../src/streams/stream.ts';
+import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
+import { resourcesStream } from '../../../src/engine/streams/resources.ts';
+import type { WireRecord } from '../../../src/engine/streams/stream.ts';
 
 const source = { stream: resourcesStream, about: {} };
 const read = (text: string, of: Partial<Parameters<typeof readRecord>[1]> = {}) => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { streamNamed } from '../../../src/streams/index.ts';
+import { streamNamed } from '../../../src/engine/streams/index.ts';
 import { RawJson } from '../../../src/shared/exact-json.ts';
-import { createReferenceCheck } from '../../../src/loading/references.ts';
-import type { PreparedRecord } from '../../../src/loading/normalize.ts';
-import { streamShape } from '../../../src/database/table-shape.ts';
+import { createReferenceCheck } from '../../../src/engine/loading/references.ts';
+import type { PreparedRecord } from '../../../src/engine/loading/normalize.ts';
+import { streamShape } from '../../../src/engine/database/table-shape.ts';
 
 const check = createReferenceCheck(streamShape(streamNamed('followups')));
 

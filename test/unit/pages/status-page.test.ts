@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { buildStatus } from '../../../src/status/build-status.ts';
+import { buildStatus } from '../../../src/operate/status/build-status.ts';
 import { renderStatus } from '../../../src/pages/status/render-status.ts';
 import { describeIssue, untilOf } from '../../../src/pages/words.ts';
-import { statusPage } from '../../../src/worker/routes.ts';
+import { statusPage } from '../../../src/operate/worker/routes.ts';
 import { roughly } from '../../../src/shared/format.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { operations, runRow, statusFacts } from '../../support/status-facts.ts';

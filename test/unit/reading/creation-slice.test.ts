@@ -1,8 +1,8 @@
 import { Received } from '../../../src/shared/received.ts';
 import { expect, test } from 'vitest';
-import { cutEvenly } from '../../../src/reading/backfill-plan.ts';
-import { halve, readCreationOrder, toCreationFilters } from '../../../src/reading/creation-slice.ts';
-import { timeOf } from '../../../src/reading/record-fields.ts';
+import { cutEvenly } from '../../../src/engine/reading/backfill-plan.ts';
+import { halve, readCreationOrder, toCreationFilters } from '../../../src/engine/reading/creation-slice.ts';
+import { timeOf } from '../../../src/engine/reading/record-fields.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
 const created = (...times: unknown[]) => times.map((created_on) => Received.of({ created_on }));

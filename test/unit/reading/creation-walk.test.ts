@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ListPage } from '../../../src/api/requests.ts';
-import { type CreationSlice, WHOLE_TIME } from '../../../src/reading/creation-slice.ts';
-import { walkCreation, type WalkStep } from '../../../src/reading/creation-walk.ts';
+import type { ListPage } from '../../../src/engine/api/requests.ts';
+import { type CreationSlice, WHOLE_TIME } from '../../../src/engine/reading/creation-slice.ts';
+import { walkCreation, type WalkStep } from '../../../src/engine/reading/creation-walk.ts';
 import { Received } from '../../../src/shared/received.ts';
-import type { SliceReader } from '../../../src/reading/slice-reader.ts';
+import type { SliceReader } from '../../../src/engine/reading/slice-reader.ts';
 
 const created = (...times: number[]) =>
   times.map((created_on) => Received.of({ id: created_on, created_on }));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/shared/time.ts';
-import { leaveAloneMs } from '../../../src/reading/lookup.ts';
+import { leaveAloneMs } from '../../../src/engine/reading/lookup.ts';
 
 test('an id that fails is left alone for longer each time, and for a week at most', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 500].map(leaveAloneMs)).toEqual([

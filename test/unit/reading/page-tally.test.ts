@@ -1,7 +1,7 @@
 import { Received } from '../../../src/shared/received.ts';
 import { describe, expect, test } from 'vitest';
-import type { Paging } from '../../../src/api/envelope.ts';
-import { PageTally } from '../../../src/reading/pages.ts';
+import type { Paging } from '../../../src/engine/api/envelope.ts';
+import { PageTally } from '../../../src/engine/reading/pages.ts';
 
 /** Pages as [ids, total, last page]. */
 type Pages = [ids: unknown[], total?: number, lastPage?: number][];

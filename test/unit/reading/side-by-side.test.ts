@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readSideBySide } from '../../../src/reading/backfill.ts';
-import { records, type RecordsStep, type Step } from '../../../src/reading/step.ts';
+import { readSideBySide } from '../../../src/engine/reading/backfill.ts';
+import { records, type RecordsStep, type Step } from '../../../src/engine/reading/step.ts';
 import { Received } from '../../../src/shared/received.ts';
 import { createGate } from '../../support/gate.ts';
 

@@ -1,9 +1,9 @@
 import { Received } from '../../../src/shared/received.ts';
 /** Ties that each response orders anew: when several attempts by page numbers count as one. */
 import { expect, test } from 'vitest';
-import type { ListRequest } from '../../../src/api/requests.ts';
-import { createSliceReader } from '../../../src/reading/slice-reader.ts';
-import { STREAMS } from '../../../src/streams/index.ts';
+import type { ListRequest } from '../../../src/engine/api/requests.ts';
+import { createSliceReader } from '../../../src/engine/reading/slice-reader.ts';
+import { STREAMS } from '../../../src/engine/streams/index.ts';
 
 type Attempt = readonly [first: string[], second: string[], total: number, lastPage?: null];
 

@@ -7,7 +7,7 @@ import {
   updatedAfter,
   watermarkOf,
   wentBackBy,
-} from '../../../src/reading/watermark.ts';
+} from '../../../src/engine/reading/watermark.ts';
 
 /** The service's clock shows so much when ours shows 1,000,000. */
 const at = (serviceMs: number | undefined) => ({ serviceMs, ourMs: 1_000_000 });

@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_LABELLED_ACCOUNTS } from '../../../src/status/gauges.ts';
-import { createMetrics } from '../../../src/status/metrics.ts';
-import { type AccountFacts, buildStatus, type StatusFacts } from '../../../src/status/build-status.ts';
-import { pageOf } from '../../../src/status/status.ts';
-import { buildRoutes } from '../../../src/worker/routes.ts';
+import { MOST_LABELLED_ACCOUNTS } from '../../../src/operate/status/gauges.ts';
+import { createMetrics } from '../../../src/operate/status/metrics.ts';
+import {
+  type AccountFacts,
+  buildStatus,
+  type StatusFacts,
+} from '../../../src/operate/status/build-status.ts';
+import { pageOf } from '../../../src/operate/status/status.ts';
+import { buildRoutes } from '../../../src/operate/worker/routes.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
-import { STREAM_NAMES } from '../../../src/streams/index.ts';
-import type { StreamFacts } from '../../../src/status/read-accounts.ts';
+import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
+import type { StreamFacts } from '../../../src/operate/status/read-accounts.ts';
 import { NOON } from '../../support/test-clock.ts';
 import { EVERYTHING_KEPT } from '../../support/status-facts.ts';
 

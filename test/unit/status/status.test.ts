@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { buildStatus } from '../../../src/status/build-status.ts';
-import { createMetrics } from '../../../src/status/metrics.ts';
+import { buildStatus } from '../../../src/operate/status/build-status.ts';
+import { createMetrics } from '../../../src/operate/status/metrics.ts';
 import { badgeOf } from '../../../src/pages/words.ts';
-import { healthPage, readyPage } from '../../../src/worker/routes.ts';
-import { redactStatus, toJsonStatus } from '../../../src/status/json-status.ts';
-import type { SliceProgress } from '../../../src/status/read-account-rows.ts';
-import type { StreamName } from '../../../src/streams/stream.ts';
+import { healthPage, readyPage } from '../../../src/operate/worker/routes.ts';
+import { redactStatus, toJsonStatus } from '../../../src/operate/status/json-status.ts';
+import type { SliceProgress } from '../../../src/operate/status/read-account-rows.ts';
+import type { StreamName } from '../../../src/engine/streams/stream.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { iso, operations, runRow, singleStatus, statusFacts } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';

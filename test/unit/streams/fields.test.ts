@@ -1,9 +1,9 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
-import { accountId, safetySchema } from '../../../src/streams/columns.ts';
-import { as, field, meaningsOf, tableColumns } from '../../../src/streams/fields.ts';
-import { readFields } from '../../../src/streams/read-fields.ts';
-import type { RecordIssue } from '../../../src/streams/stream.ts';
+import { accountId, safetySchema } from '../../../src/engine/streams/columns.ts';
+import { as, field, meaningsOf, tableColumns } from '../../../src/engine/streams/fields.ts';
+import { readFields } from '../../../src/engine/streams/read-fields.ts';
+import type { RecordIssue } from '../../../src/engine/streams/stream.ts';
 
 const fields = {
   id: field('id', as.key, 'Identifier.'),

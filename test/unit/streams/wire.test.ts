@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readFields } from '../../../src/streams/read-fields.ts';
-import type { resourceVersions } from '../../../src/streams/resources.ts';
-import type { RecordIssue, RowOf } from '../../../src/streams/stream.ts';
-import { isEarlier, toInstant, msOfInstant } from '../../../src/streams/time-text.ts';
-import * as wire from '../../../src/streams/wire.ts';
+import { readFields } from '../../../src/engine/streams/read-fields.ts';
+import type { resourceVersions } from '../../../src/engine/streams/resources.ts';
+import type { RecordIssue, RowOf } from '../../../src/engine/streams/stream.ts';
+import { isEarlier, toInstant, msOfInstant } from '../../../src/engine/streams/time-text.ts';
+import * as wire from '../../../src/engine/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 import * as specified from '../../support/source-wire.ts';
 

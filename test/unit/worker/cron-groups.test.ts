@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type CronGroups, shareOf, startCronGroups } from '../../../src/worker/cron-groups.ts';
+import { type CronGroups, shareOf, startCronGroups } from '../../../src/operate/worker/cron-groups.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 
 const START = Date.UTC(2026, 2, 2, 12, 0, 0);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jsonPage, startHttpServer } from '../../../src/worker/http-server.ts';
+import { jsonPage, startHttpServer } from '../../../src/operate/worker/http-server.ts';
 
 let server: Awaited<ReturnType<typeof startHttpServer>>;
 beforeEach(async () => {

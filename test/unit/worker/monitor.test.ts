@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createOutageLog, type OutageLog } from '../../../src/health/outage-log.ts';
+import { createOutageLog, type OutageLog } from '../../../src/operate/health/outage-log.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { createLogger } from '../../../src/shared/logger.ts';
 import type { Clock } from '../../../src/shared/time.ts';
-import { createMonitor, type Monitor, type MonitorOptions } from '../../../src/worker/monitor.ts';
+import { createMonitor, type Monitor, type MonitorOptions } from '../../../src/operate/worker/monitor.ts';
 
 const clock: Clock = { now: () => Date.now(), monotonicMs: () => Date.now() };
 

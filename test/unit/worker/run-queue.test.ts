@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRunQueue } from '../../../src/worker/run-queue.ts';
+import { createRunQueue } from '../../../src/operate/worker/run-queue.ts';
 import { createGate, type Gate } from '../../support/gate.ts';
 
 function createStage(slots: number) {

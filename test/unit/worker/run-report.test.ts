@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { logResult } from '../../../src/worker/run-report.ts';
+import { logResult } from '../../../src/operate/worker/run-report.ts';
 import { type ErrorCode, SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
-import type { RunResult } from '../../../src/sync/run.ts';
-import { noCounts } from '../../../src/database/record-counts.ts';
+import type { RunResult } from '../../../src/engine/sync/run.ts';
+import { noCounts } from '../../../src/engine/control/record-counts.ts';
 
 const record = {
   runId: 42,

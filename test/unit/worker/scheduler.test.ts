@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { NextSync } from '../../../src/health/account-health.ts';
-import { createRunQueue } from '../../../src/worker/run-queue.ts';
-import { createScheduler, type Job, type Scheduler } from '../../../src/worker/scheduler.ts';
+import type { NextSync } from '../../../src/operate/health/account-health.ts';
+import { createRunQueue } from '../../../src/operate/worker/run-queue.ts';
+import { createScheduler, type Job, type Scheduler } from '../../../src/operate/worker/scheduler.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import { createGate } from '../../support/gate.ts';
 

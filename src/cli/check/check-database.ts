@@ -1,0 +1,229 @@
+/** Checks of a database that need no run. */
+import { adviceOf, SafetySyncError } from '../../shared/errors.ts';
+import type { Connection } from '../../engine/database/connection.ts';
+import { readCitus } from '../../readers/citus.ts';
+import { OLDEST_SERVER } from '../../warehouse/migrate.ts';
+import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { type Clock, MINUTE_MS, systemClock } from '../../shared/time.ts';
+import { accessProblems, readAccess } from '../verbs/access.ts';
+import { adviseOnReader, READER_ROLE, readReaderRole } from '../../readers/reader-role.ts';
+
+export interface Check {
+  readonly what: string;
+  readonly result: 'ok' | 'failed' | 'skipped';
+  readonly finding: string;
+  /** The next step; null when none is needed. */
+  readonly advice: string | null;
+  readonly code?: string;
+  /** The service refused the credentials. */
+  readonly isRefusal?: boolean;
+}
+
+async function readStatusIfAllowed(connection: Connection): Promise<MigrationStatus | undefined> {
+  try {
+    return await readMigrationStatus(connection);
+  } catch (error) {
+    if (error instanceof SafetySyncError && error.code === 'database_permission') return undefined;
+    throw error;
+  }
+}
+
+/** `whose`: the accounts of the tables, for the messages. */
+export async function checkDatabase(
+  connection: Connection,
+  whose: string,
+  clock: Pick<Clock, 'now'> = systemClock,
+): Promise<Check[]> {
+  const [server] = await connection.query<{
+    version: string;
+    number: string;
+    database: string;
+    owner: string;
+  }>(
+    `select current_setting('server_version') as version, current_setting('server_version_num') as number,
+      current_database() as database, current_user as owner`,
+  );
+  const clocks = await checkClocks(connection, clock);
+  const isOld = Number(server?.number ?? 0) < OLDEST_SERVER;
+  const reachable: Check = {
+    what: 'database',
+    result: isOld ? 'failed' : 'ok',
+    finding: `PostgreSQL ${String(server?.version)}, database ${String(server?.database)}, as ${String(server?.owner)}`,
+    advice: isOld ? adviceOf('database_too_old') : null,
+  };
+  if (isOld) return [reachable];
+  const status = await readStatusIfAllowed(connection);
+  // A user that may not read the applied migrations gets a list of the rights that are missing.
+  if (status === undefined) return [reachable, await checkRights(connection, whose)];
+  const { known, pending } = status;
+  if (pending > 0) {
+    const [may] = await connection.query<{ create: boolean }>(
+      `select has_database_privilege(current_database(), 'create') as create`,
+    );
+    return [
+      reachable,
+      {
+        what: 'migrations',
+        result: may?.create === true ? 'ok' : 'failed',
+        finding: `${pending} of ${known} are missing${may?.create === true ? '; sync and start apply them' : ''}`,
+        advice:
+          may?.create === true
+            ? null
+            : 'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
+      },
+    ];
+  }
+  return [
+    reachable,
+    clocks,
+    { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
+    await checkRights(connection, whose),
+    await checkReader(connection),
+    ...(await checkAccess(connection)),
+    ...(await checkCitus(connection)),
+  ];
+}
+
+/**
+ * Clocks that differ by less than this count as equal: the requests that depend on them overlap by minutes.
+ */
+const MOST_OFF_MS = MINUTE_MS;
+
+async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): Promise<Check> {
+  const [row] = await connection.query<{ ms: number }>(
+    `select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
+  );
+  const aheadMs = clock.now() - Number(row?.ms);
+  const differMs = Math.abs(aheadMs);
+  if (differMs < MOST_OFF_MS)
+    return { what: 'clocks', result: 'ok', finding: 'this machine and the database agree', advice: null };
+  const where = aheadMs > 0 ? 'ahead of' : 'behind';
+  return {
+    what: 'clocks',
+    result: 'skipped',
+    finding: `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
+    advice: `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not harmed: ages and alerts are judged by the clock of the database, and what is asked for by times of the service.`,
+  };
+}
+
+/** Empty where roles could be confined to accounts and none is. */
+async function checkAccess(connection: Connection): Promise<Check[]> {
+  const report = await readAccess(connection);
+  const { unsupported, confined } = report;
+  const what = 'row-level security';
+  if (confined.length === 0) {
+    return unsupported === null
+      ? []
+      : [
+          {
+            what,
+            result: 'skipped',
+            finding: `no role can be confined to accounts: ${unsupported}`,
+            advice: null,
+          },
+        ];
+  }
+  const problems = accessProblems(report);
+  return [
+    {
+      what,
+      result: problems.length === 0 ? 'ok' : 'failed',
+      finding: `${formatNumber(confined.length, 'role')} confined to accounts${problems.length === 0 ? '' : ', not wholly'}`,
+      advice: problems.length === 0 ? null : problems.join('\n       '),
+    },
+  ];
+}
+
+/** Empty without Citus. */
+async function checkCitus(connection: Connection): Promise<Check[]> {
+  const citus = await readCitus(connection);
+  if (citus === undefined) return [];
+  const { version, nodes, isDistributed, missing } = citus;
+  const on = `Citus ${version}, ${nodes === 1 ? 'one node that holds' : `${nodes} nodes that hold`} rows`;
+  if (!isDistributed) {
+    return [
+      {
+        what: 'citus',
+        result: 'skipped',
+        finding: `${on}; the warehouse is on the coordinator alone`,
+        advice: 'To distribute it by account over the nodes: safety-sync migrate --citus',
+      },
+    ];
+  }
+  const isComplete = missing.length === 0;
+  return [
+    {
+      what: 'citus',
+      result: isComplete ? 'ok' : 'failed',
+      finding: isComplete
+        ? `${on}; the warehouse is distributed by account`
+        : `${on}; not distributed: ${missing.join(', ')}`,
+      advice: isComplete ? null : 'Run safety-sync migrate as the owner of the schemas.',
+    },
+  ];
+}
+
+/** Without the role everything else works: BI then needs grants of its own. */
+async function checkReader(connection: Connection): Promise<Check> {
+  const reader = await readReaderRole(connection);
+  const advice = adviseOnReader(reader);
+  const lacks = `${READER_ROLE} lacks ${reader.lacking.join(', ')}`;
+  const finding = reader.exists ? lacks : `${READER_ROLE} does not exist; nothing but BI tools needs it`;
+  return {
+    what: 'reader role',
+    result: advice === null ? 'ok' : 'skipped',
+    finding: advice === null ? `${READER_ROLE} may read schema safety` : finding,
+    advice,
+  };
+}
+
+/** Tables that a finding names. */
+const LISTED_TABLES = 5;
+
+/** To paste: the rights that the user of sync and start needs, where it is not the owner. */
+function grantsFor(user: string, database: string): string[] {
+  return [
+    `grant usage on schema safety, safety_sync to ${user};`,
+    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
+    `grant temporary on database ${database} to ${user};`,
+  ];
+}
+
+/** Every table that a sync writes, in the two schemas. */
+async function checkRights(connection: Connection, whose: string): Promise<Check> {
+  const schemas = await connection.query<{ name: string }>(
+    `select nspname as name from pg_namespace
+     where nspname in ('safety', 'safety_sync') and not has_schema_privilege(oid, 'usage') order by 1`,
+  );
+  const rows = await connection.query<{ name: string }>(
+    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and c.relname <> 'migrations'
+       and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+         and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
+     order by 1`,
+  );
+  const [server] = await connection.query<{ may: boolean; database: string; user: string }>(
+    `select has_database_privilege(current_database(), 'temporary') as may,
+      quote_ident(current_database()) as database, quote_ident(current_user) as user`,
+  );
+  const { may = false, database = '', user = '' } = server ?? {};
+  const shown = rows.slice(0, LISTED_TABLES).map(({ name }) => name);
+  const more = rows.length > shown.length ? [`${rows.length - shown.length} more tables`] : [];
+  const lacking = [
+    ...schemas.map(({ name }) => `schema ${name}`),
+    ...shown,
+    ...more,
+    ...(may ? [] : ['temporary tables']),
+  ];
+  return {
+    what: 'rights',
+    result: lacking.length === 0 ? 'ok' : 'failed',
+    finding:
+      lacking.length === 0 ? `may read and write every table (${whose})` : `not on ${lacking.join(', ')}`,
+    advice:
+      lacking.length === 0
+        ? null
+        : `As the owner of the schemas, in psql:\n       ${grantsFor(user, database).join('\n       ')}`,
+  };
+}

@@ -1,0 +1,131 @@
+import pLimit from 'p-limit';
+import { buildApiClient, createApp } from '../../app.ts';
+import { type Check, checkDatabase } from './check-database.ts';
+import { checkPrivacy } from './check-privacy.ts';
+import { checkStored } from './check-stored.ts';
+import { checkService } from './check-service.ts';
+import { checkTimezones } from './check-timezones.ts';
+import type { AccountConfig } from '../../config/account-config.ts';
+import type { Config } from '../../config/load-config.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { createLogger } from '../../shared/logger.ts';
+import { accountFields, EXIT } from '../run-results.ts';
+import type { Colors } from '../terminal.ts';
+import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from '../verb.ts';
+
+/** Retries would only delay the result that the user waits for. */
+const CHECK_RETRIES = 1;
+
+function renderCheck({ what, result, finding, advice }: Check, colors: Colors): string {
+  const marks = { ok: colors.green('ok  '), failed: colors.red('FAIL'), skipped: colors.yellow('skip') };
+  const next = advice === null ? '' : `\n       ${advice}`;
+  return `${marks[result]}  ${colors.bold(what)}: ${finding}${next}`;
+}
+
+async function checkWarehouse(
+  context: CommandContext,
+  config: Config,
+  /** `config` has every account that is configured. */
+  hasAll: boolean,
+): Promise<Check[]> {
+  const say = (line: string) => context.terminal.note(context.terminal.noteColors.dim(line));
+  const [account] = config.accounts;
+  const isMany = config.accounts.length > 1;
+  const whose = isMany ? `${config.accounts.length} accounts` : `account ${account?.accountId ?? ''}`;
+  try {
+    const app = await createApp({ config, signal: context.signal, say });
+    try {
+      const checks = await checkDatabase(app.warehouse.connection, whose);
+      return checks.every(({ result }) => result !== 'failed')
+        ? [
+            ...checks,
+            ...(await checkTimezones(app)),
+            ...(await checkPrivacy(app)),
+            ...(await checkStored(app, hasAll)),
+          ]
+        : checks;
+    } finally {
+      await app.close();
+    }
+  } catch (error) {
+    if (!(error instanceof SafetySyncError)) throw error;
+    return [
+      { what: 'database', result: 'failed', finding: error.message, advice: error.advice, code: error.code },
+    ];
+  }
+}
+
+async function checkAccount(
+  context: CommandContext,
+  config: Config,
+  { account, tell }: { readonly account: AccountConfig; readonly tell: (check: Check) => void },
+): Promise<void> {
+  const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
+  const api = buildApiClient(account, { ...config.api, retryAttempts: CHECK_RETRIES }, { log });
+  try {
+    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, tell });
+  } finally {
+    await api.close();
+  }
+}
+
+/** Accounts that are checked side by side. */
+const ACCOUNTS_AT_ONCE = 4;
+
+function exitCodeOfChecks(checks: readonly Check[]): number {
+  const failed = checks.filter(({ result }) => result === 'failed');
+  if (failed.some(({ code }) => code === 'database_newer')) return EXIT.usage;
+  if (failed.some(({ isRefusal }) => isRefusal === true)) return EXIT.refused;
+  return failed.length > 0 ? EXIT.failed : EXIT.ok;
+}
+
+async function runCheck(context: CommandContext, options: CommonOptions): Promise<number> {
+  const { terminal } = context;
+  const config = configOf(context, { ...options, needsService: true });
+  const isMany = config.accounts.length > 1;
+  const checks: (Check & { readonly account_id?: string })[] = [];
+  const tell = (more: readonly Check[], accountId?: string) => {
+    const own = accountId === undefined ? {} : accountFields(isMany, accountId);
+    checks.push(...more.map((one) => ({ ...own, ...one })));
+    if (options.json) return;
+    const label = isMany && accountId !== undefined ? `${accountId}: ` : '';
+    for (const one of more) {
+      terminal.print(renderCheck({ ...one, what: `${label}${one.what}` }, terminal.colors));
+    }
+  };
+  const usable = isMany
+    ? `every variable is usable, ${config.accounts.length} accounts`
+    : 'every variable is usable';
+  tell([{ what: 'configuration', result: 'ok', finding: usable, advice: null }]);
+  tell(await checkWarehouse(context, config, options.account === undefined));
+  const limit = pLimit(ACCOUNTS_AT_ONCE);
+  const asked = config.accounts.map((account) =>
+    limit(async () => {
+      const found: Check[] = [];
+      await checkAccount(context, config, {
+        account,
+        tell: (one) => (isMany ? void found.push(one) : tell([one], account.accountId)),
+      });
+      return { accountId: account.accountId, found };
+    }),
+  );
+  // In the order of the accounts, with the results of one account together, whichever responds first.
+  for (const { accountId, found } of await Promise.all(asked)) tell(found, accountId);
+  const failed = checks.filter(({ result }) => result === 'failed').length;
+  if (options.json) terminal.print(JSON.stringify({ checks }));
+  else {
+    const isOff = checks.some(({ what, result }) => what === 'clocks' && result !== 'ok');
+    const inOrder = isOff ? 'Everything works, but the clocks differ.' : 'Everything is in order.';
+    terminal.print(`\n${failed === 0 ? inOrder : `${failed} of ${checks.length} checks failed.`}`);
+  }
+  return exitCodeOfChecks(checks);
+}
+
+export const check: Verb<CommonOptions> = {
+  name: 'check',
+  about:
+    'test configuration, database and service; print each problem with its remedy; count forgotten people',
+  hasAccounts: true,
+  options: [JSON_OPTION],
+  run: runCheck,
+};

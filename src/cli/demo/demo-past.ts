@@ -1,0 +1,60 @@
+/**
+ * Gives the demo a past: the sandbox begins some weeks ago, and the weeks until now are played and synced. A
+ * warehouse with that past would have the states of equipment and trainings since then; PostgreSQL's clock
+ * cannot be set back, so the rows of each sync are dated back to the day that is being played.
+ */
+import { sql } from 'drizzle-orm';
+import type { Queryable } from '../../engine/database/connection.ts';
+import { name } from '../../engine/database/sql-names.ts';
+import { DAY_MS } from '../../shared/time.ts';
+
+const WEEKS = 6;
+const WEEK_DAYS = 7;
+export const PAST_MS = WEEKS * WEEK_DAYS * DAY_MS;
+
+/** Columns with the time at which a state began or ended here, because the source sends none. */
+const TIMES = [
+  ['training_employee_status', '_valid_from'],
+  ['training_employee_status_states', 'valid_from'],
+  ['training_employee_status_states', 'valid_to'],
+  ['training_completions', '_valid_from'],
+  ['training_completion_states', 'valid_from'],
+  ['training_completion_states', 'valid_to'],
+  ['equipment', '_valid_from'],
+  ['equipment_states', 'valid_from'],
+  ['equipment_states', 'valid_to'],
+  ['equipment_schedules', '_valid_from'],
+  ['equipment_schedule_states', 'valid_from'],
+  ['equipment_schedule_states', 'valid_to'],
+] as const;
+
+interface PastOptions {
+  readonly db: Queryable;
+  /** Lets this much time pass at the source, ms. */
+  readonly pass: (ms: number) => void;
+  /** A day's work at the source. */
+  readonly workADay: () => void;
+  readonly sync: () => Promise<unknown>;
+}
+
+/** Runs a sync that is `agoMs` in the past. */
+export async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promise<T>): Promise<T> {
+  const [clock] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
+  const synced = await sync();
+  for (const [table, column] of TIMES) {
+    const at = name(column);
+    await db.execute(sql`update safety.${name(table)} set ${at} = ${at} - make_interval(secs => ${agoMs / 1000})
+      where ${at} >= ${clock?.now ?? ''}::timestamptz`);
+  }
+  return synced;
+}
+
+export async function playPast({ db, pass, workADay, sync }: PastOptions): Promise<void> {
+  for (let week = WEEKS - 1; week >= 0; week -= 1) {
+    for (let day = 0; day < WEEK_DAYS; day += 1) {
+      pass(DAY_MS);
+      workADay();
+    }
+    await syncInThePast(db, week * WEEK_DAYS * DAY_MS, sync);
+  }
+}

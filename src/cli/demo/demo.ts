@@ -1,0 +1,253 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, relative, resolve } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
+import { loadConfig } from '../../config/load-config.ts';
+import { importLabels } from '../../readers/import-labels.ts';
+import { createSandbox, type Sandbox, sandboxLabels } from '../../sandbox/index.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { MINUTE_MS, systemClock } from '../../shared/time.ts';
+import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { renderReport } from '../../pages/report/render-report.ts';
+import { readReport } from '../../pages/report/read-report.ts';
+import { writeWholeFile } from '../../shared/write-whole-file.ts';
+import { syncStreams } from '../../engine/sync/sync-streams.ts';
+import { type Connection, openConnection } from '../../engine/database/connection.ts';
+import { PAST_MS, playPast, syncInThePast } from './demo-past.ts';
+import { indent, renderAnswers } from './demo-answers.ts';
+import { formatDuration, formatNumber } from '../../shared/format.ts';
+import { type AccountResults, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
+import type { CommandContext, Verb } from '../verb.ts';
+import { buildRunEvents } from '../../operate/worker/run-report.ts';
+import { runWorker } from '../../operate/worker/run-worker.ts';
+
+const DEMO_DATABASE = 'safety_sync_demo';
+/** Enough for the service to make a new training report. */
+const PASSING_MS = 20 * MINUTE_MS;
+const CHANGES = 60;
+/** Streams with the present state only: their past is that of the syncs. */
+const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
+
+/** A demo empties its database: two of them in one directory would remove each other's data. */
+async function claimDemo({ warehouse }: App): Promise<Connection> {
+  const claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo', max: 1 });
+  const [row] = await claim.query<{ locked: boolean }>(
+    `select pg_try_advisory_lock(hashtextextended('safety-sync:demo', 0)) as locked`,
+  );
+  if (row?.locked === true) return claim;
+  await claim.close();
+  throw new SafetySyncError(
+    'usage_invalid',
+    `another demo runs in ${resolve(EMBEDDED_DATA_DIR)}: stop it first, or start this one in another directory`,
+  );
+}
+
+/** The demo starts with an empty database every time; no other program uses it. */
+async function emptyDatabase({ warehouse }: App): Promise<void> {
+  await warehouse.connection.db.execute(sql`drop schema if exists safety cascade`);
+  await warehouse.connection.db.execute(sql`drop schema if exists safety_sync cascade`);
+}
+
+/** The demo's configuration has one account. */
+async function syncAll(
+  { accounts }: App,
+  streams: readonly StreamName[] = STREAM_NAMES,
+): Promise<AccountResults> {
+  const [account] = accounts;
+  if (account === undefined) throw new TypeError('there is no account');
+  const results = await syncStreams(account.runContext(buildRunEvents(account)), {
+    streams,
+    kind: 'sync',
+    trigger: 'manual',
+    force: false,
+    allowMassDelete: false,
+  });
+  return { accountId: account.id, results };
+}
+
+function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves: boolean) {
+  return loadConfig(
+    {
+      SAFETY_BASE_URL: sandbox.url,
+      SAFETY_TOKEN: sandbox.token,
+      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
+      SAFETY_ACCOUNT: 'demo',
+      SYNC_CRON: '*/10 * * * * *',
+      HTTP_PORT: env['HTTP_PORT'],
+      LOG_LEVEL: env['LOG_LEVEL'] ?? (serves ? 'info' : 'warn'),
+      LOG_FORMAT: env['LOG_FORMAT'],
+    },
+    { needsService: true, isTerminal: terminal.isInteractive },
+  );
+}
+
+/** Next to the embedded database, so that the working directory stays as it was. */
+const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
+
+/** Labels ids as a user would; returns how many. */
+async function giveNames({ warehouse, signal }: App, accountId: string, file: string): Promise<number> {
+  const { readLabelsFile, renderLabelsFile } = await import('../../readers/labels-file.ts');
+  await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
+  const { added } = await importLabels(warehouse.connection.db, readLabelsFile(await readFile(file)), {
+    accountId,
+    replace: false,
+    signal,
+  });
+  return added;
+}
+
+async function writeReport({ warehouse }: App, accountId: string): Promise<string> {
+  const file = fileOf('safety-report.html');
+  const report = await readReport(warehouse.connection, accountId);
+  await writeWholeFile(file, await renderReport(report, { title: 'Northline Yards (demo)' }));
+  return file;
+}
+
+/** After an interrupted sync the next steps would show half a warehouse. */
+function refuseToGoOn(signal: AbortSignal): void {
+  if (signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
+}
+
+async function runDemo(
+  context: CommandContext,
+  { serve: serves = false }: { serve?: boolean },
+): Promise<number> {
+  const { terminal, signal } = context;
+  if ((context.env['SAFETY_SYNC_CONTAINER'] ?? '') !== '') {
+    throw new SafetySyncError(
+      'embedded_unavailable',
+      'the demo needs the embedded PostgreSQL, which the container image does not hold',
+      {
+        advice:
+          'Run it from a checkout: npm ci && npx safety-sync demo. In containers: docker compose --profile sandbox up.',
+      },
+    );
+  }
+  const { colors } = terminal;
+  const startedMs = performance.now();
+  let passedMs = -PAST_MS;
+  const now = () => Date.now() + passedMs;
+  const section = (title: string) => terminal.print(`\n${colors.bold(colors.cyan(title))}`);
+  const step = (text: string) => terminal.print(indent(colors.dim(text)));
+
+  terminal.print(colors.bold('safety-sync demo: a sandbox service, an embedded PostgreSQL, two syncs'));
+  const sandbox = await createSandbox({
+    clock: now,
+    oddities: false,
+    live: { changesPerMinute: 120, deletions: true },
+  });
+  let app: App | undefined;
+  let claim: Connection | undefined;
+  try {
+    app = await createApp({
+      config: demoConfig(sandbox, context, serves),
+      signal,
+      say: () => undefined,
+      embeddedDatabase: DEMO_DATABASE,
+      clock: { ...systemClock, now },
+    });
+    claim = await claimDemo(app);
+    section('1  Sandbox and warehouse');
+    step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
+    await emptyDatabase(app);
+    const { applied } = await app.migrate();
+    step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
+
+    section('2  First sync: everything, six weeks ago');
+    const { db } = app.warehouse.connection;
+    const sync = syncAll.bind(null, app);
+    const first = await syncInThePast(db, PAST_MS, () => sync());
+    terminal.print(indent(renderResults([first], terminal)));
+    refuseToGoOn(signal);
+    const names = fileOf('safety-labels.csv');
+    const named = await giveNames(app, first.accountId, names);
+    step(
+      `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
+    );
+
+    await playPast({
+      db,
+      pass: (ms) => (passedMs += ms),
+      workADay: () => sandbox.live.day(),
+      sync: async () => {
+        await sync(FORGETFUL_STREAMS);
+        refuseToGoOn(signal);
+      },
+    });
+    await sync(['followups']);
+    step('six weeks pass, in which people do their work, with a sync a week: the warehouse remembers each');
+
+    section('3  The source lives on, and one more sync: what changed');
+    sandbox.live.step(CHANGES);
+    passedMs = PASSING_MS;
+    step(
+      `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
+    );
+    const second = await sync();
+    terminal.print(indent(renderResults([second], terminal)));
+    const remarks = renderRemarks([{ ...first, results: [...first.results, ...second.results] }], colors);
+    if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));
+    refuseToGoOn(signal);
+
+    section('4  What the warehouse can tell');
+    terminal.print(indent(await renderAnswers(app.warehouse.connection.db, first.accountId, colors)));
+    terminal.print('');
+    step('drawing the report …');
+    const report = await writeReport(app, first.accountId);
+
+    const code = exitCodeOf([...first.results, ...second.results]);
+    terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
+    printNextSteps(context, app, { serves, report });
+    if (serves && code === EXIT.ok) {
+      sandbox.live.start();
+      await runWorker(app);
+    }
+    return code;
+  } finally {
+    await claim?.close();
+    await app?.close();
+    await sandbox.close();
+  }
+}
+
+function printNextSteps(
+  { terminal }: CommandContext,
+  { warehouse }: App,
+  { serves, report }: { readonly serves: boolean; readonly report: string },
+): void {
+  const { colors } = terminal;
+  const url = warehouse.url;
+  const lines = serves
+    ? [
+        'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
+        `  psql '${url}'`,
+        `  select status, count(*) from safety.equipment where _deleted_at is null group by 1;`,
+      ]
+    : [
+        `The data is in ${resolve(EMBEDDED_DATA_DIR)}; the server stops with the demo. To look around with psql or a BI tool:`,
+        '  npx safety-sync demo --serve      keeps everything running and prints the connection string',
+      ];
+  terminal.print(`\n${colors.bold('Next')}`);
+  terminal.print(`All of it as charts and tables, for a browser:\n  ${report}`);
+  terminal.print(lines.join('\n'));
+  terminal.print(
+    [
+      'With a service of your own:',
+      '  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=… SAFETY_EQUIPMENT_TYPES=…  DATABASE_URL=postgres://…',
+      '  npx safety-sync check             tests settings, database and service',
+      '  npx safety-sync sync              one sync now',
+      '  npx safety-sync start             keeps the warehouse current on schedule',
+    ].join('\n'),
+  );
+}
+
+export const demo: Verb<{ serve?: boolean }> = {
+  name: 'demo',
+  about:
+    'see it work without any configuration: sandbox service, embedded PostgreSQL (a database of its own, emptied every time), two syncs, answers',
+  options: [
+    ['--serve', 'then keep worker, sandbox and database running until Ctrl-C; print a connection string'],
+  ],
+  run: runDemo,
+};

@@ -1,0 +1,262 @@
+import {
+  type AccountChange,
+  commandOf,
+  describeChange,
+  readAccountChanges,
+  readStoredAccounts,
+} from '../../engine/control/account-changes.ts';
+import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
+import { accountName, EXPECTED } from '../../config/value-forms.ts';
+import { formatAge, formatCount, formatNumber } from '../../shared/format.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { toIso } from '../../shared/time.ts';
+import { readAccounts } from '../../operate/status/read-accounts.ts';
+import { countRows } from '../../operate/status/read-volumes.ts';
+import { changeAccount } from '../../warehouse/change-account.ts';
+import type { App } from '../../app.ts';
+import type { Check } from '../check/check-database.ts';
+import { EXIT } from '../run-results.ts';
+import { renderTable, type Terminal } from '../terminal.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+
+interface ChangeOptions extends CommonOptions {
+  readonly yes?: true;
+}
+
+interface ListedAccount {
+  readonly id: string;
+  readonly isConfigured: boolean;
+  readonly isStored: boolean;
+  readonly live: number;
+  readonly deleted: number;
+  readonly lastSuccessMs: number | null;
+  /** A rename or removal of the account that was cut off. */
+  readonly change: AccountChange | undefined;
+}
+
+/** The configured accounts in their order, then the other accounts that have rows. */
+async function listAccounts({ accounts, warehouse, clock }: App): Promise<ListedAccount[]> {
+  const { connection } = warehouse;
+  const stored = await readStoredAccounts(connection);
+  const configured = accounts.map(({ id }) => id);
+  const ids = [...new Set([...configured, ...stored])];
+  const counts = [...(await countRows(connection.db, ids))];
+  const read = await readAccounts(connection, ids, { clock });
+  const changes = await readAccountChanges(connection);
+  return ids.map((id) => {
+    const own = counts.filter((one) => one.account_id === id);
+    const successes = (read.accounts.get(id) ?? []).flatMap(({ lastSuccessMs }) => lastSuccessMs ?? []);
+    return {
+      id,
+      isConfigured: configured.includes(id),
+      isStored: stored.includes(id),
+      live: own.reduce((sum, { live }) => sum + live, 0),
+      deleted: own.reduce((sum, { deleted }) => sum + deleted, 0),
+      lastSuccessMs: successes.length === 0 ? null : Math.max(...successes),
+      change: changes.find(({ from, to }) => from === id || to === id),
+    };
+  });
+}
+
+async function runList(context: CommandContext, options: CommonOptions): Promise<number> {
+  return await withApp(context, {}, async (app) => {
+    const { terminal } = context;
+    const all = await listAccounts(app);
+    if (options.json) {
+      const accounts = all.map(({ id, isConfigured, isStored, live, deleted, lastSuccessMs, change }) => ({
+        account_id: id,
+        is_configured: isConfigured,
+        is_stored: isStored,
+        live_rows: live,
+        deleted_rows: deleted,
+        last_success_at: toIso(lastSuccessMs),
+        unfinished: change === undefined ? null : commandOf(change),
+      }));
+      terminal.print(JSON.stringify({ accounts }));
+      return EXIT.ok;
+    }
+    const { colors } = terminal;
+    const nowMs = app.clock.now();
+    const text = renderTable(
+      [
+        { title: 'account' },
+        { title: 'configured' },
+        { title: 'live', align: 'right' },
+        { title: 'deleted', align: 'right' },
+        { title: 'last success' },
+      ],
+      all.map(({ id, isConfigured, live, deleted, lastSuccessMs }) => [
+        id,
+        isConfigured ? 'yes' : colors.yellow('no'),
+        formatCount(live),
+        formatCount(deleted),
+        formatAge(lastSuccessMs, nowMs),
+      ]),
+      terminal,
+    );
+    terminal.print(text);
+    const findings = findingsOf(
+      all.filter(({ isConfigured, change }) => !isConfigured || change !== undefined),
+    );
+    for (const { finding, advice } of findings) terminal.print(`\n${colors.yellow(finding)}\n${advice}`);
+    return EXIT.ok;
+  });
+}
+
+interface Finding {
+  readonly finding: string;
+  readonly advice: string;
+}
+
+function findingsOf(all: readonly Pick<ListedAccount, 'id' | 'change'>[]): Finding[] {
+  const changes = [...new Set(all.flatMap(({ change }) => change ?? []))];
+  const unconfigured = all.filter(({ change }) => change === undefined);
+  return [
+    ...changes.map((change) => ({
+      finding: `${describeChange(change)}, which was not finished: no run of it begins`,
+      advice: `Finish it: ${commandOf(change)}`,
+    })),
+    ...unconfigured.map(({ id }) => ({
+      finding: `the warehouse holds account ${id}, which is not configured`,
+      advice: `If another worker has it, nothing is to be done. Else give what is stored its present name: safety-sync accounts rename ${id} NEW; or remove it: safety-sync accounts remove ${id}`,
+    })),
+  ];
+}
+
+/** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
+export async function readAccountFindings({ accounts, warehouse }: App): Promise<Finding[]> {
+  const { connection } = warehouse;
+  const configured = new Set(accounts.map(({ id }) => id));
+  const changes = await readAccountChanges(connection);
+  const changed = changes.flatMap(({ from, to }) => [from, to]);
+  const others = (await readStoredAccounts(connection)).filter(
+    (id) => !configured.has(id) && !changed.includes(id),
+  );
+  return findingsOf([
+    ...changes.map((change) => ({ id: change.from, change })),
+    ...others.map((id) => ({ id, change: undefined })),
+  ]);
+}
+
+export async function checkAccounts(app: App): Promise<Check[]> {
+  return (await readAccountFindings(app)).map((one) => ({ what: 'accounts', result: 'skipped', ...one }));
+}
+
+/** Throws `usage_invalid` unless the change is confirmed. */
+async function confirm(
+  { terminal }: { readonly terminal: Terminal },
+  { change, isYes, name }: { readonly change: AccountChange; readonly isYes: boolean; readonly name: string },
+): Promise<void> {
+  if (isYes) return;
+  if (terminal.ask === undefined) {
+    throw new SafetySyncError('usage_invalid', 'off a terminal this needs --yes', {
+      advice: `If it is meant: ${commandOf(change)} --yes`,
+    });
+  }
+  const typed = await terminal.ask(`Type ${name} to go on: `);
+  if (typed.trim() !== name) {
+    throw new SafetySyncError('usage_invalid', `that was not ${name}: nothing was changed`);
+  }
+}
+
+function assertNewName({ from, to }: AccountChange): void {
+  if (to === from) throw new SafetySyncError('usage_invalid', 'the new name is the old one');
+  if (to === null || accountName.safeParse(to).success) return;
+  throw new SafetySyncError(
+    'usage_invalid',
+    `${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`,
+  );
+}
+
+async function runChange(
+  context: CommandContext,
+  options: ChangeOptions,
+  change: AccountChange,
+): Promise<number> {
+  const { from, to } = change;
+  return await withApp(context, {}, async (app) => {
+    const { terminal, signal } = context;
+    assertNewName(change);
+    const { connection, url } = app.warehouse;
+    const isConfigured = app.accounts.some(({ id }) => id === from);
+    if (to === null && isConfigured) {
+      throw new SafetySyncError(
+        'usage_invalid',
+        `account ${from} is configured: the next run would read it anew`,
+        {
+          advice: `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
+        },
+      );
+    }
+    const tables = await readAccountTables(connection);
+    const counts = await countAccountRows(connection, tables, from);
+    const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
+    terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(counts.size, 'table')}.`);
+    await confirm(context, { change, isYes: options.yes === true, name: to ?? from });
+    const changed = await changeAccount(
+      {
+        databaseUrl: url,
+        connection,
+        signal,
+        onTable: (table, count) =>
+          terminal.note(terminal.noteColors.dim(`  ${table}: ${formatNumber(count, 'row')}`)),
+      },
+      change,
+    );
+    if (options.json) terminal.print(JSON.stringify({ account_id: from, renamed_to: to, rows: changed }));
+    else {
+      terminal.print(
+        to === null
+          ? `Nothing is stored of account ${from} any more.`
+          : `Everything that was stored of account ${from} is that of account ${to} now.`,
+      );
+      if (to !== null && isConfigured) {
+        terminal.print(
+          `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
+        );
+      }
+    }
+    return EXIT.ok;
+  });
+}
+
+const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
+const ABOUT_LIST =
+  'show accounts that are configured or stored, with their rows and last success, and changes that were cut off';
+
+const list: Verb<CommonOptions> = {
+  name: 'list',
+  about: ABOUT_LIST,
+  options: [JSON_OPTION],
+  run: runList,
+};
+
+const rename: Verb<ChangeOptions> = {
+  name: 'rename',
+  about:
+    'give everything that is stored of an account another name, in steps; repeat it after an interruption',
+  takes: [
+    ['old', 'the account as it is stored'],
+    ['new', 'a name of which nothing is stored'],
+  ],
+  options: [YES_OPTION, JSON_OPTION],
+  run: (context, options, [from = '', to = '']) => runChange(context, options, { from, to }),
+};
+
+const remove: Verb<ChangeOptions> = {
+  name: 'remove',
+  about:
+    'remove everything that is stored of an account that is not configured, in steps; repeat it after an interruption',
+  takes: [['name', 'the account as it is stored']],
+  options: [YES_OPTION, JSON_OPTION],
+  run: (context, options, [from = '']) => runChange(context, options, { from, to: null }),
+};
+
+export const accounts: Verb<CommonOptions> = {
+  name: 'accounts',
+  about: ABOUT_LIST,
+  options: [JSON_OPTION],
+  verbs: [list, rename, remove],
+  run: runList,
+};

@@ -1,0 +1,189 @@
+import { type Channel, tell } from '../../operate/alerts/channel.ts';
+import { type Condition, conditionsOf } from '../../operate/alerts/conditions.ts';
+import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
+import { textOfAlert } from '../../operate/alerts/events.ts';
+import { testMessage } from '../../operate/alerts/message.ts';
+import { secretsOf } from '../../config/secrets.ts';
+import { type AlertRow, readAlerts, textOfKey } from '../../operate/alerts/ledger.ts';
+import { readOccasions } from '../../operate/alerts/occasions.ts';
+import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
+import { readFailedReports } from '../../operate/alerts/report-plans.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { formatTime } from '../../shared/format.ts';
+import { createRedactor } from '../../shared/redact.ts';
+import { toIso } from '../../shared/time.ts';
+import { readAccounts } from '../../operate/status/read-accounts.ts';
+import { EXIT } from '../run-results.ts';
+import { accountColumn, renderTable } from '../terminal.ts';
+import {
+  type CommonOptions,
+  type CommandContext,
+  configOf,
+  JSON_OPTION,
+  type Verb,
+  withApp,
+} from '../verb.ts';
+
+/** A condition, and the alert that a worker has recorded of it; `conditions` without a recorded alert come last. */
+interface Listed extends Pick<AlertRow, 'accountId' | 'event' | 'subject' | 'code' | 'detail'> {
+  readonly row: AlertRow | null;
+  readonly isOver: boolean;
+}
+
+function listOf(rows: readonly AlertRow[], conditions: readonly Condition[]): Listed[] {
+  const present = new Set(conditions.map(textOfKey));
+  const recorded = new Set(rows.map(textOfKey));
+  return [
+    ...rows.map((row) => ({
+      ...row,
+      row,
+      // It is in no condition, because only the worker that cannot use the database knows it.
+      isOver: row.endedMs !== null || (row.event !== 'database_away' && !present.has(textOfKey(row))),
+    })),
+    ...conditions
+      .filter((one) => !recorded.has(textOfKey(one)))
+      .map((one) => ({ ...one, row: null, isOver: false })),
+  ];
+}
+
+function stateOf({ row, isOver }: Listed, hasChannels: boolean): string {
+  if (row === null)
+    return hasChannels ? 'no worker has recorded it yet' : 'nobody is told: no way is configured';
+  const { toldMs, endedMs, tries, problem } = row;
+  if (isOver && endedMs === null) return 'over; no worker has recorded that yet';
+  if (tries > 0) return `not taken: ${problem ?? ''}`;
+  return toldMs === null ? 'told when it has lasted long enough' : 'told';
+}
+
+async function runAlerts(context: CommandContext, options: CommonOptions): Promise<number> {
+  return await withApp(context, options, async ({ accounts, warehouse, config, clock }) => {
+    const { terminal } = context;
+    const { connection } = warehouse;
+    const { freshnessBudgetMinutes, telling } = config;
+    const ids = accounts.map(({ id }) => id);
+    const seen = await readAccounts(connection, ids, { clock });
+    const conditions = conditionsOf({
+      accounts,
+      seen,
+      occasions: await readOccasions(connection.db, ids),
+      failedReports: telling.report === undefined ? new Map() : await readFailedReports(connection.db, ids),
+      freshnessBudgetMinutes,
+    });
+    const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
+    const rows = await readAlerts(connection.db, ids);
+    const listed = listOf(
+      rows.toSorted((one, other) => one.beganMs - other.beganMs),
+      conditions,
+    );
+    const exitCode = wrong.isWell ? EXIT.ok : EXIT.failed;
+    if (options.json) {
+      const alerts = listed.map(({ accountId, event, subject, code, detail, row }) => ({
+        account_id: accountId,
+        event,
+        subject,
+        channel: row?.channel ?? null,
+        code,
+        detail,
+        tries: row?.tries ?? 0,
+        problem: row?.problem ?? null,
+        began_at: toIso(row?.beganMs ?? null),
+        ended_at: toIso(row?.endedMs ?? null),
+        told_at: toIso(row?.toldMs ?? null),
+        due_at: toIso(row?.dueMs ?? null),
+      }));
+      const worker = { worker_last_seen_at: toIso(wrong.workerSeenMs) };
+      terminal.print(JSON.stringify({ alerts, is_well: wrong.isWell, ...worker }));
+      return exitCode;
+    }
+    if (listed.length > 0) {
+      const hasChannels = configuredChannels(telling).length > 0;
+      terminal.print(
+        renderTable(
+          [
+            { title: 'since' },
+            accountColumn(accounts.length > 1),
+            { title: 'what' },
+            { title: 'by' },
+            { title: 'state' },
+          ],
+          listed.map((one) => [
+            formatTime(one.row?.beganMs ?? null),
+            one.accountId,
+            textOfAlert(one),
+            one.row?.channel ?? '–',
+            stateOf(one, hasChannels),
+          ]),
+          terminal,
+        ),
+      );
+    }
+    if (wrong.workerMissing !== null) terminal.print(terminal.colors.red(wrong.workerMissing));
+    else if (listed.length === 0 && wrong.isWell)
+      terminal.print('There is nothing to tell. To see whether an alert arrives: safety-sync alerts test');
+    else if (listed.length === 0)
+      terminal.print(
+        'There is nothing to tell, but not every stream has been synced yet: safety-sync status',
+      );
+    return exitCode;
+  });
+}
+
+/** Why it was not taken; null: it was. */
+async function tryChannel(channel: Channel, signal: AbortSignal): Promise<SafetySyncError | null> {
+  try {
+    // One attempt, because the user waits for the result and can repeat the command.
+    await tell({ channel, message: testMessage(), signal, attempts: 1 });
+    return null;
+  } catch (error) {
+    if (error instanceof SafetySyncError) return error;
+    throw error;
+  }
+}
+
+async function runTest(context: CommandContext, { json }: CommonOptions): Promise<number> {
+  const { terminal, signal } = context;
+  const config = configOf(context, {});
+  const channels = configuredChannels(config.telling);
+  if (channels.length === 0) {
+    throw new SafetySyncError('configuration_invalid', 'nobody is told of anything', {
+      advice: 'Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.',
+    });
+  }
+  const redact = createRedactor(secretsOf(config));
+  const { green, red } = terminal.colors;
+  const told = await Promise.all(
+    channels.map(async (channel) => ({ channel, error: await tryChannel(channel, signal) })),
+  );
+  if (json) {
+    const results = told.map(({ channel: { name, place }, error }) => ({
+      channel: name,
+      place,
+      taken: error === null,
+      problem: error === null ? null : redact(error.message),
+      advice: error?.advice ?? null,
+    }));
+    terminal.print(JSON.stringify({ channels: results }));
+  } else {
+    for (const { channel, error } of told) {
+      if (error === null) terminal.print(`${green('taken')} by ${channel.place}: look whether it is there`);
+      else terminal.print(`${red('not taken')} by ${redact(error.message)}\n  ${error.advice}`);
+    }
+  }
+  return told.every(({ error }) => error === null) ? EXIT.ok : EXIT.failed;
+}
+
+const test: Verb<CommonOptions> = {
+  name: 'test',
+  about: 'send one alert by each configured way and print whether it arrived; needs no database',
+  options: [JSON_OPTION],
+  run: runTest,
+};
+
+export const alerts: Verb<CommonOptions> = {
+  name: 'alerts',
+  about: 'show current alerts and whether each was sent',
+  hasAccounts: true,
+  options: [JSON_OPTION],
+  verbs: [test],
+  run: runAlerts,
+};

@@ -1,0 +1,135 @@
+import type { App } from '../../app.ts';
+import { type BackfillForecast, forecastBackfill } from '../forecast-backfill.ts';
+import { readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { type CreationSlice, isWholeTime } from '../../engine/reading/creation-slice.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { formatCount, formatNumber } from '../../shared/format.ts';
+import { streamNamed } from '../../engine/streams/index.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { parseDate, parseStreams } from '../arguments.ts';
+import { accountFields, EXIT, streamLabel } from '../run-results.ts';
+import { runVerb } from '../run-verb.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+
+interface BackfillOptions extends CommonOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly restart?: true;
+  readonly plan?: true;
+}
+
+function parseRange({ from, to }: BackfillOptions): CreationSlice {
+  const fromMs = from === undefined ? null : parseDate(from, '--from');
+  const toMs = to === undefined ? null : parseDate(to, '--to');
+  if (fromMs !== null && toMs !== null && fromMs >= toMs) {
+    throw new SafetySyncError('usage_invalid', '--from must be earlier than --to');
+  }
+  return { fromMs, toMs };
+}
+
+/** Only follow-ups can be requested by time. */
+function checkRange(streams: readonly StreamName[], range: CreationSlice): StreamName[] {
+  if (isWholeTime(range)) return [...streams];
+  const sliced = streams.filter((stream) => streamNamed(stream).readMode.kind === 'incremental');
+  if (sliced.length === 0) {
+    const message = `--from and --to: the service has no time filter for ${streams.join(', ')}; leave them out for a full re-read`;
+    throw new SafetySyncError('usage_invalid', message);
+  }
+  return sliced;
+}
+
+interface AccountForecast {
+  readonly accountId: string;
+  readonly forecast: BackfillForecast;
+}
+
+function describeForecast(
+  { records, requests, slices, slicesDone, stream }: BackfillForecast,
+  label: (stream: StreamName) => string,
+): string {
+  const what = records === null ? 'an unknown number of records' : formatNumber(records, 'record');
+  const cut = slices === 0 ? 'a full re-read' : formatNumber(slices, 'slice');
+  const asked = requests === null ? '' : `, about ${formatNumber(requests, 'request')}`;
+  const resumed =
+    slicesDone === null
+      ? ''
+      : `; goes on where it was cut off (${formatCount(slicesDone)} of ${formatCount(slices)} slices are done)`;
+  return `${label(stream)}: ${what}, ${cut}${asked}${resumed}`;
+}
+
+/**
+ * Requests totals from the service and reads the ledger; the warehouse is not changed, even if it has no
+ * tables yet.
+ */
+async function printPlan(
+  { terminal }: CommandContext,
+  app: App,
+  { streams, range, options }: BackfillAsked,
+): Promise<number> {
+  const isMany = app.accounts.length > 1;
+  const { known, pending } = await readMigrationStatus(app.warehouse.connection);
+  const forecasts: AccountForecast[] = [];
+  for (const account of app.accounts) {
+    for (const stream of streams) {
+      const request = { stream, range, restart: options.restart ?? false, isMigrated: pending === 0 };
+      const forecast = await forecastBackfill(account.runContext(), request);
+      forecasts.push({ accountId: account.id, forecast });
+    }
+  }
+  if (options.json) {
+    const plan = forecasts.map(({ accountId, forecast }) => ({
+      ...accountFields(isMany, accountId),
+      ...forecast,
+    }));
+    terminal.print(JSON.stringify({ plan, pending_migrations: pending }));
+    return EXIT.ok;
+  }
+  for (const { accountId, forecast } of forecasts) {
+    const label = (stream: StreamName) => terminal.colors.bold(streamLabel(isMany, accountId, stream));
+    terminal.print(describeForecast(forecast, label));
+  }
+  if (pending > 0) {
+    const lacks =
+      pending === known
+        ? 'The warehouse is not migrated: it has none of the tables'
+        : `The warehouse is not migrated: ${pending} of ${formatNumber(known, 'migration')} are missing, so how far an earlier backfill came is not known here`;
+    terminal.print(`${lacks}. The backfill migrates first.`);
+  }
+  terminal.print('Nothing was written to the warehouse. Leave out --plan to do it.');
+  return EXIT.ok;
+}
+
+interface BackfillAsked {
+  readonly streams: readonly StreamName[];
+  readonly range: CreationSlice;
+  readonly options: BackfillOptions;
+}
+
+export const backfill: Verb<BackfillOptions> = {
+  name: 'backfill',
+  about:
+    'read all records again: follow-ups in slices of creation time, resuming where it was cut off; other streams as a whole',
+  hasStreams: true,
+  hasAccounts: true,
+  options: [
+    ['--from <date>', 'follow-ups created on or after this day or time (UTC)'],
+    ['--to <date>', 'follow-ups created before this day or time (UTC)'],
+    ['--restart', 'begin again instead of resuming'],
+    [
+      '--plan',
+      'only print how much it would read; sends requests, writes no rows, needs no migrated warehouse',
+    ],
+    JSON_OPTION,
+  ],
+  async run(context, options, names) {
+    const range = parseRange(options);
+    const streams = checkRange(parseStreams(names), range);
+    if (options.plan) {
+      return await withApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
+        printPlan(context, app, { streams, range, options }),
+      );
+    }
+    const restart = options.restart ?? false;
+    return await runVerb(context, options, { kind: 'backfill', streams, force: true, range, restart });
+  },
+};

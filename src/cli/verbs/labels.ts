@@ -1,0 +1,245 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { LABEL_KINDS, type LabelKind } from '../../readers/labels.ts';
+import { type ImportOutcome, importLabels } from '../../readers/import-labels.ts';
+import { type MetId, readMetIds } from '../../readers/label-coverage.ts';
+import { writeWholeFile } from '../../shared/write-whole-file.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { formatCount, formatNumber } from '../../shared/format.ts';
+import type { App } from '../../app.ts';
+import { accountFields, EXIT } from '../run-results.ts';
+import { accountColumn, renderTable, type Terminal } from '../terminal.ts';
+import {
+  type CommonOptions,
+  type CommandContext,
+  JSON_OPTION,
+  ONE_ACCOUNT,
+  onlyAccountOf,
+  type Verb,
+  withApp,
+} from '../verb.ts';
+
+const STDOUT = '-';
+/** Ids of a kind in the output; the template has all. */
+const MOST_NAMED = 3;
+/** Without it a spreadsheet takes the file for its own alphabet, and spoils names. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
+interface Coverage {
+  readonly accountId: string;
+  readonly kind: LabelKind;
+  readonly ids: number;
+  readonly labelled: number;
+  /** The most used first. */
+  readonly unlabelled: readonly MetId[];
+}
+
+function coverageOf(accountIds: readonly string[], met: readonly MetId[]): Coverage[] {
+  return accountIds.flatMap((accountId) =>
+    LABEL_KINDS.map((kind) => {
+      const ids = met.filter((one) => one.accountId === accountId && one.kind === kind);
+      const unlabelled = ids.filter(({ label }) => label === null);
+      return { accountId, kind, ids: ids.length, labelled: ids.length - unlabelled.length, unlabelled };
+    }),
+  );
+}
+
+function printCoverage(coverage: readonly Coverage[], isMany: boolean, terminal: Terminal): void {
+  const { colors } = terminal;
+  const text = renderTable(
+    [
+      accountColumn(isMany),
+      { title: 'kind' },
+      { title: 'ids met', align: 'right' },
+      { title: 'labelled', align: 'right' },
+      { title: 'most used without a label (records)' },
+    ],
+    coverage.map(({ accountId, kind, ids, labelled, unlabelled }) => [
+      accountId,
+      kind,
+      formatCount(ids),
+      labelled === ids ? colors.green(formatCount(labelled)) : colors.yellow(formatCount(labelled)),
+      unlabelled
+        .slice(0, MOST_NAMED)
+        .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
+        .join(', ') || '–',
+    ]),
+    terminal,
+  );
+  terminal.print(text);
+  const missing = coverage.reduce((sum, { unlabelled }) => sum + unlabelled.length, 0);
+  if (coverage.every(({ ids }) => ids === 0)) {
+    terminal.print('\nNo ids were met yet: run safety-sync sync first.');
+  } else if (missing === 0) {
+    terminal.print('\nEvery id has a label.');
+  } else {
+    terminal.print(
+      [
+        `\n${formatNumber(missing, 'id')} without a label. To give them names:`,
+        '  safety-sync labels template --out labels.csv    lists them, the most used first',
+        '  … fill the column label …',
+        '  safety-sync labels import labels.csv            all or nothing; can be done again',
+      ].join('\n'),
+    );
+  }
+}
+
+async function readOf({ warehouse }: App, accountIds: readonly string[]): Promise<MetId[]> {
+  return await readMetIds(warehouse.connection.db, accountIds);
+}
+
+async function runLabels(context: CommandContext, options: CommonOptions): Promise<number> {
+  const { terminal } = context;
+  return await withApp(context, options, async (app) => {
+    const accountIds = app.accounts.map(({ id }) => id);
+    const isMany = accountIds.length > 1;
+    const coverage = coverageOf(accountIds, await readOf(app, accountIds));
+    if (!options.json) {
+      printCoverage(coverage, isMany, terminal);
+      return EXIT.ok;
+    }
+    const labels = coverage.map(({ accountId, kind, ids, labelled, unlabelled }) => ({
+      ...accountFields(isMany, accountId),
+      kind,
+      ids,
+      labelled,
+      unlabelled: unlabelled.map(({ id, seen }) => ({ id, seen })),
+    }));
+    terminal.print(JSON.stringify({ labels }));
+    return EXIT.ok;
+  });
+}
+
+interface TemplateOptions extends CommonOptions {
+  /** Default: stdout. */
+  readonly out?: string;
+}
+
+async function runTemplate(context: CommandContext, options: TemplateOptions): Promise<number> {
+  const { terminal } = context;
+  const { out = STDOUT } = options;
+  const example = (name: string) => `labels template --account ${name} --out ${name}.csv`;
+  return await withApp(context, options, async (app) => {
+    const account = onlyAccountOf(app, { what: 'a file of labels', example });
+    const met = await readOf(app, [account.id]);
+    const missing = met
+      .filter(({ label }) => label === null)
+      .map(({ kind, id, seen }) => ({ kind, id, seen }))
+      .toSorted((one, other) => other.seen - one.seen);
+    const { renderLabelsFile } = await import('../../readers/labels-file.ts');
+    const file = renderLabelsFile(missing);
+    if (out === STDOUT) {
+      terminal.printFile(file.trimEnd());
+      return EXIT.ok;
+    }
+    await writeWholeFile(out, `${BYTE_ORDER_MARK}${file}`);
+    terminal.print(
+      missing.length === 0
+        ? `Every id has a label: ${resolve(out)} has its first line only.`
+        : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}`,
+    );
+    return EXIT.ok;
+  });
+}
+
+interface ImportOptions extends CommonOptions {
+  readonly replace?: true;
+}
+
+/** Some 100,000 lines. A file without an end, such as /dev/zero, would take all memory. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) break;
+    }
+  } catch (cause) {
+    if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported', { cause });
+    const code = (cause as NodeJS.ErrnoException).code ?? '';
+    throw new SafetySyncError('usage_invalid', `cannot read the labels file ${resolve(path)} (${code})`, {
+      cause,
+      advice: 'Name a CSV file such as safety-sync labels template --out labels.csv writes.',
+    });
+  }
+  if (bytes <= MOST_BYTES) return Buffer.concat(chunks);
+  throw new SafetySyncError(
+    'usage_invalid',
+    `the labels file ${resolve(path)} is larger than ${MOST_BYTES / 1024 / 1024} MB`,
+    { advice: 'Import it in parts: with --replace all lines of a kind in one part.' },
+  );
+}
+
+function printOutcome(outcome: ImportOutcome, unmet: readonly string[], terminal: Terminal): void {
+  const print = (line: string) => terminal.print(line);
+  const { added, changed, unchanged, removed, unfilled } = outcome;
+  const parts = [`${formatNumber(added, 'label')} added`, `${formatCount(changed)} changed`];
+  parts.push(`${formatCount(unchanged)} as before`);
+  if (removed > 0) parts.push(`${formatCount(removed)} removed`);
+  print(`${parts.join(', ')}.`);
+  if (unfilled > 0) print(`${formatNumber(unfilled, 'line')} without a label skipped.`);
+  if (unmet.length > 0) {
+    const shown = unmet.slice(0, MOST_NAMED).join(', ');
+    print(
+      `${formatNumber(unmet.length, 'label')} for ids that no record has (${shown}${unmet.length > MOST_NAMED ? ', …' : ''}): right for what is to come; otherwise see whether a spreadsheet has changed the ids.`,
+    );
+  }
+}
+
+async function runImport(
+  context: CommandContext,
+  options: ImportOptions,
+  [path = '']: readonly string[],
+): Promise<number> {
+  const { terminal } = context;
+  return await withApp(context, options, async (app) => {
+    const { readLabelsFile } = await import('../../readers/labels-file.ts');
+    const file = readLabelsFile(await readBytes(path, context.signal));
+    const example = (name: string) => `labels import ${path} --account ${name}`;
+    const account = onlyAccountOf(app, { what: 'a file of labels', example });
+    const { db } = app.warehouse.connection;
+    const outcome = await importLabels(db, file, {
+      accountId: account.id,
+      replace: options.replace === true,
+      signal: context.signal,
+    });
+    const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
+    const met = new Set((await readOf(app, [account.id])).map(({ kind, id }) => `${kind} ${id}`));
+    const unmet = file.lines
+      .map(({ kind, id }) => `${kind} ${id}`)
+      .filter((key) => !met.has(key) && !parents.has(key));
+    if (options.json) terminal.print(JSON.stringify({ labels: { ...outcome, unmet } }));
+    else printOutcome(outcome, unmet, terminal);
+    return EXIT.ok;
+  });
+}
+
+const template: Verb<TemplateOptions> = {
+  name: 'template',
+  about: 'write a CSV file of every id that has no label, the most used first, to be filled in and imported',
+  hasAccounts: ONE_ACCOUNT,
+  options: [['--out <file>', 'path of the file; - is stdout, the default']],
+  run: runTemplate,
+};
+
+const importVerb: Verb<ImportOptions> = {
+  name: 'import',
+  about: 'store the labels of a CSV file (kind,id,label,parent_id): all or, where one line is bad, none',
+  takes: [['file', 'CSV in UTF-8, with commas, semicolons or tabs']],
+  hasAccounts: ONE_ACCOUNT,
+  options: [['--replace', 'remove labels of the file’s kinds that it does not have'], JSON_OPTION],
+  run: runImport,
+};
+
+export const labels: Verb<CommonOptions> = {
+  name: 'labels',
+  about: 'show for each kind of id how many ids have a label, and the most used that have none',
+  hasAccounts: true,
+  options: [JSON_OPTION],
+  verbs: [template, importVerb],
+  run: runLabels,
+};

@@ -1,0 +1,134 @@
+import type { Account, App } from '../../app.ts';
+import type { Cleaning, CleaningProgress } from '../../engine/control/stored-privacy.ts';
+import { capital, formatCount, formatNumber } from '../../shared/format.ts';
+import { toIso } from '../../shared/time.ts';
+import { STREAMS } from '../../engine/streams/index.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { cleanAccount } from '../../engine/sync/forget.ts';
+import { readCleaningProgress, readPrivacy } from '../../engine/privacy/settings.ts';
+import { describeUncleaned } from '../../pages/words.ts';
+import { buildRunEvents } from '../../operate/worker/run-report.ts';
+import { tellForgotten } from '../check/check-privacy.ts';
+import { accountFields, EXIT } from '../run-results.ts';
+import { accountColumn, renderTable } from '../terminal.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+
+interface PrivacyOptions extends CommonOptions {
+  readonly clean?: true;
+}
+
+interface StreamReport {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  readonly isScheduled: boolean;
+  readonly omitted: readonly string[];
+  readonly pseudonyms: readonly string[];
+  readonly progress: CleaningProgress;
+  readonly cleaning: Cleaning | undefined;
+}
+
+/** Errors: `privacy_key_wrong`. */
+async function readReports({ config, warehouse }: App, account: Account): Promise<StreamReport[]> {
+  const { db } = warehouse.connection;
+  const { id: accountId, offReasons } = account;
+  for (const stream of STREAMS.slice(0, 1))
+    await readPrivacy(db, { stream, accountId, settings: config.privacy });
+  const streams = await readCleaningProgress(db, [accountId], config.privacy);
+  return (streams.get(accountId) ?? []).map(({ stream, policy, progress, cleaning }) => ({
+    accountId,
+    stream,
+    isScheduled: offReasons[stream] === undefined,
+    omitted: policy.omit,
+    pseudonyms: policy.pseudonymize,
+    progress,
+    cleaning,
+  }));
+}
+
+function progressText({ progress, cleaning }: StreamReport): string {
+  switch (progress) {
+    case 'done':
+      return 'in line';
+    case 'due':
+      return 'not yet in line';
+    case 'under_way':
+      return `under way: ${formatNumber(cleaning?.rowsSeen ?? 0, 'row')} so far`;
+  }
+}
+
+const columnsText = (columns: readonly string[]): string => (columns.length === 0 ? '–' : columns.join(', '));
+
+async function runPrivacy(context: CommandContext, options: PrivacyOptions): Promise<number> {
+  return await withApp(context, options, async (app) => {
+    const { terminal } = context;
+    const isMany = app.accounts.length > 1;
+    const reports: StreamReport[] = [];
+    for (const account of app.accounts) {
+      if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
+      reports.push(...(await readReports(app, account)));
+    }
+    const { lastMs, people, ...forgotten } = await tellForgotten(
+      app.warehouse.connection.db,
+      app.accounts.map(({ id }) => id),
+    );
+    if (options.json) {
+      const streams = reports.map(({ accountId, cleaning, ...report }) => ({
+        ...accountFields(isMany, accountId),
+        stream: report.stream,
+        omitted: report.omitted,
+        pseudonyms: report.pseudonyms,
+        progress: report.progress,
+        rows_seen: cleaning?.rowsSeen ?? 0,
+        rows_changed: cleaning?.rowsChanged ?? 0,
+      }));
+      terminal.print(JSON.stringify({ streams, forgotten: { people, last_at: toIso(lastMs) } }));
+      return EXIT.ok;
+    }
+    terminal.print(
+      renderTable(
+        [
+          accountColumn(isMany),
+          { title: 'stream' },
+          { title: 'omitted' },
+          { title: 'pseudonyms' },
+          { title: 'what is stored' },
+          { title: 'rewritten', align: 'right' },
+        ],
+        reports.map((report) => [
+          report.accountId,
+          report.stream,
+          columnsText(report.omitted),
+          columnsText(report.pseudonyms),
+          progressText(report),
+          formatCount(report.cleaning?.rowsChanged ?? 0),
+        ]),
+        terminal,
+      ),
+    );
+    const warning = describeUncleaned(
+      reports
+        .filter(({ progress }) => progress !== 'done')
+        .map(({ stream, progress, isScheduled }) => ({
+          stream,
+          isUnderWay: progress === 'under_way',
+          isScheduled,
+        })),
+    );
+    if (warning !== null) terminal.print(`\n${warning}`);
+    if (app.config.privacy.key !== undefined)
+      terminal.print(`\n${capital(forgotten.finding)}. ${forgotten.advice}`);
+    return EXIT.ok;
+  });
+}
+
+export const privacy: Verb<PrivacyOptions> = {
+  name: 'privacy',
+  about:
+    'show omitted and pseudonymized columns, how far stored rows comply, and how many people are forgotten',
+  hasAccounts: true,
+  options: [
+    ['--clean', 'rewrite rows that do not comply yet; otherwise the next run of each stream does'],
+    JSON_OPTION,
+  ],
+  run: runPrivacy,
+};

@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import {
+  createSandbox,
+  defaultSize,
+  type RequestLogEntry,
+  type Sandbox,
+  sandboxLabels,
+  type SandboxOptions,
+} from '../../sandbox/index.ts';
+import { writeWholeFile } from '../../shared/write-whole-file.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { parseWholeNumber } from '../arguments.ts';
+import { EXIT } from '../run-results.ts';
+import type { Colors } from '../terminal.ts';
+import type { CommandContext, Verb } from '../verb.ts';
+
+interface Flags {
+  readonly port: string;
+  readonly host: string;
+  readonly token?: string;
+  readonly seed?: string;
+  readonly followups: string;
+  readonly employees: string;
+  readonly equipment: string;
+  readonly resources: string;
+  readonly users: string;
+  readonly latency: string;
+  readonly live: string;
+  readonly deletions?: true;
+  readonly faults: string;
+  readonly rateLimit?: string;
+  readonly labels?: string;
+  readonly quiet?: true;
+}
+
+const MILLION = 1_000_000;
+/** Kinds that `--faults` shares out evenly. A hang only ends with the worker's time-out, so it gets a tenth of a share. */
+const FAULT_KINDS = ['rateLimit', 'serverError', 'reset', 'cut', 'nonJson', 'slow'] as const;
+
+function toFaults(flags: Flags): NonNullable<SandboxOptions['faults']> {
+  const percent = parseWholeNumber(flags.faults, '--faults', { min: 0, max: 90 });
+  const share = percent / 100 / (FAULT_KINDS.length + 0.1);
+  const rates = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, share]));
+  const limiter = flags.rateLimit === undefined ? {} : { limiter: parseRateLimit(flags.rateLimit) };
+  return { ...rates, hang: share / 10, ...limiter };
+}
+
+/** `100/60` = 100 requests in 60 seconds. */
+function parseRateLimit(text: string): { requests: number; windowMs: number } {
+  const [requests = '', seconds = '', ...rest] = text.split('/');
+  if (seconds === '' || rest.length > 0) {
+    throw new SafetySyncError(
+      'usage_invalid',
+      `--rate-limit: expected requests/seconds such as 100/60, got ${text}`,
+    );
+  }
+  return {
+    requests: parseWholeNumber(requests, '--rate-limit', { min: 1, max: MILLION }),
+    windowMs: parseWholeNumber(seconds, '--rate-limit', { min: 1, max: 86_400 }) * 1000,
+  };
+}
+
+function toOptions(flags: Flags): SandboxOptions {
+  const size = (name: keyof typeof defaultSize) =>
+    parseWholeNumber(flags[name], `--${name}`, { min: 0, max: 5 * MILLION });
+  return {
+    host: flags.host,
+    port: parseWholeNumber(flags.port, '--port', { min: 0, max: 65_535 }),
+    ...(flags.token === undefined ? {} : { token: flags.token }),
+    ...(flags.seed === undefined
+      ? {}
+      : { seed: parseWholeNumber(flags.seed, '--seed', { min: 0, max: 2 ** 31 }) }),
+    size: {
+      followups: size('followups'),
+      employees: size('employees'),
+      equipment: size('equipment'),
+      resources: size('resources'),
+      users: size('users'),
+    },
+    latencyMs: parseWholeNumber(flags.latency, '--latency', { min: 0, max: 600_000 }),
+    live: {
+      changesPerMinute: parseWholeNumber(flags.live, '--live', { min: 0, max: MILLION }),
+      deletions: flags.deletions ?? false,
+    },
+    faults: toFaults(flags),
+  };
+}
+
+function renderRequest(entry: RequestLogEntry, colors: Colors): string {
+  const time = new Date(entry.at).toISOString().slice(11, 23);
+  const outcome = entry.outcome === 'ok' ? colors.green('ok') : colors.red(entry.outcome);
+  const fault = entry.fault === null ? '' : colors.yellow(` fault:${entry.fault}`);
+  return `${colors.dim(time)} ${entry.httpMethod} ${entry.method} ${JSON.stringify(entry.params)} ${outcome}${fault} ${colors.dim(entry.requestId ?? '')}`;
+}
+
+/** The address is the only part of a sandbox that can be wrong after its flags were read. */
+async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  try {
+    return await createSandbox(options);
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new SafetySyncError(
+      'usage_invalid',
+      `the sandbox cannot listen there: ${error.message}; choose another --port or --host`,
+      { cause: error },
+    );
+  }
+}
+
+async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
+  const options = toOptions(flags);
+  if (flags.labels !== undefined) {
+    const { renderLabelsFile } = await import('../../readers/labels-file.ts');
+    await writeWholeFile(flags.labels, renderLabelsFile(sandboxLabels()));
+  }
+  const sandbox = await startSandbox({
+    ...options,
+    onRequest: (entry) => {
+      if (!flags.quiet) terminal.note(renderRequest(entry, terminal.noteColors));
+    },
+  });
+  if (flags.live !== '0') sandbox.live.start();
+  const settings = [
+    ['SAFETY_BASE_URL', sandbox.url],
+    ['SAFETY_TOKEN', sandbox.token],
+    ['SAFETY_EQUIPMENT_TYPES', sandbox.equipmentTypes.join(',')],
+  ] as const;
+  for (const [name, value] of settings) terminal.print(`${name}=${value}`);
+  const log = flags.quiet ? '' : '; its requests follow';
+  const { dim } = terminal.noteColors;
+  terminal.note(dim('To use it, in another shell:'));
+  terminal.note(`export ${settings.map(([name, value]) => `${name}=${value}`).join(' ')}`);
+  terminal.note(dim(`The sandbox serves until Ctrl-C${log}.`));
+  if (!signal.aborted) await once(signal, 'abort');
+  sandbox.live.stop();
+  await sandbox.close();
+  return EXIT.ok;
+}
+
+export const sandbox: Verb<Flags> = {
+  name: 'sandbox',
+  about: 'serve the complete Data-Access Service over generated data; print the environment to use it',
+  options: [
+    ['--port <port>', 'port; 0: any that is free', '8090'],
+    ['--host <host>', 'address to listen on', '127.0.0.1'],
+    ['--token <token>', 'the token it accepts (default: sandbox-token)'],
+    ['--seed <n>', 'other data; the same seed gives the same data'],
+    ['--followups <n>', 'how many follow-ups', String(defaultSize.followups)],
+    ['--employees <n>', 'how many employees', String(defaultSize.employees)],
+    ['--equipment <n>', 'how many pieces of equipment, over four types', String(defaultSize.equipment)],
+    ['--resources <n>', 'how many resources', String(defaultSize.resources)],
+    ['--users <n>', 'how many users act at the service', String(defaultSize.users)],
+    ['--live <n>', 'changes a minute; 0: the source does not change', '0'],
+    ['--deletions', 'with --live: records are deleted, too'],
+    ['--latency <ms>', 'added to every response', '0'],
+    ['--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0'],
+    ['--rate-limit <n/seconds>', 'refuse more than n requests in a window, e.g. 100/60'],
+    ['--labels <file>', 'path of a file that it writes with the names of its ids, for labels import'],
+    ['--quiet', 'no request log'],
+  ],
+  run: runSandbox,
+};

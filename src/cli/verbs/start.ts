@@ -1,0 +1,71 @@
+import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
+import type { Config } from '../../config/load-config.ts';
+import { runWorker } from '../../operate/worker/run-worker.ts';
+import { VERSION } from '../../version.ts';
+import { EXIT } from '../run-results.ts';
+import { type CommonOptions, type Verb, withApp } from '../verb.ts';
+
+/** For thousands of accounts that use a dozen services. */
+const MOST_ADDRESSES = 20;
+
+function describeAccounts({ accounts }: Config): Record<string, unknown> {
+  const [account] = accounts;
+  if (accounts.length === 1 && account !== undefined) {
+    return {
+      account_id: account.accountId,
+      base_url: account.service?.baseUrl,
+      equipment_types: account.equipmentTypes,
+      schedule: account.schedule.streams,
+      reconcile: account.schedule.reconcile,
+      timezone: account.schedule.timezone,
+    };
+  }
+  const addresses = new Set(accounts.flatMap(({ service }) => service?.baseUrl ?? []));
+  return {
+    accounts: accounts.length,
+    base_urls: [...addresses].slice(0, MOST_ADDRESSES),
+  };
+}
+
+/** For the log: all settings, without the secrets. */
+function describeConfig(config: Config): Record<string, unknown> {
+  const database = config.databaseUrl === undefined ? undefined : new URL(config.databaseUrl);
+  return {
+    version: VERSION,
+    node: process.version,
+    ...describeAccounts(config),
+    database: database === undefined ? 'embedded' : `${database.host}${database.pathname}`,
+    sync_concurrency: config.syncConcurrency,
+    sync_spread_seconds: config.syncSpreadSeconds,
+    api: config.api,
+    followups_overlap_ms: config.followupsOverlapMs,
+    max_delete_ratio: config.maxDeleteRatio,
+    freshness_budget_minutes: config.freshnessBudgetMinutes,
+    alerts: configuredChannels(config.telling).map(({ name }) => name),
+    report: config.telling.report?.cron ?? 'off',
+    log_level: config.log.level,
+  };
+}
+
+export const start: Verb<CommonOptions> = {
+  name: 'start',
+  about:
+    'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page, stop on SIGTERM',
+  hasAccounts: true,
+  run: async (context, options) =>
+    await withApp(
+      context,
+      {
+        ...options,
+        needsService: true,
+        // The worker migrates by itself, as soon as the database is there.
+        migrates: 'by_itself',
+        // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
+        begin: (config, log) => log.info(describeConfig(config), `safety-sync ${VERSION} is starting`),
+      },
+      async (app) => {
+        await runWorker(app);
+        return EXIT.ok;
+      },
+    ),
+};

@@ -1,0 +1,216 @@
+import type { App } from '../../app.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { stringifyExactJson } from '../../shared/exact-json.ts';
+import { formatNumber, formatTime } from '../../shared/format.ts';
+import { toIso } from '../../shared/time.ts';
+import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
+import { type FieldComparison, type Verification, verifyRecord } from '../../engine/sync/verify-record.ts';
+import { parseStreams } from '../arguments.ts';
+import { MEANING } from './data-issues.ts';
+import {
+  accountFields,
+  type AccountResults,
+  EXIT,
+  exitCodeOfAccounts,
+  printResults,
+  toJsonResults,
+} from '../run-results.ts';
+import { runAccounts } from '../run-verb.ts';
+import { renderTable, type Terminal } from '../terminal.ts';
+import {
+  type CommonOptions,
+  type CommandContext,
+  isAtTerminal,
+  JSON_OPTION,
+  ONE_ACCOUNT,
+  onlyAccountOf,
+  type Verb,
+  withApp,
+} from '../verb.ts';
+
+interface VerifyOptions extends CommonOptions {
+  readonly repair?: true;
+}
+
+/** Characters of a value that a table shows; --json has all. */
+const MOST_SHOWN = 48;
+
+function toText(value: unknown): string {
+  if (value === null) return '–';
+  return (typeof value === 'string' ? value : stringifyExactJson(value)).replace(/\s+/g, ' ');
+}
+
+/** The part of a long value with the first difference. */
+function excerpt(value: unknown, other: unknown): string {
+  const text = toText(value);
+  if (text.length <= MOST_SHOWN) return text;
+  const beside = toText(other);
+  let at = 0;
+  while (at < text.length && text[at] === beside[at]) at += 1;
+  const from = at === text.length ? 0 : Math.max(0, at - MOST_SHOWN / 4);
+  const part = text.slice(from, from + MOST_SHOWN);
+  return `${from > 0 ? '…' : ''}${part}${from + MOST_SHOWN < text.length ? '…' : ''}`;
+}
+
+function headline({ stream, key, stored, source, isEqual, fields }: Verification): string {
+  const name = `${stream} ${key}`;
+  if (source === 'absent') {
+    switch (stored) {
+      case 'live':
+        return `${name} is stored, and the service does not have it any more.`;
+      case 'deleted':
+        return `${name} is marked as deleted, and the service does not have it any more.`;
+      case 'absent':
+        return `${name} is not stored, and the service does not have it either.`;
+    }
+  }
+  if (source === 'rejected') return `${name}: the service has it, and it cannot be stored as it is.`;
+  if (stored === 'absent') return `${name} is not stored, and the service has it.`;
+  if (stored === 'deleted') return `${name} is marked as deleted, and the service has it.`;
+  if (isEqual)
+    return `${name} is stored as the service has it: ${formatNumber(fields.length, 'field')}, all equal.`;
+  const different = fields.filter((field) => !field.isEqual).length;
+  return `${name}: ${different} of ${formatNumber(fields.length, 'field')} ${different === 1 ? 'differs' : 'differ'}.`;
+}
+
+/** The next step after a difference. */
+function nextStep({ stream, key, isEqual, source, storedAt }: Verification): string[] {
+  if (isEqual) return [];
+  switch (source) {
+    case 'present': {
+      const since = storedAt === null ? '' : ` The row last changed here at ${formatTime(storedAt)}.`;
+      return [
+        `What the source changed since the last sync differs until the next one.${since}`,
+        `To store it now: safety-sync verify ${stream} ${key} --repair`,
+      ];
+    }
+    case 'rejected':
+      return ['The source has to put it right: there is nothing to repair here.'];
+    case 'absent':
+      switch (streamNamed(stream).readMode.kind) {
+        case 'lookup':
+          return [
+            'Names stay stored as long as another table may carry the id: there is nothing to repair here.',
+          ];
+        case 'incremental':
+          return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}`];
+        case 'snapshot':
+        case 'cached_report':
+          return [`What is gone is marked as deleted by the next complete sync: safety-sync sync ${stream}`];
+      }
+  }
+}
+
+function renderFields(fields: readonly FieldComparison[], terminal: Terminal): string {
+  const { colors } = terminal;
+  return renderTable(
+    [{ title: '' }, { title: 'field' }, { title: 'stored' }, { title: 'the service' }],
+    fields.map(({ field, isEqual, stored, source }) => [
+      isEqual ? colors.dim('=') : colors.red('≠'),
+      field,
+      excerpt(stored, source),
+      isEqual ? colors.dim('the same') : excerpt(source, stored),
+    ]),
+    terminal,
+  );
+}
+
+function print(verification: Verification, terminal: Terminal): void {
+  const { colors } = terminal;
+  const { fields, remarks, calculatedAtMs, isEqual, requests } = verification;
+  terminal.print(colors.bold(headline(verification)));
+  terminal.print(`Asked with ${formatNumber(requests, 'request')}.`);
+  if (calculatedAtMs !== null) {
+    terminal.print(
+      `It comes from the training report of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,
+    );
+  }
+  if (fields.length > 0) terminal.print(`\n${renderFields(fields, terminal)}`);
+  if (remarks.length > 0) {
+    terminal.print('\nWhat the service says and is not stored as it came:');
+    for (const { kind, field, problem } of remarks) {
+      terminal.print(
+        `  ${colors.bold(kind)}${field === null ? '' : ` ${field}`}: ${problem} (${MEANING[kind]})`,
+      );
+    }
+  }
+  const { withheld } = verification;
+  if (withheld.length > 0) {
+    terminal.print(
+      `\nThe service may say something else of ${withheld.join(', ')}: the privacy settings keep it from being stored.`,
+    );
+  }
+  const next = nextStep(verification);
+  if (!isEqual && next.length > 0) terminal.print(`\n${next.join('\n')}`);
+}
+
+function toJson(app: App, accountId: string, verification: Verification) {
+  const { stream, key, isEqual, stored, source, storedAt, calculatedAtMs, requests } = verification;
+  return {
+    ...accountFields(app.accounts.length > 1, accountId),
+    stream,
+    id: key,
+    equal: isEqual,
+    stored,
+    source,
+    stored_at: storedAt,
+    calculated_at: toIso(calculatedAtMs),
+    requests,
+    fields: verification.fields.map((one) => {
+      return { field: one.field, equal: one.isEqual, stored: one.stored, source: one.source };
+    }),
+    remarks: verification.remarks,
+    withheld: verification.withheld,
+  };
+}
+
+async function runVerify(
+  context: CommandContext,
+  options: VerifyOptions,
+  [name = '', key = '']: readonly string[],
+): Promise<number> {
+  const [stream = ''] = parseStreams([name]);
+  if (key === '') throw new SafetySyncError('usage_invalid', 'the id of a record is empty');
+  const { terminal } = context;
+  return await withApp(context, { ...options, needsService: true }, async (app) => {
+    const example = (account: string) => `verify ${stream} ${key} --account ${account}`;
+    const account = onlyAccountOf(app, { what: 'a record', example });
+    const verification = await verifyRecord(account.runContext(), { stream, key });
+    const { isEqual, source, known } = verification;
+    const isRepaired = options.repair === true && !isEqual && source === 'present';
+    if (!options.json) print(verification, terminal);
+    const all: AccountResults[] = isRepaired
+      ? await runAccounts(app, {
+          kind: 'sync',
+          onlyRecord: known,
+          streamsOf: () => [stream],
+          isAtTerminal: isAtTerminal(context, app),
+        })
+      : [];
+    if (options.json) {
+      const repair = isRepaired ? { repair: toJsonResults(all)[0] } : {};
+      terminal.print(stringifyExactJson({ verification: toJson(app, account.id, verification), ...repair }));
+    } else if (isRepaired) {
+      terminal.print('\nStored again, from one more response:');
+      printResults(all, terminal);
+    }
+    if (!isRepaired) return isEqual ? EXIT.ok : EXIT.failed;
+    const isDone = all.every(({ results }) => results.every(({ outcome }) => outcome === 'succeeded'));
+    return isDone ? EXIT.ok : Math.max(EXIT.failed, exitCodeOfAccounts(all));
+  });
+}
+
+export const verify: Verb<VerifyOptions> = {
+  name: 'verify',
+  about: 'request one record from the service and compare it with the stored one, field by field',
+  takes: [
+    ['stream', STREAM_NAMES.join(', ')],
+    ['id', 'key of the record: as in the key column of its table'],
+  ],
+  hasAccounts: ONE_ACCOUNT,
+  options: [
+    ['--repair', 'store the record as the service has it now, after another request under the stream’s lock'],
+    JSON_OPTION,
+  ],
+  run: runVerify,
+};

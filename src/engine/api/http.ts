@@ -1,0 +1,212 @@
+/** Sends one request and reads its response. */
+import { Pool } from 'undici';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { stringifyExactJson } from '../../shared/exact-json.ts';
+import type { Redact } from '../../shared/redact.ts';
+import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { readVerdict } from './envelope.ts';
+import type { ApiClientOptions, RequestMeter } from './requests.ts';
+import { ACCEPTED_ENCODINGS, createWaitingBudget, readBody } from './response-body.ts';
+import type { CutResponse, TakeRecords } from './response-body.ts';
+import {
+  type ResponseContext,
+  toConnectionError,
+  toServerText,
+  toServiceError,
+  toUnusableError,
+  UnusableResponse,
+} from './response-errors.ts';
+
+/** Header names in lower case, as undici gives them. */
+export type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface ResponseHeaders {
+  readonly requestId: string | undefined;
+  /** ms since 1970 by the service's clock. */
+  readonly serviceTimeMs: number | undefined;
+  /** ms that the service requires before the next request. */
+  readonly retryAfterMs: number | undefined;
+  /** In lower case; undefined where the body is not compressed. */
+  readonly contentEncoding: string | undefined;
+  readonly location: string | undefined;
+}
+
+const first = (headers: RawHeaders, name: string): string | undefined => [headers[name]].flat()[0];
+
+/** The specification calls the prefix of its headers neutral: without SVC- another prefix of the same header is taken. */
+function firstWithAnyPrefix(headers: RawHeaders, suffix: string): string | undefined {
+  const other = Object.keys(headers).find((name) => name.endsWith(`-${suffix}`)) ?? '';
+  return first(headers, `svc-${suffix}`) ?? first(headers, other);
+}
+
+function toTime(text = ''): number | undefined {
+  const time = Date.parse(text);
+  return Number.isFinite(time) ? time : undefined;
+}
+
+/**
+ * Seconds, or a date, which is compared with the service's own Date because the worker's clock may be hours
+ * off.
+ */
+function toRetryAfterMs(text = '', nowMs: number): number | undefined {
+  if (/^\s*\d+(\.\d+)?\s*$/.test(text)) return Number(text) * SECOND_MS;
+  const time = toTime(text);
+  return time === undefined ? undefined : Math.max(0, time - nowMs);
+}
+
+export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number): ResponseHeaders {
+  const serviceTimeMs = toTime(first(headers, 'date'));
+  const requestId = toServerText(firstWithAnyPrefix(headers, 'request-id') ?? '', redact);
+  const encoding = first(headers, 'content-encoding')?.trim().toLowerCase();
+  const location = first(headers, 'location');
+  return {
+    requestId: requestId === '' ? undefined : requestId,
+    serviceTimeMs,
+    retryAfterMs: toRetryAfterMs(first(headers, 'retry-after'), serviceTimeMs ?? nowMs),
+    contentEncoding: encoding === '' || encoding === 'identity' ? undefined : encoding,
+    location: location === undefined ? undefined : toServerText(location, redact),
+  };
+}
+
+export interface Call {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Goes into the body, and nowhere else. */
+  readonly token: string;
+  /** The list whose elements go to `takeRecords`; undefined: the whole response is envelope. */
+  readonly listKey?: string;
+  /** See `ListRequest`. */
+  readonly fields?: readonly string[];
+  /** The property that a usable response has; undefined: none is needed. */
+  readonly objectKey?: string;
+  readonly takeRecords?: TakeRecords;
+  readonly meter: RequestMeter;
+  /** Counts the bytes of this response; the meter is shared by all requests of a reader. */
+  readonly onBytes: (bytes: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A successful response (`ok: true`). */
+export interface HttpResponse extends CutResponse {
+  readonly headers: ResponseHeaders;
+}
+
+interface Http {
+  /** Rejects with a SafetySyncError only. */
+  call(call: Call): Promise<HttpResponse>;
+  close(): Promise<void>;
+}
+
+/** undici takes a fraction less than the service announces, so that no request meets a connection that is being closed. */
+const KEEP_ALIVE_MS = 4 * SECOND_MS;
+
+function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin: string): Pool {
+  return new Pool(origin, {
+    connections: concurrency,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: MINUTE_MS,
+    // The waiting budget measures both, because it does not count the program's own time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // TLS 1.2: specification, "Common protocol".
+    connect: { timeout: requestTimeoutMs, minVersion: 'TLSv1.2' },
+  });
+}
+
+export function createHttp(options: ApiClientOptions, redact: Redact): Http {
+  const { clock, requestTimeoutMs } = options;
+  const base = new URL(options.baseUrl);
+  const pathPrefix = `${base.pathname.replace(/\/+$/, '')}/v1/`;
+  const pool = createPool(options, base.origin);
+  const requestHeaders = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    'accept-encoding': ACCEPTED_ENCODINGS,
+    'user-agent': options.userAgent,
+  };
+
+  const call = async (request: Call): Promise<HttpResponse> => {
+    const { method, params, token, meter, signal } = request;
+    const timedOut = new AbortController();
+    const ended = AbortSignal.any([signal, timedOut.signal]);
+    ended.throwIfAborted();
+    let headers: ResponseHeaders | undefined;
+    const budget = createWaitingBudget({
+      timeoutMs: requestTimeoutMs,
+      clock,
+      onExhausted: () => {
+        const what = headers === undefined ? 'no response' : 'the response did not go on';
+        const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
+        timedOut.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
+      },
+    });
+    let context: ResponseContext | undefined;
+    try {
+      budget.startWaiting();
+      const response = await pool
+        .request({
+          method: 'POST',
+          path: `${pathPrefix}${encodeURIComponent(method)}`,
+          headers: requestHeaders,
+          body: stringifyExactJson({ ...params, token }),
+          signal: ended,
+        })
+        .finally(() => {
+          budget.stopWaiting(0);
+        });
+      headers = readHeaders(response.headers, redact, clock.now());
+      context = { method, params, status: response.statusCode, headers, redact };
+      meter.lastRequestId = headers.requestId ?? meter.lastRequestId;
+      budget.beginBody();
+      // A body that is destroyed while it arrives emits an error; the reader has thrown its own.
+      response.body.on('error', () => undefined);
+      const read = await readBody({
+        body: response.body,
+        contentEncoding: headers.contentEncoding,
+        listKey: request.listKey,
+        fields: request.fields ?? [],
+        takeRecords: request.takeRecords,
+        budget,
+        onReceived: (bytes) => {
+          meter.bytes += bytes;
+          request.onBytes(bytes);
+        },
+      });
+      assertAccepted(read, request, context);
+      return { ...read, headers };
+    } catch (error) {
+      if (ended.aborted) throw ended.reason;
+      if (error instanceof SafetySyncError) throw error;
+      if (error instanceof UnusableResponse && context !== undefined) throw toUnusableError(error, context);
+      throw toConnectionError(error, {
+        method,
+        origin: base.origin,
+        redact,
+        requestId: headers?.requestId,
+        responseBegan: headers !== undefined,
+      });
+    }
+  };
+
+  return { call, close: () => pool.destroy() };
+}
+
+/** Throws where the response is complete JSON, but not the one that was requested. */
+function assertAccepted(response: CutResponse, { listKey, objectKey }: Call, context: ResponseContext): void {
+  const { envelope, listFound } = response;
+  const fail = (message: string): never => {
+    const unusable = new UnusableResponse('response_invalid', message);
+    unusable.fields = Object.keys(envelope).join(', ') || 'none';
+    throw unusable;
+  };
+  const verdict = readVerdict(envelope);
+  if (verdict.kind === 'error') throw toServiceError(verdict, context);
+  if (verdict.kind === 'foreign') fail(verdict.problem);
+  // A cache or gateway may send a part of a response with 206, or a stored one with 5xx, and that must not delete rows.
+  if (context.status !== 200) fail('ok is true under a status that the service never uses');
+  if (listKey !== undefined && listFound !== 'array') {
+    fail(listFound === 'absent' ? `${listKey} is missing` : `${listKey} is not a list`);
+  }
+  if (objectKey !== undefined && !Object.hasOwn(envelope, objectKey)) fail(`${objectKey} is missing`);
+}

@@ -1,0 +1,290 @@
+/**
+ * Cuts the elements of a JSON array out of its bytes. Brackets, texts and literals are followed here; anything else that is no
+ * JSON shows when an element is parsed.
+ */
+import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../../shared/received.ts';
+import { UnusableResponse } from './response-errors.ts';
+
+/**
+ * The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these.
+ */
+const SPACE = 0x20;
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+const ZERO = 0x30;
+const NINE = 0x39;
+export const COLON = 0x3a;
+export const BACKSLASH = 0x5c;
+const LOWER_E = 0x65;
+export const OPENING_BRACE = 0x7b;
+export const CLOSING_BRACE = 0x7d;
+export const OPENING_BRACKET = 0x5b;
+export const CLOSING_BRACKET = 0x5d;
+/** A bracket with this bit set is the brace of the same side, and a letter with it is a small one. */
+const LOWER_BIT = 0x20;
+
+/** A number of fewer characters has no more digits than a double holds. */
+const LONG_NUMBER_BYTES = 16;
+
+/**
+ * An element is held as a whole, a list is not. From a larger element only the fields at its beginning are
+ * read.
+ */
+const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
+
+/** An element that did not end in so many bytes is scanned again when they have doubled, because each scan begins at its start. */
+const RESCANNED_BYTES = 64 * 1024;
+
+const TRUE = Buffer.from('true');
+const FALSE = Buffer.from('false');
+const NULL = Buffer.from('null');
+
+/** The literal that begins at `at`, as far as `bytes` go; undefined: there is none. */
+function literalAt(bytes: Buffer, at: number): Buffer | undefined {
+  const literal = bytes[at] === TRUE[0] ? TRUE : bytes[at] === FALSE[0] ? FALSE : NULL;
+  const end = Math.min(literal.length, bytes.length - at);
+  for (let index = 0; index < end; index += 1) if (bytes[at + index] !== literal[index]) return undefined;
+  return literal;
+}
+
+const notJson = () => new UnusableResponse('response_not_json', 'an element of the list is not JSON');
+
+/** Scans one element, and finds the wanted fields of its outermost object. */
+class ElementScan {
+  deepest = 0;
+  hasLongNumber = false;
+  private readonly names: readonly (readonly [string, Buffer])[];
+  private readonly starts: Int32Array;
+  private readonly ends: Int32Array;
+
+  constructor(names: readonly string[]) {
+    this.names = names.map((name) => [name, Buffer.from(name)]);
+    this.starts = new Int32Array(names.length);
+    this.ends = new Int32Array(names.length);
+  }
+
+  /**
+   * The index of the comma or bracket after the element that begins at `start`; -1: it does not end in
+   * `bytes`.
+   */
+  run(bytes: Buffer, start: number): number {
+    const end = bytes.length;
+    this.ends.fill(0);
+    this.hasLongNumber = true;
+    let depth = 0;
+    let deepest = 0;
+    let isLong = false;
+    let at = start;
+    /** The position after the last comma, colon, bracket or quote. */
+    let valueStart = start;
+    let textStart = start;
+    let textEnd = start;
+    /** The wanted field whose value is being read. */
+    let field = -1;
+    while (at < end) {
+      const byte = bytes[at] ?? 0;
+      at += 1;
+      // Digits are most of the bytes between texts.
+      if (byte >= ZERO && byte <= NINE) continue;
+      if (byte === QUOTE) {
+        textStart = at;
+        while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+        textEnd = at;
+        at += 1;
+        valueStart = at;
+      } else if (byte === COLON) {
+        if (depth === 1) {
+          field = this.find(bytes, textStart, textEnd);
+          if (field >= 0) {
+            this.starts[field] = at;
+            this.ends[field] = 0;
+          }
+        }
+        valueStart = at;
+      } else if (byte === COMMA) {
+        if (at - valueStart > LONG_NUMBER_BYTES) isLong = true;
+        if (depth <= 1) {
+          if (field >= 0) this.ends[field] = at - 1;
+          field = -1;
+          if (depth === 0) {
+            this.deepest = deepest;
+            this.hasLongNumber = isLong;
+            return at - 1;
+          }
+        }
+        valueStart = at;
+      } else if ((byte | LOWER_BIT) === OPENING_BRACE) {
+        depth += 1;
+        if (depth > deepest) deepest = depth;
+        valueStart = at;
+      } else if ((byte | LOWER_BIT) === CLOSING_BRACE) {
+        if (at - valueStart > LONG_NUMBER_BYTES) isLong = true;
+        if (depth <= 1) {
+          if (field >= 0) this.ends[field] = at - 1;
+          field = -1;
+          if (depth === 0) {
+            this.deepest = deepest;
+            this.hasLongNumber = isLong;
+            return at - 1;
+          }
+        }
+        depth -= 1;
+        valueStart = at;
+      } else if (byte > NINE) {
+        const before = bytes[at - 2] ?? 0;
+        if ((byte | LOWER_BIT) === LOWER_E && before >= ZERO && before <= NINE) {
+          isLong = true;
+          continue;
+        }
+        const literal = literalAt(bytes, at - 1);
+        if (literal === undefined) throw notJson();
+        at += literal.length - 1;
+      }
+    }
+    return -1;
+  }
+
+  /** The wanted fields of the element that was scanned last; without those that did not end. */
+  fields(bytes: Buffer): Record<string, unknown> {
+    const fields: Record<string, unknown> = {};
+    for (let index = 0; index < this.names.length; index += 1) {
+      const end = this.ends[index] ?? 0;
+      if (end === 0) continue;
+      const text = bytes.toString('utf8', this.starts[index], end);
+      try {
+        fields[this.names[index]?.[0] ?? ''] = parseReceived(text, this.hasLongNumber);
+      } catch {
+        throw notJson();
+      }
+    }
+    return fields;
+  }
+
+  private find(bytes: Buffer, from: number, to: number): number {
+    for (let index = 0; index < this.names.length; index += 1) {
+      const name = this.names[index]?.[1];
+      if (name?.length === to - from && name[0] === bytes[from] && name.compare(bytes, from, to) === 0)
+        return index;
+    }
+    return -1;
+  }
+}
+
+/** Finds the end of an element that is not held, chunk by chunk. */
+class ElementSkip {
+  private depth = 0;
+  private inString = false;
+  private isEscaped = false;
+
+  /** The index of the comma or bracket after the element; -1: it does not end in `bytes`. */
+  run(bytes: Buffer): number {
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if (this.isEscaped) this.isEscaped = false;
+      else if (byte === QUOTE) this.inString = !this.inString;
+      else if (this.inString) this.isEscaped = byte === BACKSLASH;
+      else if ((byte | LOWER_BIT) === OPENING_BRACE) this.depth += 1;
+      else if (this.depth === 0 && (byte === COMMA || (byte | LOWER_BIT) === CLOSING_BRACE)) return at;
+      else if ((byte | LOWER_BIT) === CLOSING_BRACE) this.depth -= 1;
+    }
+    return -1;
+  }
+}
+
+/** Cuts one JSON array, given in chunks, at the commas between its elements. */
+export class ElementScanner {
+  private elements: Received[] = [];
+  private count = 0;
+  private readonly scan: ElementScan;
+  /** Bytes of the element that has not ended yet. */
+  private rest: Buffer[] = [];
+  private restBytes = 0;
+  private scanFromBytes = 0;
+  private skip: ElementSkip | undefined;
+
+  /** `names`: the fields that readers look at. */
+  constructor(names: readonly string[]) {
+    this.scan = new ElementScan(names);
+  }
+
+  /** Elements that ended since the last call. */
+  take(): Received[] {
+    const taken = this.elements;
+    this.elements = [];
+    return taken;
+  }
+
+  /** The bytes after the list's closing bracket; undefined while the list has not ended. */
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.skip !== undefined) {
+      const end = this.skip.run(chunk);
+      if (end === -1) return undefined;
+      this.skip = undefined;
+      if (chunk[end] !== COMMA) return this.close(chunk, end);
+      return this.push(chunk.subarray(end + 1));
+    }
+    this.rest.push(chunk);
+    this.restBytes += chunk.length;
+    const isDue = this.restBytes >= this.scanFromBytes || this.restBytes > LARGEST_ELEMENT_BYTES;
+    return isDue ? this.cut() : undefined;
+  }
+
+  /** Scans the remaining bytes at the end of the response. Returns as `push` does. */
+  end(): Buffer | undefined {
+    return this.skip === undefined ? this.cut() : undefined;
+  }
+
+  private cut(): Buffer | undefined {
+    const bytes = this.rest.length === 1 ? (this.rest[0] ?? Buffer.alloc(0)) : Buffer.concat(this.rest);
+    let start = 0;
+    for (;;) {
+      const end = this.scan.run(bytes, start);
+      if (end === -1) break;
+      const isLast = bytes[end] !== COMMA;
+      this.add(bytes, start, end, isLast);
+      if (isLast) return this.close(bytes, end);
+      start = end + 1;
+    }
+    const rest = bytes.subarray(start);
+    this.rest = rest.length === 0 ? [] : [rest];
+    this.restBytes = rest.length;
+    this.scanFromBytes = rest.length < RESCANNED_BYTES ? 0 : 2 * rest.length;
+    return rest.length > LARGEST_ELEMENT_BYTES ? this.beginSkip(rest, bytes) : undefined;
+  }
+
+  private close(bytes: Buffer, end: number): Buffer {
+    if (bytes[end] !== CLOSING_BRACKET) {
+      throw new UnusableResponse('response_not_json', 'the list is closed by a brace');
+    }
+    return bytes.subarray(end + 1);
+  }
+
+  private add(bytes: Buffer, from: number, to: number, isLast: boolean): void {
+    let start = from;
+    let end = to;
+    while (start < end && (bytes[start] ?? 0) <= SPACE) start += 1;
+    while (end > start && (bytes[end - 1] ?? 0) <= SPACE) end -= 1;
+    if (start === end) {
+      if (isLast && this.count === 0) return;
+      throw new UnusableResponse('response_not_json', 'the list has a comma without an element');
+    }
+    this.count += 1;
+    const { deepest, hasLongNumber } = this.scan;
+    const excess = deepest > DEEPEST ? TOO_DEEP : null;
+    this.elements.push(
+      new Received(bytes.subarray(start, end), { fields: this.scan.fields(bytes), excess, hasLongNumber }),
+    );
+  }
+
+  /** The fields that ended in the beginning of an element that is too large are kept. */
+  private beginSkip(rest: Buffer, bytes: Buffer): Buffer | undefined {
+    this.count += 1;
+    const excess = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${this.count} of its response)`;
+    this.elements.push(new Received(Buffer.alloc(0), { fields: this.scan.fields(bytes), excess }));
+    this.rest = [];
+    this.restBytes = 0;
+    this.scanFromBytes = 0;
+    this.skip = new ElementSkip();
+    return this.push(rest);
+  }
+}

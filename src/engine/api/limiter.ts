@@ -1,0 +1,124 @@
+/**
+ * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be
+ * simulated.
+ *
+ * Concurrency is AIMD: a throttled response (429) halves it, successes raise it one by one, but for a while
+ * not back to the number that was throttled. That response also begins one cool-down without new requests.
+ * Responses to requests that were in flight when it began are throttled for the same reason and change
+ * nothing. The cool-downs grow until a request succeeds that started after the newest one. Requests are
+ * spaced by the rate that was measured between throttled responses (sending-rate.ts), or further apart where
+ * a bound is set.
+ *
+ * All times are those of the monotonic clock.
+ */
+import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import type { ApiClientOptions } from './requests.ts';
+import { createSendingRate } from './sending-rate.ts';
+
+/** One more request may be in flight after as many successes as this times the present concurrency. */
+const SUCCESSES_PER_STEP = 4;
+/** How long a concurrency that was throttled is not tried again; twice as long each time that it is throttled again. */
+const SHORTEST_HOLD_MS = MINUTE_MS;
+const LONGEST_HOLD_MS = 16 * MINUTE_MS;
+/** A pause between two requests that is longer had no request waiting. */
+const IDLE_MS = SECOND_MS;
+
+export type LimiterOptions = Pick<
+  ApiClientOptions,
+  'concurrency' | 'requestsPerMinute' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'clock' | 'random'
+>;
+
+export interface Limiter {
+  readonly concurrencyNow: number;
+  /** 0 when nothing cools down. */
+  readonly coolingMs: () => number;
+  /** ms until the next request may start by the spacing. */
+  readonly pacingMs: () => number;
+  /** Call when a request is sent; its ordinal identifies it in the calls below. */
+  recordStart(): number;
+  recordSuccess(ordinal: number): void;
+  recordThrottled(ordinal: number, retryAfterMs: number | undefined): void;
+}
+
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { clock, retryMinDelayMs, retryMaxDelayMs } = options;
+  const spacingMs = options.requestsPerMinute === undefined ? 0 : MINUTE_MS / options.requestsPerMinute;
+  let concurrencyNow = options.concurrency;
+  let nextStartMs = Number.NEGATIVE_INFINITY;
+  let coolingUntilMs = Number.NEGATIVE_INFINITY;
+  let coolDownsInARow = 0;
+  let started = 0;
+  /** Requests up to this ordinal were sent before the newest cool-down. */
+  let lastBeforeCoolDown = 0;
+  let successes = 0;
+  const rate = createSendingRate({ nowMs: clock.monotonicMs(), maxCoolDownMs: retryMaxDelayMs });
+  let lastEventMs = clock.monotonicMs();
+  /** The lowest concurrency that was throttled, and until when it is not tried again. */
+  let throttledAt = Number.POSITIVE_INFINITY;
+  let holdMs = SHORTEST_HOLD_MS;
+  let holdUntilMs = Number.NEGATIVE_INFINITY;
+
+  const recordThrottledConcurrency = (nowMs: number): void => {
+    holdMs = concurrencyNow === throttledAt ? Math.min(LONGEST_HOLD_MS, 2 * holdMs) : SHORTEST_HOLD_MS;
+    throttledAt = concurrencyNow;
+    holdUntilMs = nowMs + holdMs;
+  };
+  const mayStep = (nowMs: number): boolean =>
+    concurrencyNow < options.concurrency &&
+    successes >= SUCCESSES_PER_STEP * concurrencyNow &&
+    (concurrencyNow + 1 < throttledAt || nowMs >= holdUntilMs);
+
+  const drawCoolDownMs = (): number => {
+    const ceiling = Math.min(retryMaxDelayMs, retryMinDelayMs * 2 ** coolDownsInARow);
+    const floor = Math.min(retryMinDelayMs, ceiling);
+    return floor + options.random() * (ceiling - floor);
+  };
+
+  return {
+    get concurrencyNow() {
+      return concurrencyNow;
+    },
+    coolingMs: () => Math.max(0, coolingUntilMs - clock.monotonicMs()),
+    pacingMs: () => Math.max(0, nextStartMs - clock.monotonicMs()),
+    recordStart: () => {
+      const nowMs = clock.monotonicMs();
+      const idleMs = nowMs - Math.max(lastEventMs, coolingUntilMs, nextStartMs);
+      if (idleMs > IDLE_MS) rate.recordIdle(idleMs);
+      lastEventMs = nowMs;
+      // After a cool-down one request goes first: others would only be throttled with it.
+      const aloneMs = rate.isThrottled ? retryMinDelayMs : 0;
+      nextStartMs = nowMs + Math.max(spacingMs, rate.spacingMs, aloneMs);
+      started += 1;
+      return started;
+    },
+    recordSuccess: (ordinal) => {
+      const nowMs = clock.monotonicMs();
+      lastEventMs = nowMs;
+      if (ordinal <= lastBeforeCoolDown) return;
+      if (rate.isThrottled) nextStartMs = Math.min(nextStartMs, nowMs + spacingMs);
+      if (rate.recordSuccess(nowMs)) throttledAt = Number.POSITIVE_INFINITY;
+      coolDownsInARow = 0;
+      successes += 1;
+      if (mayStep(nowMs)) {
+        concurrencyNow += 1;
+        successes = 0;
+      }
+    },
+    recordThrottled: (ordinal, retryAfterMs) => {
+      const nowMs = clock.monotonicMs();
+      lastEventMs = nowMs;
+      const askedMs = Math.min(retryAfterMs ?? 0, retryMaxDelayMs);
+      if (ordinal <= lastBeforeCoolDown) {
+        coolingUntilMs = Math.max(coolingUntilMs, nowMs + askedMs);
+        return;
+      }
+      coolDownsInARow += 1;
+      rate.recordThrottled(nowMs);
+      recordThrottledConcurrency(nowMs);
+      concurrencyNow = Math.max(1, Math.floor(concurrencyNow / 2));
+      successes = 0;
+      lastBeforeCoolDown = started;
+      coolingUntilMs = nowMs + Math.max(askedMs, drawCoolDownMs());
+    },
+  };
+}

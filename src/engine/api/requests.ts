@@ -1,0 +1,133 @@
+/** The client's options, requests, responses and events. */
+import type { ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import type { Received } from '../../shared/received.ts';
+import type { Clock } from '../../shared/time.ts';
+import type { Paging } from './envelope.ts';
+
+export interface ApiClientOptions {
+  /** May have a path and a trailing slash; `/v1/METHOD` is added. */
+  readonly baseUrl: string;
+  readonly token: string;
+  /** Reads the token from its file; undefined: it has no file, or cannot be read. */
+  readonly readToken?: (() => string | undefined) | undefined;
+  /** Called when the client begins to use another token. */
+  readonly onNewToken?: (token: string) => void;
+  /** The account's name in the accounts file, and the file of its token, for the advice of errors. */
+  readonly entry?: string;
+  readonly tokenFile?: string;
+  /** Most requests in flight, from 1. */
+  readonly concurrency: number;
+  /** Evenly spaced upper bound; undefined is none. */
+  readonly requestsPerMinute: number | undefined;
+  readonly requestTimeoutMs: number;
+  /** Retries after the first attempt. */
+  readonly retryAttempts: number;
+  /** The longest delay of the first retry; doubled with each further one. Also the shortest cool-down. */
+  readonly retryMinDelayMs: number;
+  /** Bounds every delay, also that of a Retry-After header. */
+  readonly retryMaxDelayMs: number;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly onRetry?: (event: RetryEvent) => void;
+  /** Called after every request, with or without a response. */
+  readonly onRequest?: (event: RequestEvent) => void;
+  readonly userAgent: string;
+}
+
+/** Counters of one reader's requests. The client increments them as it goes, also when a request fails in the end. */
+export interface RequestMeter {
+  /** HTTP requests sent, repeated ones included. */
+  requests: number;
+  /** Requests that repeated a failed one. */
+  retries: number;
+  /** The service's identifier of the newest response. */
+  lastRequestId: string | undefined;
+  /** Bytes of response bodies as received (compressed where the service compresses). */
+  bytes: number;
+  /** Responses with `rate_limit_exceeded`. */
+  throttled: number;
+}
+
+export function createRequestMeter(): RequestMeter {
+  return { requests: 0, retries: 0, lastRequestId: undefined, bytes: 0, throttled: 0 };
+}
+
+interface Request {
+  /** The last part of the path, as the specification names it: `followups.list`. */
+  readonly method: string;
+  /** Without the token: the client adds it. */
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly meter: RequestMeter;
+  readonly signal?: AbortSignal | undefined;
+  /** Errors with fewer retries than others. */
+  readonly fewRetries?: FewRetries | undefined;
+}
+
+export interface ListRequest extends Request {
+  /** The property of the response that holds the list. */
+  readonly listKey: string;
+  /** Fields of an element that are looked at before it is parsed. */
+  readonly fields?: readonly string[];
+}
+
+export interface ObjectRequest extends Request {
+  /** The property of the response that holds the object. */
+  readonly objectKey: string;
+}
+
+export interface FewRetries {
+  readonly codes: ReadonlySet<ErrorCode>;
+  /** Most retries after these errors in a row. */
+  readonly retries: number;
+}
+
+/** `restart`: the response broke off and is requested again; the records so far are void. */
+export type ListPart =
+  { readonly kind: 'records'; readonly records: readonly Received[] } | { readonly kind: 'restart' };
+
+export interface ListResponse {
+  /** Elements of the list, of any type. */
+  readonly count: number;
+  /** The whole response, its list as an empty array. */
+  readonly envelope: Readonly<Record<string, unknown>>;
+  /** undefined: the response has no paging object. */
+  readonly paging: Paging | undefined;
+  /** The response's Date header, ms since 1970: the service's clock. */
+  readonly serviceTimeMs: number | undefined;
+}
+
+export interface ListPage extends ListResponse {
+  readonly records: readonly Received[];
+}
+
+export interface ClientPressure {
+  readonly inFlight: number;
+  /** Requests that wait for a slot, a cool-down or the requests-per-minute limit (not for their own retry delay). */
+  readonly waiting: number;
+  readonly concurrencyNow: number;
+  /** ms since 1970 by the worker's clock; undefined while nothing cools down. */
+  readonly coolingUntilMs: number | undefined;
+}
+
+export interface RetryEvent {
+  readonly method: string;
+  /** The one that failed, from 1. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly error: SafetySyncError;
+}
+
+export interface RequestEvent {
+  readonly method: string;
+  /** Page, limit and bounds of time: no personal data, and no token. */
+  readonly part: Readonly<Record<string, number>>;
+  readonly attempt: number;
+  readonly durationMs: number;
+  /** Size of the response's body as received. */
+  readonly bytes: number;
+  /** Elements of the list; null: the request failed. */
+  readonly records: number | null;
+  readonly requestId: string | undefined;
+  readonly errorCode: ErrorCode | null;
+}

@@ -1,0 +1,62 @@
+/** Repeats a request after a temporary error. */
+import { SafetySyncError } from '../../shared/errors.ts';
+import { sleep } from '../../shared/time.ts';
+import type { Limiter } from './limiter.ts';
+import type { ApiClientOptions, FewRetries } from './requests.ts';
+
+type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
+
+interface Retrying<T> {
+  readonly options: ApiClientOptions;
+  readonly limiter: Pick<Limiter, 'coolingMs'>;
+  readonly request: { readonly method: string; readonly fewRetries?: FewRetries | undefined };
+  readonly signal: AbortSignal;
+  readonly attempt: (attemptNumber: number) => Promise<T>;
+}
+
+/** Full jitter: between nothing and the exponential delay, so that requests that failed together are spread. */
+export function drawRetryDelayMs(policy: RetryPolicy, attemptNumber: number, retryAfterMs = 0): number {
+  const ceiling = Math.min(policy.retryMaxDelayMs, policy.retryMinDelayMs * 2 ** (attemptNumber - 1));
+  return Math.max(policy.random() * ceiling, Math.min(retryAfterMs, policy.retryMaxDelayMs));
+}
+
+function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: number): SafetySyncError {
+  const counted = attempts === 1 ? 'after the only attempt' : `after ${attempts} attempts`;
+  return new SafetySyncError(error.code, `${error.message} (${counted})`, {
+    cause: error.cause,
+    advice: error.advice,
+    requestId: error.requestId,
+    retryAfterMs: error.retryAfterMs,
+    repeatedForMs,
+  });
+}
+
+/** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
+export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
+  const { options, limiter, request, signal } = retrying;
+  const { method, fewRetries } = request;
+  const { clock } = options;
+  let failedMs: number | undefined;
+  /** Attempts in a row that ended in one of `fewRetries`. */
+  let fewInARow = 0;
+  for (let attemptNumber = 1; ; attemptNumber += 1) {
+    try {
+      signal.throwIfAborted();
+      return await retrying.attempt(attemptNumber);
+    } catch (error) {
+      if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
+      failedMs ??= clock.monotonicMs();
+      fewInARow = fewRetries?.codes.has(error.code) === true ? fewInARow + 1 : 0;
+      if (attemptNumber > options.retryAttempts || fewInARow > (fewRetries?.retries ?? Infinity)) {
+        throw withAttempts(error, attemptNumber, clock.monotonicMs() - failedMs);
+      }
+      // A throttled response has begun a cool-down of all requests: its length is the delay.
+      const delayMs =
+        error.code === 'rate_limit_exceeded'
+          ? limiter.coolingMs()
+          : drawRetryDelayMs(options, attemptNumber, error.retryAfterMs);
+      options.onRetry?.({ method, attempt: attemptNumber, delayMs, error });
+      await sleep(delayMs, signal);
+    }
+  }
+}

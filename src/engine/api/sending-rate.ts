@@ -1,0 +1,145 @@
+/**
+ * The rate at which a service of unknown limits accepts requests, measured between its throttled responses
+ * (429): multiplicative decrease to a little less than the measured rate, slow growth from there. Pure: times
+ * are given.
+ *
+ * A cycle runs from the first success after a throttled response to the next such success. Its average rate,
+ * cool-down included, is the rate that the service allows, with any kind of window: a fixed one that was used
+ * up early, a sliding one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so
+ * that throttled responses stay rare. A cycle that is not throttled for long grows faster, because the
+ * service may allow more than before.
+ *
+ * Windows may have up to a minute. A cycle counts a minute of a throttled stretch at most, and one that is
+ * too long for such a window (an outage, a daily quota) resets everything. The distance is MOST_SPACING_MS at
+ * most.
+ */
+import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+
+/** The rate at which a cycle starts, as a share of the previous one. */
+const START_SHARE = 0.96;
+/**
+ * The minimum number of requests, and the minimum time in ms, after which a cycle has grown back to the rate
+ * that was throttled.
+ */
+const CYCLE_REQUESTS = 120;
+const CYCLE_MS = 80_000;
+/**
+ * After a long cycle the rate is at least 96 % of the one before, because slow growth met the limit close above it; after a
+ * short one at least 80 %, because that is less certain.
+ */
+const MIN_KEPT_AFTER_LONG = 0.96;
+const MIN_KEPT_AFTER_SHORT = 0.8;
+/** A cycle with fewer requests is no measurement: the next one doubles its rate every DOUBLING_REQUESTS, until it is throttled. */
+const TELLING_REQUESTS = 20;
+const DOUBLING_REQUESTS = 8;
+/**
+ * A cycle that was not throttled for so many times its usual length grows faster: by OVERDUE_GROWTH_BASE to the power of the
+ * cycles beyond, at most FASTEST_GROWTH times as fast.
+ */
+const CYCLES_BEFORE_FASTER_GROWTH = 1.2;
+const OVERDUE_GROWTH_BASE = 16;
+const FASTEST_GROWTH = 4;
+/** Growth factor in the first cycle. Its measured rate is too low, because it includes unbounded cool-downs. */
+const FIRST_GROWTH = 10;
+const LONGEST_WINDOW_MS = MINUTE_MS;
+/** Lower limits are left to cool-downs, because with a longer distance it would go unnoticed that the service allows more. */
+export const MOST_SPACING_MS = 10 * SECOND_MS;
+/** A rate in requests per ms that counts as no limit. */
+const UNLIMITED = 1;
+
+interface SendingRate {
+  /** ms between two requests; 0: no limit is known. */
+  readonly spacingMs: number;
+  /** Throttled, without a success since then. */
+  readonly isThrottled: boolean;
+  /** Time without a waiting request is excluded from the measurement. */
+  recordIdle(ms: number): void;
+  /** True if the throttled stretch was too long for a window, so that the measurements were reset. */
+  recordSuccess(nowMs: number): boolean;
+  recordThrottled(nowMs: number): void;
+}
+
+interface SendingRateOptions {
+  readonly nowMs: number;
+  readonly maxCoolDownMs: number;
+}
+
+export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions): SendingRate {
+  /** A window, the cool-down at its end, and one that was drawn too early. */
+  const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
+  /** Requests per ms; undefined: no limit was met. */
+  let rate: number | undefined;
+  /** When the present stretch of throttled responses began. */
+  let throttledSinceMs: number | undefined;
+  let cycleStartMs = nowMs;
+  let accepted = 0;
+  let isSearching = false;
+  let hasSearched = false;
+  let cycles = 0;
+
+  function forget(atMs: number): void {
+    rate = undefined;
+    isSearching = false;
+    hasSearched = false;
+    cycles = 0;
+    cycleStartMs = atMs;
+    accepted = 0;
+  }
+
+  function beginCycle(atMs: number, stretchMs: number): void {
+    const elapsedMs = Math.max(1, atMs - cycleStartMs - Math.max(0, stretchMs - LONGEST_WINDOW_MS));
+    const measured = accepted / elapsedMs;
+    if (rate === undefined) rate = measured;
+    else {
+      const isLong = elapsedMs >= 1.5 * CYCLE_MS && accepted >= 2 * TELLING_REQUESTS;
+      rate = Math.min(rate, Math.max(measured, rate * (isLong ? MIN_KEPT_AFTER_LONG : MIN_KEPT_AFTER_SHORT)));
+    }
+    const isSlowest = rate * START_SHARE <= 1 / MOST_SPACING_MS;
+    rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);
+    isSearching = isSlowest || (accepted < TELLING_REQUESTS && !hasSearched);
+    hasSearched ||= isSearching;
+    cycles += 1;
+    cycleStartMs = atMs;
+    accepted = 0;
+  }
+
+  function grow(atMs: number): void {
+    if (rate === undefined) return;
+    if (isSearching) {
+      rate *= 2 ** (1 / DOUBLING_REQUESTS);
+      return;
+    }
+    const cycleMs = Math.max(CYCLE_MS, CYCLE_REQUESTS / rate);
+    const overdue = (atMs - cycleStartMs) / cycleMs - CYCLES_BEFORE_FASTER_GROWTH;
+    const usual = overdue <= 0 ? 1 : Math.min(FASTEST_GROWTH, OVERDUE_GROWTH_BASE ** overdue);
+    const growth = cycles === 1 ? FIRST_GROWTH : usual;
+    rate *= START_SHARE ** (-growth / (cycleMs * rate));
+  }
+
+  return {
+    get spacingMs() {
+      return rate === undefined ? 0 : 1 / rate;
+    },
+    get isThrottled() {
+      return throttledSinceMs !== undefined;
+    },
+    recordIdle(ms) {
+      cycleStartMs += ms;
+      if (throttledSinceMs !== undefined) throttledSinceMs += ms;
+    },
+    recordSuccess(atMs) {
+      accepted += 1;
+      const stretchMs = throttledSinceMs === undefined ? undefined : atMs - throttledSinceMs;
+      throttledSinceMs = undefined;
+      const isForgotten = stretchMs !== undefined && stretchMs > longestStretchMs;
+      if (stretchMs === undefined) grow(atMs);
+      else if (isForgotten) forget(atMs);
+      else beginCycle(atMs, stretchMs);
+      if (rate !== undefined && rate > UNLIMITED) rate = undefined;
+      return isForgotten;
+    },
+    recordThrottled(atMs) {
+      throttledSinceMs ??= atMs;
+    },
+  };
+}

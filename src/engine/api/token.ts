@@ -1,0 +1,50 @@
+/** The token of the requests, and its replacement after the service refused it. */
+import { createRedactor, type Redact } from '../../shared/redact.ts';
+import type { ApiClientOptions } from './requests.ts';
+
+/** A beginning of a token with so many characters is as secret as the token. */
+const SHORTEST_TOKEN_BEGINNING = 12;
+
+interface Token {
+  /** The token for a request. One that was refused is read from its file again. */
+  take(): string;
+  /** The service refused this token. True: there is another one to try. */
+  refuse(refused: string): boolean;
+  /** The file no longer has the token that was refused last. */
+  readonly isReplaced: boolean;
+  /** Removes every token that was ever used from a text. */
+  readonly redact: Redact;
+}
+
+export function createToken(options: Pick<ApiClientOptions, 'token' | 'readToken' | 'onNewToken'>): Token {
+  let current = options.token;
+  let lastRefused: string | undefined;
+  const secrets = [current];
+
+  function renew(): void {
+    const read = options.readToken?.();
+    if (read === undefined || read === current) return;
+    current = read;
+    secrets.push(read);
+    options.onNewToken?.(read);
+  }
+
+  return {
+    take() {
+      if (current === lastRefused) renew();
+      return current;
+    },
+    refuse(refused) {
+      lastRefused = refused;
+      // Another request may have read the new one already.
+      if (current === refused) renew();
+      return current !== refused;
+    },
+    get isReplaced() {
+      if (current !== lastRefused) return lastRefused !== undefined;
+      const read = options.readToken?.();
+      return read !== undefined && read !== lastRefused;
+    },
+    redact: createRedactor(secrets, { placeholder: '[token]', shortestBeginning: SHORTEST_TOKEN_BEGINNING }),
+  };
+}

@@ -1,0 +1,59 @@
+/** Reads and writes `safety_sync.account_changes`: accounts that are being renamed or removed. */
+import { SafetySyncError } from '../../shared/errors.ts';
+import type { Asked } from '../database/connection.ts';
+
+/** A rename of `from`; a removal where `to` is null. */
+export interface AccountChange {
+  readonly from: string;
+  readonly to: string | null;
+}
+
+/** Reads the unfinished changes of these accounts, or of all. */
+export async function readAccountChanges(
+  connection: Asked,
+  accounts: readonly string[] | null = null,
+): Promise<AccountChange[]> {
+  const all = await connection.query<AccountChange>(
+    `select account_id as "from", renamed_to as "to" from safety_sync.account_changes order by account_id`,
+  );
+  const isMeant = (account: string | null): boolean =>
+    account !== null && accounts?.includes(account) === true;
+  return accounts === null ? all : all.filter(({ from, to }) => isMeant(from) || isMeant(to));
+}
+
+/** The command that finishes a change. */
+export const commandOf = ({ from, to }: AccountChange): string =>
+  to === null ? `safety-sync accounts remove ${from}` : `safety-sync accounts rename ${from} ${to}`;
+
+export const describeChange = ({ from, to }: AccountChange): string =>
+  to === null ? `account ${from} is being removed` : `account ${from} is being renamed to ${to}`;
+
+/** Throws `account_busy` during a change. Called under the lock of a stream, because a run would store the moved rows again. */
+export async function assertUnchanged(connection: Asked, account: string): Promise<void> {
+  const [change] = await readAccountChanges(connection, [account]);
+  if (change === undefined) return;
+  throw new SafetySyncError('account_busy', `${describeChange(change)}, which was not finished`, {
+    advice: `Finish it with the same command: ${commandOf(change)}`,
+  });
+}
+
+export async function recordAccountChange(connection: Asked, { from, to }: AccountChange): Promise<void> {
+  await connection.query('insert into safety_sync.account_changes (account_id, renamed_to) values ($1, $2)', [
+    from,
+    to,
+  ]);
+}
+
+export async function removeAccountChange(connection: Asked, { from }: AccountChange): Promise<void> {
+  await connection.query('delete from safety_sync.account_changes where account_id = $1', [from]);
+}
+
+/** Lists the accounts that have rows, apart from the few that a worker writes for every configured account. */
+export async function readStoredAccounts(connection: Asked): Promise<string[]> {
+  const rows = await connection.query<{ account_id: string }>(
+    `select account_id from safety_sync.stream_state union select account_id from safety.labels
+     union select account_id from safety_sync.forgotten union select account_id from safety_sync.account_changes
+     order by 1`,
+  );
+  return rows.map((row) => row.account_id);
+}

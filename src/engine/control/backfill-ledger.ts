@@ -1,0 +1,173 @@
+/** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
+import { and, asc, desc, eq, gt, lt, not, or, sql } from 'drizzle-orm';
+import { toMs } from '../../shared/time.ts';
+import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
+import type { Queryable } from '../database/connection.ts';
+import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
+import { asGiven } from '../database/sql-names.ts';
+
+const toText = (ms: number): string => new Date(ms).toISOString();
+
+const inScope = ({ accountId, stream }: StreamKey) =>
+  and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));
+
+const isSlice = (scope: StreamKey, slice: TimeSlice) =>
+  and(
+    inScope(scope),
+    eq(backfillSlices.created_from, toText(slice.fromMs)),
+    eq(backfillSlices.created_to, toText(slice.toMs)),
+  );
+
+/** The backfill under way or last done; undefined when there never was one. */
+export async function readLedger(
+  db: Queryable,
+  scope: StreamKey,
+): Promise<{ plan: BackfillPlan; slices: LedgerSlice[] } | undefined> {
+  const { account_id, stream } = streamState;
+  const [row] = await db
+    .select()
+    .from(streamState)
+    .where(and(eq(account_id, scope.accountId), eq(stream, scope.stream)));
+  if (row?.backfill_started_at == null) return undefined;
+  const plan: BackfillPlan = {
+    fromMs: toMs(row.backfill_from),
+    toMs: toMs(row.backfill_to),
+    watermark:
+      row.backfill_watermark === null
+        ? null
+        : { ms: toMs(row.backfill_watermark), clockOffsetMs: row.backfill_clock_offset_ms },
+  };
+  return { plan, slices: await readSlices(db, scope) };
+}
+
+/** A hole is tried again after a quarter of an hour, then after twice the time before, at most after a day. */
+const isDue = sql<boolean>`${backfillSlices.finished_at} + least(interval '1 day',
+  interval '15 minutes' * power(2, least(${backfillSlices.failures}, 20) - 1)) <= statement_timestamp()`;
+
+/** Slices that were left out, newest first. */
+export async function readHoles(db: Queryable, scope: StreamKey): Promise<Hole[]> {
+  const { status, failures, created_to } = backfillSlices;
+  const rows = await db
+    .select({ row: backfillSlices, isDue })
+    .from(backfillSlices)
+    .where(and(inScope(scope), eq(status, 'failed'), gt(failures, 0)))
+    .orderBy(desc(created_to));
+  return rows.map((one) => ({ slice: toSlice(one.row), isDue: one.isDue }));
+}
+
+/** Newest first. */
+async function readSlices(db: Queryable, scope: StreamKey): Promise<LedgerSlice[]> {
+  const rows = await db
+    .select()
+    .from(backfillSlices)
+    .where(inScope(scope))
+    .orderBy(desc(backfillSlices.created_to), asc(backfillSlices.created_from));
+  return rows.map(toSlice);
+}
+
+function toSlice(row: typeof backfillSlices.$inferSelect): LedgerSlice {
+  const toMsOfRow = toMs(row.created_to);
+  return {
+    fromMs: toMs(row.created_from),
+    toMs: toMsOfRow,
+    status: row.status,
+    readToMs: toMs(row.read_to) ?? toMsOfRow,
+    expected: row.expected,
+    records: row.records,
+    failures: row.failures,
+  };
+}
+
+/** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
+export async function writeLedger(db: Queryable, scope: StreamKey, change: LedgerChange): Promise<void> {
+  switch (change.kind) {
+    case 'plan':
+      await writePlan(db, scope, change);
+      break;
+    case 'slice':
+      await writeSlice(db, scope, change.slice);
+      break;
+    case 'hole':
+      await addHole(db, scope, change.slice);
+      break;
+    case 'cut':
+      await db.delete(backfillSlices).where(isSlice(scope, change.slice));
+      await addSlices(db, scope, change.parts);
+  }
+}
+
+/** A range that is a hole already has failed once more. */
+async function addHole(db: Queryable, scope: StreamKey, slice: TimeSlice): Promise<void> {
+  const { account_id, stream, created_from, created_to, failures } = backfillSlices;
+  const values = { status: 'failed' as const, failures: 1, finished_at: sql`statement_timestamp()` };
+  await db
+    .insert(backfillSlices)
+    .values({
+      account_id: scope.accountId,
+      stream: scope.stream,
+      created_from: toText(slice.fromMs),
+      created_to: toText(slice.toMs),
+      ...values,
+    })
+    .onConflictDoUpdate({
+      target: [account_id, stream, created_from, created_to],
+      set: { ...asGiven(values), failures: sql`${failures} + 1` },
+    });
+}
+
+/**
+ * Deletes the entries of an earlier backfill from the ledger, except the holes that this one does not cover.
+ */
+async function writePlan(
+  db: Queryable,
+  scope: StreamKey,
+  { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] },
+): Promise<void> {
+  const values = {
+    backfill_from: plan.fromMs === null ? null : toText(plan.fromMs),
+    backfill_to: plan.toMs === null ? null : toText(plan.toMs),
+    backfill_watermark: plan.watermark === null ? null : toText(plan.watermark.ms),
+    backfill_clock_offset_ms: plan.watermark?.clockOffsetMs ?? null,
+    backfill_started_at: sql`statement_timestamp()`,
+  };
+  await db
+    .insert(streamState)
+    .values({ account_id: scope.accountId, stream: scope.stream, ...values })
+    .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: asGiven(values) });
+  const { created_from, created_to, failures } = backfillSlices;
+  const isBeside = or(
+    plan.fromMs === null ? undefined : lt(created_from, toText(plan.fromMs)),
+    plan.toMs === null ? undefined : gt(created_to, toText(plan.toMs)),
+  );
+  const isKept = isBeside && and(isBeside, gt(failures, 0), eq(backfillSlices.status, 'failed'));
+  await db.delete(backfillSlices).where(and(inScope(scope), isKept && not(isKept)));
+  await addSlices(db, scope, slices);
+}
+
+async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeSlice[]): Promise<void> {
+  for (let at = 0; at < slices.length; at += 1000) {
+    await db.insert(backfillSlices).values(
+      slices.slice(at, at + 1000).map(({ fromMs, toMs: end }) => ({
+        account_id: scope.accountId,
+        stream: scope.stream,
+        created_from: toText(fromMs),
+        created_to: toText(end),
+        status: 'pending' as const,
+      })),
+    );
+  }
+}
+
+async function writeSlice(db: Queryable, scope: StreamKey, slice: LedgerSlice): Promise<void> {
+  await db
+    .update(backfillSlices)
+    .set({
+      status: slice.status,
+      read_to: toText(slice.readToMs),
+      expected: slice.expected,
+      records: slice.records,
+      failures: slice.failures,
+      finished_at: slice.status === 'pending' ? null : sql`statement_timestamp()`,
+    })
+    .where(isSlice(scope, slice));
+}

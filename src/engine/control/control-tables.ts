@@ -1,0 +1,299 @@
+/** Schema `safety_sync`: what the worker knows about its own work. */
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
+import type { RunKind, SliceStatus } from '../streams/state.ts';
+import { instant, json } from '../streams/columns.ts';
+import type { IssueKind, StreamName } from '../streams/stream.ts';
+
+export const controlSchema = pgSchema('safety_sync');
+
+/** Events that an alert reports; their texts: `operate/alerts/events.ts`. */
+export type AlertEvent =
+  | 'stale'
+  | 'credentials_refused'
+  | 'stream_failing'
+  | 'delete_guard'
+  | 'database_away'
+  | 'repaired'
+  | 'new_field'
+  | 'report_failed';
+export type AlertChannel = 'webhook' | 'mail';
+export type RunTrigger = 'schedule' | 'manual';
+export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
+
+export interface StreamKey {
+  readonly accountId: string;
+  readonly stream: StreamName;
+}
+
+/** The number alone is unique; with the account a statement stays on one node where accounts are distributed. */
+export interface RunKey {
+  readonly accountId: string;
+  readonly runId: number;
+}
+
+/** A task that one of several workers has claimed, and until when: after that another worker may claim it. */
+export interface Claim {
+  readonly owner: string;
+  readonly untilMs: number;
+}
+
+const count = () => bigint({ mode: 'number' }).notNull().default(0);
+
+export const runs = controlSchema.table(
+  'runs',
+  {
+    run_id: bigint({ mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    kind: text().$type<RunKind>().notNull(),
+    trigger: text().$type<RunTrigger>().notNull(),
+    status: text().$type<RunStatus>().notNull(),
+    started_at: instant().notNull().defaultNow(),
+    finished_at: instant(),
+    requests: count(),
+    retries: count(),
+    records_read: count(),
+    inserted: count(),
+    updated: count(),
+    unchanged: count(),
+    deleted: count(),
+    rejected: count(),
+    /** reconcile: changes that incremental runs had missed; should be 0 for ever. */
+    repaired: bigint({ mode: 'number' }),
+    watermark_before: instant(),
+    watermark_after: instant(),
+    error_code: text(),
+    error_message: text(),
+    /** The service's identifier of the failing call; of the last call when nothing failed. */
+    request_id: text(),
+    /** Why a run was skipped, or what the reader should know of a run that succeeded. */
+    note: text(),
+    /** Host, process and database session of the worker that holds the stream's lock. */
+    owner: text().notNull(),
+    backend_pid: integer(),
+    program_version: text().notNull(), // No default: an older program fails here before it stores.
+  },
+  (t) => [
+    // As in every key: rows of one account can be kept on one node.
+    primaryKey({ columns: [t.account_id, t.run_id] }),
+    index('runs_stream_idx').on(t.account_id, t.stream, t.run_id.desc()),
+    index('runs_running_idx')
+      .on(t.account_id, t.stream)
+      .where(sql`${t.status} = 'running'`),
+    index('runs_repaired_idx')
+      .on(t.account_id, t.stream, t.run_id.desc())
+      .where(sql`${t.repaired} is not null`),
+  ],
+);
+
+/** The position from which the next run of a stream continues. */
+export const streamState = controlSchema.table(
+  'stream_state',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    /**
+     * followups: every change that the service had made up to here is stored. By the service's clock, never the worker's.
+     */
+    watermark: instant(),
+    /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave. */
+    backfill_from: instant(),
+    backfill_to: instant(),
+    backfill_watermark: instant(),
+    backfill_clock_offset_ms: bigint({ mode: 'number' }), // `clock_offset_ms` of that watermark.
+    backfill_started_at: instant(),
+    /** training: `last_updated` of the newest report that was stored. */
+    calculated_at: instant(),
+    /** How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded; null: unknown. */
+    clock_offset_ms: bigint({ mode: 'number' }),
+    /** training: since when every response was older than the stored report, by the worker's clock. */
+    older_since: instant(),
+    /** training: when the report was last requested, by the worker's clock and by the database's. */
+    checked_at: instant(),
+    checked_at_database: instant(),
+    /** training: how long after that check the report cannot have changed, in ms. */
+    fresh_for_ms: bigint({ mode: 'number' }),
+    last_success_at: instant(),
+    /** Records that came without a usable key, and the rows that they may be (keyless.ts). */
+    keyless: jsonb(),
+    /** When everything that was older than its retention had been removed. */
+    retained_at: instant(),
+    /** equipments: types that a successful run requested, with the time of the last one. */
+    read_parts: jsonb(),
+    complete_until: instant(), // Written where transactions begin: stream-session.ts.
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
+);
+
+/** The ledger of a backfill: one row per slice of creation time. */
+export const backfillSlices = controlSchema.table(
+  'backfill_slices',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    created_from: instant().notNull(),
+    created_to: instant().notNull(),
+    status: text().$type<SliceStatus>().notNull(),
+    /** Everything created from here on is stored: an interrupted slice continues here. */
+    read_to: instant(),
+    /** The service's total for the slice when it was begun. */
+    expected: bigint({ mode: 'number' }),
+    /** Distinct records seen. */
+    records: bigint({ mode: 'number' }).notNull().default(0),
+    /** Times in a row that the service failed for one of its records; 0: it is no hole. */
+    failures: integer().notNull().default(0),
+    finished_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],
+);
+
+/** Values that could not be stored as they were received. `value` holds them, so none is lost. */
+export const dataIssues = controlSchema.table(
+  'data_issues',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    /** Identifies the problem: record, field and kind; of a record without a key, its content. */
+    fingerprint: text().notNull(),
+    record_id: text(),
+    field: text(),
+    kind: text().$type<IssueKind>().notNull(),
+    problem: text().notNull(),
+    value: json(),
+    /** For a record without a usable key: a hash of the parts that do not change when its key is repaired. */
+    identity: text(),
+    /** The context that `data-issues --retry` needs to process the record again. */
+    context: jsonb(),
+    first_seen_at: instant().notNull().defaultNow(),
+    last_seen_at: instant().notNull().defaultNow(),
+    occurrences: bigint({ mode: 'number' }).notNull().default(1),
+    resolved_at: instant(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.stream, t.fingerprint] }),
+    index('data_issues_open_idx')
+      .on(t.account_id, t.stream, t.record_id)
+      .where(sql`${t.resolved_at} is null`),
+    index('data_issues_new_fields_idx')
+      .on(t.account_id, t.stream, t.field)
+      .where(sql`${t.kind} = 'unknown_field' and ${t.resolved_at} is null`),
+  ],
+);
+
+/** Ids and names of forgotten people, as pseudonyms: by these they are recognized in later responses. */
+export const forgotten = controlSchema.table(
+  'forgotten',
+  {
+    account_id: text().notNull(),
+    pseudonym: text().notNull(),
+    /** The pseudonym of the person's id, which replaces both. */
+    person: text().notNull(),
+    /** null: an id. For a name: its number of words. */
+    words: integer(),
+    /** The id of the key with which they were made. */
+    key_id: text().notNull(),
+    forgotten_at: instant().notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.pseudonym] })],
+);
+
+/** How far the stored rows of a stream agree with the privacy settings. */
+export const privacyCleanings = controlSchema.table(
+  'privacy_cleanings',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    /** The privacy settings, and the forgotten people. */
+    policy: jsonb().notNull(),
+    /** The position from which an interrupted cleaning continues; null: it is done. */
+    position: jsonb(),
+    rows_seen: count(),
+    rows_changed: count(),
+    started_at: instant().notNull().defaultNow(),
+    finished_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
+);
+
+/** Every user id in the rows of any stream, and when `users` requests it next. */
+export const userLookups = controlSchema.table(
+  'user_lookups',
+  {
+    account_id: text().notNull(),
+    user_id: text().notNull(),
+    first_met_at: instant().notNull().defaultNow(),
+    asked_at: instant(),
+    /** null until a lookup has succeeded. */
+    is_known: boolean(),
+    /** Failed lookups since the last success: each makes the delay longer. */
+    failures: integer().notNull().default(0),
+    /** Error code of the last one that failed; null since one succeeded. */
+    last_error: text(),
+    due_at: instant().notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.user_id] }), index('user_lookups_due_idx').on(t.due_at)],
+);
+
+/** Alerts, a row for each channel: when the newest occurrence began, and how far its delivery is. */
+export const alerts = controlSchema.table(
+  'alerts',
+  {
+    account_id: text().notNull(),
+    event: text().$type<AlertEvent>().notNull(),
+    /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
+    subject: text().notNull(),
+    channel: text().$type<AlertChannel>().notNull(),
+    /** The code of the error that caused it. */
+    code: text(),
+    /** Further text of the message. */
+    detail: text(),
+    began_at: instant().notNull(),
+    /** null while it lasts. */
+    ended_at: instant(),
+    /** When the message of its beginning was sent; null: not yet. */
+    told_at: instant(),
+    /** When a message has to be sent; null: there is none to send. */
+    due_at: instant(),
+    /** The worker that sends it, and until when no other worker may. */
+    claimed_by: text(),
+    claimed_until: instant(),
+    /** Failed attempts since a message was last sent. */
+    tries: integer().notNull().default(0),
+    /** The problem of the last failed attempt. */
+    problem: text(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.event, t.subject, t.channel] })],
+);
+
+/** When the report of an account is made next, and the state of its making. */
+export const reportPlans = controlSchema.table(
+  'report_plans',
+  {
+    account_id: text().notNull(),
+    /** Cron expression and time zone of the plan. */
+    schedule: text().notNull(),
+    due_at: instant().notNull(),
+    claimed_by: text(),
+    claimed_until: instant(),
+    /** Attempts at the due one that failed. */
+    tries: integer().notNull().default(0),
+    /** When one was last made as a whole. */
+    made_at: instant(),
+    /** The error of the last attempt; null when it succeeded. */
+    error_code: text(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id] })],
+);
+
+/** Accounts that are being renamed or removed. No run of either name begins until that is finished. */
+export const accountChanges = controlSchema.table(
+  'account_changes',
+  {
+    account_id: text().notNull(),
+    /** null: it is being removed. */
+    renamed_to: text(),
+    began_at: instant().notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id] })],
+);

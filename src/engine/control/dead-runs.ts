@@ -1,0 +1,79 @@
+/**
+ * Runs whose database session is gone, usually because their worker ended: their record says `running`, and
+ * the lock of their stream is free.
+ */
+import { sql } from 'drizzle-orm';
+import type { StreamName } from '../streams/stream.ts';
+import type { Database, Queryable } from '../database/connection.ts';
+import type { StreamKey } from './control-tables.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { HELD } from './lock-holders.ts';
+import { closeDeadRuns, type RunRow } from './runs.ts';
+import { streamLockKey } from './stream-session.ts';
+
+type OpenRun = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
+
+/**
+ * Those of the given running runs that are dead. A run takes its lock before it has a record and closes the
+ * record before it releases the lock: a record that still says `running` after its lock was seen free belongs
+ * to a worker that died. A standby cannot see the locks of its primary, so it reports none.
+ */
+export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Promise<ReadonlySet<number>> {
+  if (open.length === 0) return new Set();
+  const numbers = open.map(({ run_id: id }) => String(id));
+  const free = await db.execute<{ run_id: string }>(sql`
+    with ${HELD}
+    select o.run_id
+    from unnest(${toArrayLiteral(open.map((run) => run.account_id))}::text[],
+      ${toArrayLiteral(open.map(({ stream }) => stream))}::text[], ${toArrayLiteral(numbers)}::bigint[])
+      as o (account_id, stream, run_id)
+    where not pg_is_in_recovery()
+      and not exists (select from held where held.is_loader and held.key = ${sql.raw(streamLockKey('o.account_id', 'o.stream'))})`);
+  const unlocked = [...free].map((row) => row.run_id);
+  if (unlocked.length === 0) return new Set();
+  const still = await db.execute<{ run_id: string }>(sql`
+    select run_id from safety_sync.runs
+    where account_id = any (${toArrayLiteral(open.map((run) => run.account_id))}::text[])
+      and run_id = any (${toArrayLiteral(unlocked)}::bigint[]) and status = 'running'`);
+  return new Set([...still].map((row) => Number(row.run_id)));
+}
+
+/** The rows; dead runs with the status that they will be closed with. */
+export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Promise<RunRow[]> {
+  const dead = await findDeadRuns(
+    db,
+    rows.filter(({ status }) => status === 'running'),
+  );
+  return rows.map((row) =>
+    dead.has(row.run_id)
+      ? {
+          ...row,
+          status: 'failed',
+          error_code: 'worker_died',
+          error_message: `the worker ${row.owner}, or its database session, ended without closing this run`,
+        }
+      : row,
+  );
+}
+
+interface ClosedRuns extends StreamKey {
+  readonly closed: number;
+}
+
+/** Closes the runs of workers that died; streams whose lock is held are skipped. */
+export async function closeAllDeadRuns(db: Database, accountIds: readonly string[]): Promise<ClosedRuns[]> {
+  const open = await db.execute<{ account_id: string; stream: StreamName }>(sql`
+    select distinct account_id, stream from safety_sync.runs
+    where status = 'running' and account_id = any (${toArrayLiteral(accountIds)}::text[])`);
+  const all: ClosedRuns[] = [];
+  for (const { account_id: accountId, stream } of [...open]) {
+    const closed = await db.transaction(async (tx) => {
+      const [lock] = await tx.execute<{ locked: boolean }>(sql`
+        select pg_try_advisory_xact_lock(${sql.raw(streamLockKey('o.account_id', 'o.stream'))}) as locked
+        from (values (${accountId}::text, ${stream}::text)) as o (account_id, stream)`);
+      return lock?.locked === true ? await closeDeadRuns(tx, { accountId, stream }) : 0;
+    });
+    if (closed > 0) all.push({ accountId, stream, closed });
+  }
+  return all;
+}

@@ -1,0 +1,76 @@
+/** Reads `safety_sync.data_issues`; the merge writes it. */
+import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import type { StreamName } from '../streams/stream.ts';
+import type { Queryable } from '../database/connection.ts';
+import { dataIssues, type StreamKey } from './control-tables.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+
+export type IssueRow = typeof dataIssues.$inferSelect;
+
+/** Open issues: they show when a record that could not be stored has become valid. */
+export interface OpenIssues {
+  readonly areAny: boolean;
+  /** The parts that do not change, for records without a usable key. */
+  readonly identities: ReadonlySet<string>;
+  /** Keys of records that were refused for another reason. */
+  readonly keys: ReadonlySet<string>;
+  /** Fingerprints of unknown fields. */
+  readonly unknownFields: ReadonlySet<string>;
+}
+
+export async function readOpenIssues(db: Queryable, { accountId, stream }: StreamKey): Promise<OpenIssues> {
+  const isRejection = and(
+    eq(dataIssues.kind, 'record_rejected'),
+    isNotNull(dataIssues.record_id),
+    isNull(dataIssues.field),
+  );
+  const rows = await db
+    .selectDistinct({
+      identity: dataIssues.identity,
+      key: sql<string | null>`case when ${isRejection} then ${dataIssues.record_id} end`,
+      unknown_field: sql<
+        string | null
+      >`case when ${dataIssues.kind} = 'unknown_field' and ${dataIssues.field} is not null then ${dataIssues.fingerprint} end`,
+    })
+    .from(dataIssues)
+    .where(
+      and(
+        eq(dataIssues.account_id, accountId),
+        eq(dataIssues.stream, stream),
+        isNull(dataIssues.resolved_at),
+      ),
+    );
+  return {
+    areAny: rows.length > 0,
+    identities: new Set(rows.flatMap(({ identity }) => identity ?? [])),
+    keys: new Set(rows.flatMap(({ key }) => key ?? [])),
+    unknownFields: new Set(rows.flatMap(({ unknown_field: field }) => field ?? [])),
+  };
+}
+
+interface IssueFilter {
+  readonly accountIds: readonly string[];
+  readonly stream?: StreamName | undefined;
+  /** Also resolved ones. */
+  readonly includeResolved: boolean;
+}
+
+export async function readIssues(db: Queryable, filter: IssueFilter): Promise<IssueRow[]> {
+  return await db
+    .select()
+    .from(dataIssues)
+    .where(
+      and(
+        sql`${dataIssues.account_id} = any (${toArrayLiteral(filter.accountIds)}::text[])`,
+        filter.stream === undefined ? undefined : eq(dataIssues.stream, filter.stream),
+        filter.includeResolved ? undefined : isNull(dataIssues.resolved_at),
+      ),
+    )
+    .orderBy(
+      asc(dataIssues.account_id),
+      asc(dataIssues.stream),
+      asc(dataIssues.kind),
+      asc(dataIssues.field),
+      asc(dataIssues.record_id),
+    );
+}

@@ -1,0 +1,78 @@
+/**
+ * Holders of the locks of streams. Any login of the database may take an advisory lock, a reader too. A
+ * session whose role may not write runs is no run; messages name it because it blocks runs.
+ */
+import { sql } from 'drizzle-orm';
+import { STREAM_NAMES } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import type { Queryable } from '../database/connection.ts';
+import type { StreamKey } from './control-tables.ts';
+import { readRunningRun } from './runs.ts';
+import { streamLockKey } from './stream-session.ts';
+
+/** For a `with`: every advisory lock of this database, by its key. */
+export const HELD = sql.raw(`held as materialized (
+  select (l.classid::bigint << 32) | l.objid::bigint as key, l.pid, a.usename as role, a.application_name as application,
+    coalesce(has_table_privilege(a.usesysid, 'safety_sync.runs', 'insert'), true) as is_loader
+  from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+    and l.database = (select oid from pg_database where datname = current_database()))`);
+
+interface Holder extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly stream: StreamName;
+  readonly pid: number;
+  readonly role: string | null;
+  readonly application: string | null;
+  readonly is_loader: boolean;
+}
+
+async function readHolders(
+  db: Queryable,
+  accountIds: readonly string[],
+  streams: readonly StreamName[] = STREAM_NAMES,
+): Promise<readonly Holder[]> {
+  return await db.execute<Holder>(sql`with ${HELD}
+    select a.account_id, s.stream, h.pid, h.role, h.application, h.is_loader
+    from unnest(${toArrayLiteral(accountIds)}::text[]) as a (account_id)
+      cross join unnest(${toArrayLiteral(streams)}::text[]) as s (stream)
+      join held h on h.key = ${sql.raw(streamLockKey('a.account_id', 's.stream'))}`);
+}
+
+const nameOf = ({ role, application, pid }: Holder): string =>
+  `role ${role ?? 'unknown'} (${application === null || application === '' ? '' : `${application}, `}pid ${pid})`;
+
+const describeForeign = (holder: Holder): string =>
+  `${nameOf(holder)}, which is no loader (to end that session: select pg_terminate_backend(${holder.pid}))`;
+
+interface HolderTold {
+  readonly name: string;
+  readonly isForeign: boolean;
+}
+
+/** The holder of a lock that is taken. */
+export async function tellHolder(db: Queryable, { accountId, stream }: StreamKey): Promise<HolderTold> {
+  const holders = await readHolders(db, [accountId], [stream]);
+  const holder = holders.find((one) => !one.is_loader) ?? holders[0];
+  // The lock is free again meanwhile.
+  if (holder === undefined) return { name: 'another run', isForeign: false };
+  if (!holder.is_loader) return { name: describeForeign(holder), isForeign: true };
+  const run = await readRunningRun(db, accountId, stream);
+  const isRun = run?.backend_pid === holder.pid;
+  const name = isRun ? `run ${run.run_id} (${run.kind}, ${run.owner})` : `another run, ${nameOf(holder)},`;
+  return { name, isForeign: false };
+}
+
+/** Sessions that are no runs and hold locks, as text, by `stream account`. */
+export async function readHeldUp(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const holders = await readHolders(db, accountIds);
+  return new Map(
+    holders
+      .filter((one) => !one.is_loader)
+      .map((one) => [`${one.stream} ${one.account_id}`, describeForeign(one)]),
+  );
+}

@@ -1,0 +1,299 @@
+/** Reads and writes `safety_sync.runs`. */
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import type { SafetySyncError } from '../../shared/errors.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { Queryable } from '../database/connection.ts';
+import { type RunKey, runs, type RunStatus, type RunTrigger, type StreamKey } from './control-tables.ts';
+import type { RunKind } from '../streams/state.ts';
+import type { RecordCounts } from './record-counts.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { VERSION } from '../../version.ts';
+
+export type RunRow = typeof runs.$inferSelect;
+
+export interface NewRun extends StreamKey {
+  readonly kind: RunKind;
+  readonly trigger: RunTrigger;
+  /** Host and process of the worker. */
+  readonly owner: string;
+  readonly backendPid: number | null;
+  readonly watermark: string | null;
+}
+
+/** The requests of a run. */
+interface RunRequests {
+  readonly requests: number;
+  readonly retries: number;
+  readonly lastRequestId: string | undefined;
+}
+
+interface RunEnd extends RunKey {
+  readonly requests: RunRequests;
+  readonly counts: Readonly<RecordCounts>;
+  readonly watermark: string | null;
+  readonly status: Exclude<RunStatus, 'running'>;
+  /** reconcile: changes that earlier runs should have stored; null where they are unknown. */
+  readonly repaired: number | null;
+  readonly note: string | null;
+  readonly failure: SafetySyncError | null;
+}
+
+const ERROR_MESSAGE_CHARACTERS = 2000;
+
+/**
+ * Runs that are still open while this session holds the stream's lock: their database sessions are gone. The
+ * process `owner` still exists, so of its own runs only the session has ended, as when PostgreSQL is
+ * restarted; of all others the worker, too, as far as is known.
+ */
+export async function closeDeadRuns(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+  owner: string | null = null,
+): Promise<number> {
+  const isOwn = sql`${runs.owner} = ${owner}::text`;
+  const closed = await db
+    .update(runs)
+    .set({
+      status: 'failed',
+      finished_at: sql`statement_timestamp()`,
+      error_code: sql`case when ${isOwn} then 'lock_lost' else 'worker_died' end`,
+      error_message: sql`case when ${isOwn} then 'its database session ended'
+        else 'the worker ' || ${runs.owner} || ', or its database session, ended without closing this run' end || '; nothing was half stored'`,
+    })
+    .where(and(eq(runs.account_id, accountId), eq(runs.stream, stream), eq(runs.status, 'running')))
+    .returning({ run_id: runs.run_id });
+  return closed.length;
+}
+
+/** The columns that are known when a run begins, also of a run that is skipped. */
+const firstColumns = (run: NewRun) => ({
+  account_id: run.accountId,
+  stream: run.stream,
+  kind: run.kind,
+  trigger: run.trigger,
+  watermark_before: run.watermark,
+  owner: run.owner,
+  program_version: VERSION,
+});
+
+export async function startRun(db: Queryable, run: NewRun): Promise<number> {
+  const [row] = await db
+    .insert(runs)
+    .values({
+      ...firstColumns(run),
+      status: 'running',
+      backend_pid: run.backendPid,
+    })
+    .returning({ run_id: runs.run_id });
+  if (row === undefined) throw new TypeError('insert returned no run');
+  return row.run_id;
+}
+
+/** A run that did not take place, with the reason. */
+export async function recordSkippedRun(db: Queryable, run: NewRun, note: string): Promise<number | null> {
+  const [row] = await db
+    .insert(runs)
+    .values({
+      ...firstColumns(run),
+      status: 'skipped',
+      finished_at: sql`statement_timestamp()`,
+      watermark_after: run.watermark,
+      note,
+    })
+    .returning({ run_id: runs.run_id });
+  return row?.run_id ?? null;
+}
+
+/** Removes a run that has nothing to report; part of the transaction that ends it. */
+export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
+  await db.delete(runs).where(isRun(run));
+}
+
+const isRun = ({ accountId, runId }: RunKey) => and(eq(runs.account_id, accountId), eq(runs.run_id, runId));
+
+function countColumns(counts: Readonly<RecordCounts>, requests: RunRequests) {
+  return {
+    requests: requests.requests,
+    retries: requests.retries,
+    records_read: counts.read,
+    inserted: counts.inserted,
+    updated: counts.updated,
+    unchanged: counts.unchanged,
+    deleted: counts.deleted,
+    rejected: counts.rejected,
+    request_id: requests.lastRequestId ?? null,
+  };
+}
+
+/** Counters of a running run, in the transaction that stored the counted records. */
+export async function updateRunCounts(
+  db: Queryable,
+  run: RunKey,
+  counts: Readonly<RecordCounts>,
+  requests: RunRequests,
+): Promise<void> {
+  await db.update(runs).set(countColumns(counts, requests)).where(isRun(run));
+}
+
+/** Closes a run in the transaction that stored its data. */
+export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
+  await db
+    .update(runs)
+    .set({
+      ...countColumns(end.counts, end.requests),
+      status: end.status,
+      finished_at: sql`statement_timestamp()`,
+      watermark_after: end.watermark,
+      repaired: end.repaired,
+      note: end.note,
+      error_code: end.failure?.code ?? null,
+      error_message: end.failure?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,
+      request_id: end.failure?.requestId ?? end.requests.lastRequestId ?? null,
+    })
+    .where(isRun(end));
+}
+
+/** Closes a run that stored nothing since its last commit. */
+export async function failRun(
+  db: Queryable,
+  run: RunKey,
+  failure: SafetySyncError,
+  requests: RunRequests,
+): Promise<void> {
+  await db
+    .update(runs)
+    .set({
+      status: 'failed',
+      finished_at: sql`statement_timestamp()`,
+      requests: requests.requests,
+      retries: requests.retries,
+      watermark_after: sql`${runs.watermark_before}`,
+      error_code: failure.code,
+      error_message: failure.message.slice(0, ERROR_MESSAGE_CHARACTERS),
+      request_id: failure.requestId ?? requests.lastRequestId ?? null,
+    })
+    .where(and(isRun(run), eq(runs.status, 'running')));
+}
+
+/** Whether the run before this one failed because of the database. */
+export async function followsDatabaseFailure(
+  db: Queryable,
+  { accountId, stream, runId }: RunKey & StreamKey,
+): Promise<boolean> {
+  const [row] = await db.execute<{ is_failure: boolean }>(sql`
+    select coalesce(r.status = 'failed' and (r.error_code like 'database%' or r.error_code = 'lock_lost'), false) as is_failure
+    from ${runs} r where r.account_id = ${accountId} and r.stream = ${stream} and r.run_id < ${runId} and ${TOOK_PLACE}
+    order by r.run_id desc limit 1`);
+  return row?.is_failure === true;
+}
+
+interface RecentRun extends StreamKey {
+  readonly kind: RunKind;
+  readonly withinMs: number;
+}
+
+/**
+ * Whether such a run began recently and was not interrupted: by the database's clock, which all workers
+ * share.
+ */
+export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
+  const [row] = await db
+    .select({ run_id: runs.run_id })
+    .from(runs)
+    .where(
+      and(
+        eq(runs.account_id, accountId),
+        eq(runs.stream, stream),
+        eq(runs.kind, kind),
+        inArray(runs.status, ['succeeded', 'failed']),
+        sql`coalesce(${runs.error_code}, '') not in ('worker_died', 'interrupted', 'lock_lost')`,
+        sql`${runs.started_at} > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)`,
+      ),
+    )
+    .limit(1);
+  return row !== undefined;
+}
+
+interface RunFilter {
+  readonly accountIds: readonly string[];
+  readonly stream?: StreamName | undefined;
+  readonly limit: number;
+}
+
+const COUNTS = [
+  'run_id',
+  'requests',
+  'retries',
+  'records_read',
+  'inserted',
+  'updated',
+  'unchanged',
+  'deleted',
+  'rejected',
+] as const;
+
+/** A row of a statement that drizzle did not make: `bigint` comes as text. */
+export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
+  const repaired = row['repaired'] == null ? null : Number(row['repaired']);
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(row[name])]));
+  return { ...row, ...counts, repaired } as unknown as RunRow;
+}
+
+/**
+ * Runs `r` that took place. A tick that found its stream taken is recorded as skipped without a session: it
+ * gives no information about the stream, and must not hide how the last real run ended.
+ */
+export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
+
+/**
+ * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because
+ * a list in the statement itself could not be joined this way where accounts are distributed.
+ */
+const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
+
+/**
+ * Newest first. Each account is read by its own index, because the newest runs of an account without recent
+ * runs are far back.
+ */
+export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
+  const ofStream = filter.stream === undefined ? sql`` : sql`and r.stream = ${filter.stream}`;
+  const rows = await db.execute(sql`
+    select l.* from (
+      select distinct account_id from ${KNOWN_STREAMS} k where account_id = any (${toArrayLiteral(filter.accountIds)}::text[])
+    ) a cross join lateral (
+      select * from ${runs} r where r.account_id = a.account_id ${ofStream}
+      order by r.run_id desc limit ${filter.limit}) l
+    order by l.run_id desc limit ${filter.limit}`);
+  return rows.map(toRunRow);
+}
+
+/**
+ * For each stream of these accounts (an array literal): columns of the newest run `r` that meets the
+ * condition.
+ */
+export const newestRuns = (columns: SQL, condition: SQL, accounts: string): SQL => sql`
+  select k.account_id, k.stream, l.* from ${KNOWN_STREAMS} k cross join lateral (
+    select ${columns} from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${condition}
+    order by r.run_id desc limit 1) l
+  where k.account_id = any (${accounts}::text[])`;
+
+/** The newest run of each stream of each account that took place. */
+export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
+  const rows = await db.execute(newestRuns(sql`r.*`, TOOK_PLACE, toArrayLiteral(accountIds)));
+  return rows.map(toRunRow);
+}
+
+/** The run that holds a stream now, if any. */
+export async function readRunningRun(
+  db: Queryable,
+  accountId: string,
+  stream: StreamName,
+): Promise<RunRow | undefined> {
+  const [row] = await db
+    .select()
+    .from(runs)
+    .where(and(eq(runs.account_id, accountId), eq(runs.stream, stream), eq(runs.status, 'running')))
+    .orderBy(desc(runs.run_id))
+    .limit(1);
+  return row;
+}

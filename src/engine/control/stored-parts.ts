@@ -1,0 +1,45 @@
+/** Reads which parts of a stream have rows: equipment types, configured or not. */
+import { sql } from 'drizzle-orm';
+import { STREAMS } from '../streams/index.ts';
+import type { StoredPart } from '../streams/unread-parts.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import type { Queryable } from '../database/connection.ts';
+import { name, target } from '../database/sql-names.ts';
+import { tableShape } from '../database/table-shape.ts';
+
+interface PartRow extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly part: string;
+  readonly live: number;
+  readonly deleted: number;
+  readonly read_at: string | null;
+}
+
+/**
+ * Counts the rows of each part, by account. A row belongs to the part whose request returned it, as in the
+ * coverage of a snapshot.
+ */
+export async function readStoredParts(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<Map<string, StoredPart[]>> {
+  const found = new Map<string, StoredPart[]>();
+  for (const { name: stream, parent, partition } of STREAMS) {
+    if (partition === undefined) continue;
+    const [shape, asked] = [tableShape(parent), tableShape(partition.asked)];
+    const rows = await db.execute<PartRow>(sql`
+      select p.account_id, p.part, p.live, p.deleted, s.read_parts ->> p.part as read_at from (
+        select t.account_id, coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partition.column)}) as part,
+          count(*) filter (where t._deleted_at is null)::int as live, count(t._deleted_at)::int as deleted
+        from ${target(shape)} t left join ${target(asked)} a
+          on a.account_id = t.account_id and a.${name(asked.key[0] ?? '')} = t.${name(shape.key[0] ?? '')}
+        where t.account_id = any (${toArrayLiteral(accountIds)}::text[]) group by 1, 2) p
+      left join safety_sync.stream_state s on s.account_id = p.account_id and s.stream = ${stream}
+      where p.part is not null order by p.account_id, p.part`);
+    for (const { account_id: account, part, live, deleted, read_at: readAt } of rows) {
+      const readAtMs = readAt === null ? null : Date.parse(readAt);
+      found.set(account, [...(found.get(account) ?? []), { part, live, deleted, readAtMs }]);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,208 @@
+/**
+ * Reads and writes which people are forgotten, and how far the stored rows agree with the privacy settings.
+ */
+import { and, eq, sql } from 'drizzle-orm';
+import type { StreamName } from '../streams/stream.ts';
+import type { Queryable } from '../database/connection.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts';
+
+type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
+
+export async function readForgotten(db: Queryable, accountId: string): Promise<ForgottenRow[]> {
+  const { pseudonym, person, words, key_id } = forgotten;
+  return await db
+    .select({ pseudonym, person, words, key_id })
+    .from(forgotten)
+    .where(eq(forgotten.account_id, accountId))
+    .orderBy(pseudonym);
+}
+
+export async function writeForgotten(
+  db: Queryable,
+  accountId: string,
+  rows: readonly ForgottenRow[],
+): Promise<void> {
+  await db
+    .insert(forgotten)
+    .values(rows.map((row) => ({ account_id: accountId, ...row })))
+    .onConflictDoNothing();
+}
+
+export interface ForgottenCount {
+  readonly people: number;
+  /** When the last person was forgotten, by the database's clock, ms; null: no person was. */
+  readonly lastMs: number | null;
+}
+
+export async function countForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenCount> {
+  const rows = await db.execute<{ people: number; last_ms: number }>(sql`
+    select count(distinct person)::int as people, (extract(epoch from max(forgotten_at)) * 1000)::float8 as last_ms
+    from ${forgotten} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`);
+  return {
+    people: rows.reduce((sum, { people }) => sum + people, 0),
+    lastMs: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_ms)),
+  };
+}
+
+/** The protection of a stream; equal texts mean equal protection. */
+export interface Policy {
+  readonly omit: readonly string[];
+  readonly pseudonymize: readonly string[];
+  /** null: no key is needed. */
+  readonly keyId: string | null;
+  readonly forgotten: readonly string[];
+  /**
+   * Columns that were protected until a time: rows that were written before lack their values until all
+   * records were read again.
+   */
+  readonly lifted?: Lifted;
+}
+
+/** By `table.column`: until when, ISO. */
+export type Lifted = Readonly<Record<string, string>>;
+
+/** The position of a cleaning: the pass, and its last finished key. */
+export interface CleaningPosition {
+  readonly pass: number;
+  readonly after: readonly string[] | null;
+}
+
+export interface Cleaning {
+  readonly policy: Policy;
+  readonly position: CleaningPosition | null;
+  readonly rowsSeen: number;
+  readonly rowsChanged: number;
+}
+
+const ofStream = ({ accountId, stream }: StreamKey) =>
+  and(eq(privacyCleanings.account_id, accountId), eq(privacyCleanings.stream, stream));
+
+interface CleaningRow {
+  readonly stream: StreamName;
+  readonly policy: string;
+  readonly position: string | null;
+  readonly rows_seen: number;
+  readonly rows_changed: number;
+}
+
+// As text: not every client parses JSON.
+const COLUMNS = {
+  stream: privacyCleanings.stream,
+  policy: sql<string>`${privacyCleanings.policy}::text`,
+  position: sql<string | null>`${privacyCleanings.position}::text`,
+  rows_seen: privacyCleanings.rows_seen,
+  rows_changed: privacyCleanings.rows_changed,
+};
+
+const toCleaning = (row: CleaningRow): Cleaning => ({
+  policy: JSON.parse(row.policy) as Policy,
+  position: row.position === null ? null : (JSON.parse(row.position) as CleaningPosition),
+  rowsSeen: row.rows_seen,
+  rowsChanged: row.rows_changed,
+});
+
+/** undefined: nothing was ever protected. */
+export async function readCleaning(db: Queryable, scope: StreamKey): Promise<Cleaning | undefined> {
+  const [row] = await db.select(COLUMNS).from(privacyCleanings).where(ofStream(scope));
+  return row === undefined ? undefined : toCleaning(row);
+}
+
+/** The privacy state of an account. */
+interface AccountPrivacy {
+  readonly cleanings: ReadonlyMap<StreamName, Cleaning>;
+  /** Pseudonyms of the forgotten people. */
+  readonly forgotten: readonly string[];
+  /** Streams that ever began a run: other streams have no rows. */
+  readonly begun: ReadonlySet<StreamName>;
+}
+
+/** Reads many accounts with a few statements. */
+export async function readAccountPrivacy(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<Map<string, AccountPrivacy>> {
+  const ids = sql`any (${toArrayLiteral(accountIds)}::text[])`;
+  const cleanings = await db
+    .select({ account_id: privacyCleanings.account_id, ...COLUMNS })
+    .from(privacyCleanings)
+    .where(sql`${privacyCleanings.account_id} = ${ids}`);
+  const { account_id, pseudonym } = forgotten;
+  const people = await db
+    .select({ account_id, pseudonym })
+    .from(forgotten)
+    .where(sql`${account_id} = ${ids}`)
+    .orderBy(pseudonym);
+  const begun = await db.execute<{ account_id: string; stream: StreamName }>(
+    sql`select account_id, stream from safety_sync.stream_state where account_id = ${ids}`,
+  );
+  const of = <Row extends { account_id: string }>(rows: Iterable<Row>): Map<string, Row[]> => {
+    const found = new Map<string, Row[]>();
+    for (const row of rows) found.set(row.account_id, [...(found.get(row.account_id) ?? []), row]);
+    return found;
+  };
+  const [cleaningsOf, peopleOf, begunOf] = [of(cleanings), of(people), of(begun)];
+  return new Map(
+    accountIds.map((id) => [
+      id,
+      {
+        cleanings: new Map((cleaningsOf.get(id) ?? []).map((row) => [row.stream, toCleaning(row)])),
+        forgotten: (peopleOf.get(id) ?? []).map((row) => row.pseudonym),
+        begun: new Set((begunOf.get(id) ?? []).map(({ stream }) => stream)),
+      },
+    ]),
+  );
+}
+
+/** Begins one, or records the current settings where no rows have to be cleaned (`position` null). */
+export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
+  const { accountId, stream } = scope;
+  const { policy, position, rowsSeen, rowsChanged } = cleaning;
+  const where = position === null ? null : JSON.stringify(position);
+  await db.execute(sql`insert into ${privacyCleanings} as c
+      (account_id, stream, policy, position, rows_seen, rows_changed, started_at, finished_at)
+    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${where}::jsonb, ${rowsSeen}, ${rowsChanged},
+      statement_timestamp(), ${position === null ? sql`statement_timestamp()` : sql`null`})
+    on conflict (account_id, stream) do update set policy = excluded.policy, position = excluded.position,
+      rows_seen = excluded.rows_seen, rows_changed = excluded.rows_changed, finished_at = excluded.finished_at,
+      started_at = case when c.position is null then excluded.started_at else c.started_at end`);
+}
+
+/** Everything was read again: no row lacks a value. */
+export async function endLifted(db: Queryable, { accountId, stream }: StreamKey): Promise<void> {
+  await db.execute(sql`update ${privacyCleanings} set policy = policy - 'lifted'
+    where account_id = ${accountId} and stream = ${stream}`);
+}
+
+export const isSamePolicy = (one: Policy, other: Policy): boolean =>
+  JSON.stringify(toOrdered(one)) === JSON.stringify(toOrdered(other));
+const toOrdered = ({ omit, pseudonymize, keyId, forgotten }: Policy) => [
+  omit,
+  pseudonymize,
+  keyId,
+  forgotten,
+];
+
+/** Whether the new settings protect more than the old ones. */
+function protectsMore(now: Policy, before: Policy): boolean {
+  const omitted = new Set(before.omit);
+  const gone = new Set([...before.omit, ...before.pseudonymize]);
+  const known = new Set(before.forgotten);
+  return (
+    now.omit.some((column) => !omitted.has(column)) ||
+    now.pseudonymize.some((column) => !gone.has(column)) ||
+    now.forgotten.some((one) => !known.has(one))
+  );
+}
+
+/** `due`: it has not begun with these settings. */
+export type CleaningProgress = 'due' | 'under_way' | 'done';
+
+export function cleaningProgress(found: Cleaning | undefined, policy: Policy): CleaningProgress {
+  const before = found?.policy ?? NO_POLICY;
+  if (found !== undefined && found.position !== null)
+    return isSamePolicy(before, policy) ? 'under_way' : 'due';
+  return protectsMore(policy, before) ? 'due' : 'done';
+}
+
+export const NO_POLICY: Policy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };

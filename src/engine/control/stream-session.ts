@@ -1,0 +1,199 @@
+/**
+ * One database connection for one running stream. It holds the stream's lock, the staging tables and the
+ * storing transaction: if the connection breaks all of them are gone, so a session without the lock cannot
+ * store.
+ */
+import { SafetySyncError } from '../../shared/errors.ts';
+import { sleep } from '../../shared/time.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { assertUnchanged } from './account-changes.ts';
+import type { StreamKey } from './control-tables.ts';
+import { ABORTED, databaseCode, toDatabaseError } from '../database/database-error.ts';
+import { type Connection, openConnection } from '../database/connection.ts';
+import { OWN_SETTINGS } from '../database/session-settings.ts';
+import type { WriteTime } from '../database/sql-names.ts';
+import type { OnStatement } from '../database/watch-statements.ts';
+
+export interface StreamSession {
+  readonly connection: Connection;
+  readonly backendPid: number;
+  /** The time of the open transaction, to the microsecond; null while none is open. */
+  readonly transactionTime: WriteTime | null;
+  /** Begins the one transaction of the session. Later statements belong to it. */
+  begin(): Promise<WriteTime>;
+  /**
+   * A commit that is not `isDurable` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
+   * whole, with everything after it.
+   */
+  commit(options: { readonly isDurable: boolean }): Promise<void>;
+  /** Rolls the open transaction back. After a broken connection PostgreSQL has already done so. */
+  rollback(): Promise<void>;
+  /**
+   * Returns the first failure of the transaction, if this one is its consequence. Adds that the lock is lost
+   * after the connection broke: then the staging tables are gone, too, and the reported error is secondary.
+   */
+  explain(error: SafetySyncError): Promise<SafetySyncError>;
+  /** Ends the session and with it the lock. */
+  close(): Promise<void>;
+}
+
+interface OpenSessionOptions {
+  readonly databaseUrl: string;
+  readonly accountId: string;
+  readonly stream: StreamName;
+  /** `skip`: give up when another run has the stream. `wait`: until it is free, or until the signal. */
+  readonly whenBusy: 'skip' | 'wait';
+  /** Called once when the stream is busy and the session waits. */
+  readonly onWait?: (() => void) | undefined;
+  /** For the change of an account itself: an unfinished one is no reason to refuse. */
+  readonly changesAccount?: true;
+  readonly signal?: AbortSignal | undefined;
+  readonly onStatement?: OnStatement | undefined;
+}
+
+const LOCK_POLL_MS = 250;
+
+/**
+ * The lock of a stream, of SQL expressions for its account and its name. 64 bits of a hash of the names: with 50,000
+ * streams the chance that two share a lock is below one in ten million.
+ */
+export const streamLockKey = (account: string, stream: string): string =>
+  `hashtextextended('safety-sync:' || ${account} || ':' || ${stream}, 0)`;
+
+const TRY_LOCK = `select pg_backend_pid() as pid,
+  pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked`;
+
+/**
+ * Tables grow during a session: a plan that was kept from when they were empty would continue to scan them
+ * sequentially. Compiling statements that take milliseconds costs more than it saves.
+ */
+const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
+  set_config('jit', 'off', false), ${OWN_SETTINGS}`;
+
+/**
+ * Citus also gives a role's time-outs to its sessions on the nodes, and accepts only a `set local` there. On
+ * one PostgreSQL it repeats the existing setting.
+ */
+function freeNodes(freed: string | null): readonly string[] {
+  if (freed === null) return [];
+  return [
+    `set local citus.propagate_set_commands = 'local'`,
+    ...freed.split(',').map((timeout) => `set local ${timeout} = 0`),
+  ];
+}
+
+const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
+  to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
+
+/**
+ * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and
+ * moves `complete_until` to the instant after it. The row stays locked until both are committed with the
+ * rows. So transactions of a stream have their times in the order of their commits, even after the clock was
+ * set back. A stream without a row has stored nothing. Converts by way of UTC, because Citus takes IMMUTABLE
+ * functions only.
+ */
+const ADVANCE = `update safety_sync.stream_state
+  set complete_until = (greatest(now(), complete_until) at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'
+  where account_id = $1 and stream = $2
+  returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as synced_at`;
+
+/** Takes another lock for the same session, which holds it to its end. */
+export async function tryStreamLock(
+  { connection }: StreamSession,
+  { accountId, stream }: StreamKey,
+): Promise<boolean> {
+  const [row] = await connection.query<{ locked: boolean }>(TRY_LOCK, [accountId, stream]);
+  return row?.locked === true;
+}
+
+/** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. Error: `account_busy`. */
+export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
+  const { accountId, stream, signal } = options;
+  const connection = openConnection({
+    url: options.databaseUrl,
+    applicationName: `safety-sync ${stream}`,
+    max: 1,
+    isSession: true,
+    onStatement: options.onStatement,
+    signal,
+  });
+  try {
+    const [settings] = await connection.query<{ freed: string | null }>(SESSION_SETTINGS);
+    const first = freeNodes(settings?.freed ?? null);
+    for (let waited = false; ; waited = true) {
+      if (signal?.aborted === true)
+        throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
+      const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
+      if (row?.locked === true) {
+        if (options.changesAccount !== true) await assertUnchanged(connection, accountId);
+        return buildSession({ ...options, connection, backendPid: row.pid, first });
+      }
+      if (options.whenBusy === 'skip') {
+        await connection.close();
+        return undefined;
+      }
+      if (!waited) options.onWait?.();
+      await sleep(LOCK_POLL_MS, signal);
+    }
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+interface Opened extends StreamKey, Pick<OpenSessionOptions, 'changesAccount'> {
+  readonly connection: Connection;
+  readonly backendPid: number;
+  /** Statements with which every transaction begins. */
+  readonly first: readonly string[];
+}
+
+function buildSession(opened: Opened): StreamSession {
+  const { connection, accountId, stream, backendPid, first, changesAccount } = opened;
+  const lockLost = (cause?: unknown) =>
+    new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
+      cause,
+    });
+  let transactionTime: WriteTime | null = null;
+  return {
+    connection,
+    backendPid,
+    get transactionTime() {
+      return transactionTime;
+    },
+    async begin() {
+      const sent = ['begin', ...first].map((text) => connection.query(text));
+      const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
+      // A change of the account stores nothing of the stream.
+      const advanced =
+        changesAccount === true ? [] : connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
+      const [[row], [own]] = await Promise.all([begun, advanced, ...sent]);
+      if (row?.pid !== backendPid) throw lockLost();
+      const { now } = row;
+      const isClock = own === undefined || own.synced_at === row.started_at;
+      transactionTime = { now, syncedAt: isClock ? now : own.synced_at };
+      return transactionTime;
+    },
+    async commit({ isDurable }) {
+      if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);
+      transactionTime = null;
+      await connection.query('commit');
+    },
+    async rollback() {
+      transactionTime = null;
+      await connection.query('rollback').catch(() => undefined);
+    },
+    async explain(caught) {
+      if (!caught.code.startsWith('database_')) return caught;
+      const isConsequence = databaseCode(caught) === ABORTED && connection.abortedBy !== undefined;
+      const error = isConsequence ? toDatabaseError(connection.abortedBy) : caught;
+      try {
+        const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
+        return row?.pid === backendPid ? error : lockLost(error);
+      } catch {
+        return connection.isLost ? lockLost(error) : error;
+      }
+    },
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,109 @@
+/** Reads and writes `safety_sync.user_lookups`: which user ids to request, and when. */
+import { and, asc, desc, eq, gt, isNotNull, lte, sql } from 'drizzle-orm';
+import type { DueLookup, FailingLookups, LookupResult } from '../streams/state.ts';
+import type { Queryable } from '../database/connection.ts';
+import { userLookups } from './control-tables.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
+
+interface DueLookups {
+  readonly accountId: string;
+  /** Request every id, also those that were requested recently. */
+  readonly all: boolean;
+  /**
+   * The database's time when the run began (`readDatabaseTime`): each user is requested at most once in a
+   * run.
+   */
+  readonly notAskedSince: string;
+  readonly limit: number;
+}
+
+/** To the microsecond, as text. */
+export async function readDatabaseTime(db: Queryable): Promise<string> {
+  const [row] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
+  if (row === undefined) throw new TypeError('the database told no time');
+  return row.now;
+}
+
+/** The least recently requested id first: an id that always fails is behind all others. */
+export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
+  const { account_id, user_id, asked_at, due_at, failures } = userLookups;
+  // Not by `now()`: it would be that of the node with the rows.
+  const now = await readDatabaseTime(db);
+  return await db
+    .select({ userId: user_id, failures })
+    .from(userLookups)
+    .where(
+      and(
+        eq(account_id, due.accountId),
+        due.all ? undefined : lte(due_at, now),
+        sql`(${asked_at} is null or ${asked_at} < ${due.notAskedSince}::timestamptz)`,
+      ),
+    )
+    .orderBy(sql`${asked_at} nulls first`, asc(user_id))
+    .limit(due.limit);
+}
+
+/** Ids whose last lookup succeeded, the latest first. */
+export async function readSucceededLookups(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+): Promise<string[]> {
+  const { account_id, user_id, asked_at, is_known, failures } = userLookups;
+  const rows = await db
+    .select({ user_id })
+    .from(userLookups)
+    .where(and(eq(account_id, accountId), isNotNull(is_known), eq(failures, 0)))
+    .orderBy(desc(asked_at), asc(user_id))
+    .limit(limit);
+  return rows.map((row) => row.user_id);
+}
+
+export async function readFailingLookups(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+): Promise<FailingLookups> {
+  const { account_id, user_id, failures, last_error } = userLookups;
+  const rows = await db
+    .select({ userId: user_id, error: last_error, total: sql<number>`(count(*) over ())::int` })
+    .from(userLookups)
+    .where(and(eq(account_id, accountId), gt(failures, 0)))
+    .orderBy(asc(user_id))
+    .limit(limit);
+  return { total: rows[0]?.total ?? 0, some: rows.map(({ userId, error }) => ({ userId, error })) };
+}
+
+/** Part of the transaction that stores the users themselves. */
+export async function writeLookupResults(
+  db: Queryable,
+  { accountId, begunAt, now }: TransactionTime & { readonly accountId: string; readonly begunAt: string },
+  results: readonly LookupResult[],
+): Promise<void> {
+  if (results.length === 0) return;
+  // Never before the run began, even if the database's clock was set back: the lookups would not end.
+  await db.execute(sql`update ${userLookups} l
+    set asked_at = greatest(${now}::timestamptz, ${begunAt}::timestamptz), is_known = coalesce(r."isKnown", l.is_known),
+      failures = r.failures, last_error = r.error, due_at = coalesce(r.due_at, l.due_at)
+    from (select "userId", "isKnown", failures, error, ${now}::timestamptz + make_interval(secs => "againInMs" / 1000) as due_at
+      from json_to_recordset(${JSON.stringify(results)}::json) as n
+        ("userId" text, "isKnown" boolean, "againInMs" float8, failures int, error text)) r
+    where l.account_id = ${accountId} and l.user_id = r."userId"`);
+}
+
+/**
+ * Records user ids of rows that are being stored, part of the transaction that stores them. Streams share
+ * people: two transactions that record the same ids in different orders would deadlock, so those of an
+ * account take turns.
+ */
+export async function recordUsers(db: Queryable, ids: readonly string[], accountId: string): Promise<void> {
+  if (ids.length === 0) return;
+  await db.execute(
+    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
+  );
+  await db.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
+    select distinct ${accountId}::text, m.user_id from unnest(${toArrayLiteral(ids)}::text[]) as m (user_id)
+    where m.user_id <> '' and octet_length(m.user_id) <= 600
+    on conflict (account_id, user_id) do nothing`);
+}

@@ -1,0 +1,299 @@
+/** The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
+import { once } from 'node:events';
+import net from 'node:net';
+import { Writable } from 'node:stream';
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import { parseExactJson } from '../../shared/exact-json.ts';
+import { SECOND_MS } from '../../shared/time.ts';
+import { toArrayLiteral } from './array-literal.ts';
+import { ABORTED, toDatabaseError } from './database-error.ts';
+import { TEXT_SETTINGS } from './session-settings.ts';
+import { CANCEL, statementsUntil, trackStatements } from './stop-statements.ts';
+import {
+  type OnStatement,
+  timeStatement,
+  toRowCount,
+  toStatementCode,
+  watchFailures,
+  watchStatements,
+} from './watch-statements.ts';
+
+export type Database = PostgresJsDatabase;
+/** Functions that read and write control tables take a database or one of its transactions. */
+export type Queryable = Pick<
+  Database,
+  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute'
+>;
+
+interface ConnectionOptions {
+  readonly url: string;
+  /** Read at every connection; default: the one in `url`. */
+  readonly password?: (() => string) | undefined;
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+  readonly max: number;
+  /**
+   * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must not continue on
+   * another connection unnoticed. Its transactions begin and end by `query`, because postgres.js's own `begin` writes its
+   * `rollback` to a connection that is gone: an exception that cannot be caught (porsager/postgres#1208). Needs `max` 1.
+   */
+  readonly isSession?: true;
+  /** Called after each statement. Without it statements are not timed. */
+  readonly onStatement?: OnStatement | undefined;
+  /** After this signal long statements are cancelled. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Connection {
+  readonly db: Database;
+  /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
+  query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  /**
+   * `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
+   * wait for it; statements through `db` must not be sent meanwhile.
+   */
+  copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
+  /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
+  readonly isLost: boolean;
+  /**
+   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL reports only that it was
+   * (25P02).
+   */
+  readonly abortedBy: unknown;
+  close(): Promise<void>;
+}
+
+/** Runs statements as text: a connection, or one of its transactions. */
+export type Asked = Pick<Connection, 'query'>;
+
+const CONNECT_TIMEOUT_SECONDS = 10;
+/**
+ * The caller awaits its statements before it closes: a statement that is left, such as a read from an unreachable database,
+ * was abandoned.
+ */
+const CLOSE_TIMEOUT_SECONDS = 1;
+const JSON_TYPE = 114;
+const JSONB_TYPE = 3802;
+/** Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a drain. */
+const MOST_UNDERWAY = 2 * 1024 * 1024;
+
+/**
+ * postgres.js leaves Nagle's algorithm on: small COPYs then wait some 40 ms each for an acknowledgement. It is given the
+ * socket before that is connected, since it never gives up a connection that it did not see closing.
+ */
+function connectSocket(options: postgres.ParsedOptions): net.Socket {
+  const path = (options as { path?: string | false }).path;
+  const host = options.host[0] ?? 'localhost';
+  const port = options.port[0] ?? 5432;
+  const socket =
+    typeof path === 'string'
+      ? net.connect({ path })
+      : // A host that vanished is noticed after minutes, not after the system's default of two hours.
+        net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
+  tellErrorsWhenClosed(socket);
+  // postgres.js reads the TLS server name from here when it upgrades the socket.
+  return Object.assign(socket, { host, port });
+}
+
+/**
+ * A statement that postgres.js receives after a socket's `error` and before its `close` never gets a result: the caller
+ * waits for ever. So `error` is emitted only immediately before `close`.
+ */
+function tellErrorsWhenClosed(socket: net.Socket): void {
+  const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
+  let held: unknown[] | undefined;
+  const emitLate = (event: string | symbol, ...args: unknown[]): boolean => {
+    if (event === 'error') {
+      held = args;
+      return true;
+    }
+    if (event === 'close' && held !== undefined) emit('error', ...held);
+    return emit(event, ...args);
+  };
+  Object.assign(socket, { emit: emitLate });
+}
+
+/** The first connection is a real one; every further one breaks at once, and with it the statement that needed it. */
+function connectOnce(onLost: () => void): typeof connectSocket {
+  let isUsed = false;
+  return (options) => {
+    if (!isUsed) {
+      isUsed = true;
+      const socket = connectSocket(options);
+      socket.once('close', onLost);
+      return socket;
+    }
+    const broken = new net.Socket();
+    // Later, when postgres.js listens: it drops connections that were never established, together with the statements that
+    // wait for them.
+    setImmediate(() =>
+      broken.destroy(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' })),
+    );
+    return broken;
+  };
+}
+
+/**
+ * Begins a COPY. PostgreSQL can report an error after the last row (a duplicate key, a line that it cannot read), or before
+ * postgres.js's promise has returned the stream. Such an error reaches neither of the two, only the query's own `resolve`
+ * and `reject`, and an `error` event of a stream that has no listener yet.
+ */
+function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (error: unknown) => void) {
+  let opened: (sink: Writable) => void = () => undefined;
+  const sink = new Promise<Writable>((resolve) => (opened = resolve));
+  const done = new Promise<number | null>((resolve, reject) => {
+    const onResult = (value: unknown): void => {
+      if (value instanceof Writable) {
+        value.on('error', reject);
+        opened(value);
+      } else resolve(toRowCount(value));
+    };
+    const onError = (error: Error): void => {
+      onFailure(error);
+      reject(error);
+    };
+    void Object.assign(query, { resolve: onResult, reject: onError });
+  });
+  // Never settles: the query reports the result.
+  query.writable().catch(() => undefined);
+  void query.execute();
+  return { sink, done };
+}
+
+/** Over a connection of its own: the existing ones may all be waiting for the statements to be cancelled. */
+async function cancelOver({ url, password }: ConnectionOptions, backends: readonly number[]): Promise<void> {
+  const connection = openConnection({ url, password, applicationName: 'safety-sync stop', max: 1 });
+  try {
+    await connection.query(CANCEL, [toArrayLiteral(backends)]);
+  } finally {
+    await connection.close();
+  }
+}
+
+export function openConnection(options: ConnectionOptions): Connection {
+  let isLost = false;
+  let endCopies: (error: Error) => void = () => undefined;
+  /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
+  const broken = new Promise<never>((_, reject) => (endCopies = reject));
+  broken.catch(() => undefined);
+  const onLoss = () => {
+    isLost = true;
+    endCopies(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' }));
+  };
+  const connect = options.isSession === true ? connectOnce(onLoss) : connectSocket;
+  const client = postgres(options.url, {
+    max: options.max,
+    ...(options.password === undefined ? {} : { password: options.password }),
+    connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    idle_timeout: options.max === 1 ? 0 : 30,
+    // A session that holds a lock must not be recycled.
+    max_lifetime: options.max === 1 ? null : 30 * 60,
+    fetch_types: false,
+    types: {
+      json: {
+        to: JSON_TYPE,
+        from: [JSON_TYPE, JSONB_TYPE],
+        serialize: JSON.stringify,
+        parse: parseExactJson,
+      },
+    },
+    // Seconds before it connects again; a session never does.
+    ...(options.isSession === true ? { backoff: () => 0 } : {}),
+    onnotice: () => undefined,
+    connection: { application_name: options.applicationName, ...TEXT_SETTINGS },
+    ...({ socket: connect } as object),
+  });
+  if (options.onStatement !== undefined) watchStatements(client, options.onStatement);
+  const statements = options.signal && statementsUntil(options.signal, (pids) => cancelOver(options, pids));
+  if (statements !== undefined) trackStatements(client, statements);
+  let abortedBy: unknown;
+  const recordFailure = (error: unknown): void => {
+    if (toStatementCode(error) !== ABORTED) abortedBy = error;
+  };
+  if (options.isSession === true) watchFailures(client, recordFailure);
+  const db = drizzle(client);
+
+  /**
+   * Whether a COPY is active: postgres.js would send other statements between its rows, and break the session. Waiting
+   * statements are sent between two COPYs, in the order of their calls.
+   */
+  let isCopying = false;
+  const waiting: (() => void)[] = [];
+  const sendWaiting = (): void => {
+    while (!isCopying) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      next();
+    }
+  };
+  const inTurn = async <T>(send: () => Promise<T>): Promise<T> =>
+    isCopying || waiting.length > 0
+      ? await new Promise((resolve) => waiting.push(() => resolve(send())))
+      : await send();
+  const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
+    isCopying = true;
+    let sink: Writable | undefined;
+    const tell = options.onStatement && timeStatement(statement, options.onStatement);
+    const query: postgres.PendingQuery<postgres.Row[]> = client.unsafe(statement);
+    try {
+      const begun = beginCopy(query, recordFailure);
+      const done = Promise.race([begun.done, broken]);
+      sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
+      let underway = 0;
+      for (const chunk of chunks) {
+        underway += chunk.length;
+        if (sink.write(chunk)) underway = 0;
+        else if (underway > MOST_UNDERWAY) {
+          await Promise.race([once(sink, 'drain'), done]);
+          underway = 0;
+        }
+      }
+      sink.end();
+      const rows = await done;
+      tell?.(rows, null);
+    } catch (error) {
+      tell?.(null, toStatementCode(error));
+      throw error;
+    } finally {
+      // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
+      sink?.destroy();
+      // Its result does not pass through the code that watches the other statements.
+      statements?.delete(query as never);
+      isCopying = false;
+      sendWaiting();
+    }
+  };
+
+  return {
+    db,
+    async query<Row>(text: string, parameters: readonly unknown[] = []) {
+      try {
+        // Sent at once: a COPY that is called next comes after it.
+        return await inTurn(
+          async () =>
+            (await client
+              .unsafe(text, parameters as never[], { prepare: true })
+              .execute()) as unknown as Row[],
+        );
+      } catch (error) {
+        throw toDatabaseError(error);
+      }
+    },
+    async copy(statement, chunks) {
+      try {
+        await inTurn(() => copyNow(statement, chunks));
+      } catch (error) {
+        throw toDatabaseError(error);
+      }
+    },
+    get isLost() {
+      return isLost;
+    },
+    get abortedBy() {
+      return abortedBy;
+    },
+    // A broken connection sends no reply: do not wait for one.
+    close: () => client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS }),
+  };
+}

@@ -1,0 +1,140 @@
+import { DrizzleQueryError } from 'drizzle-orm';
+import { SafetySyncError } from '../../shared/errors.ts';
+
+/** drizzle wraps what postgres.js throws: the SQLSTATE or system code is somewhere along `cause`. */
+export function databaseCode(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof SafetySyncError) continue;
+    const code = (at as { code?: unknown }).code;
+    if (typeof code === 'string') return code;
+    if (at instanceof AggregateError) return databaseCode(at.errors[0]);
+  }
+  return undefined;
+}
+
+/** The innermost message: that of PostgreSQL itself, without the statement that drizzle adds. */
+function databaseMessage(error: unknown): string {
+  let message = String(error);
+  for (let at = error; at instanceof Error; at = at.cause) message = at.message === '' ? message : at.message;
+  return message;
+}
+
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EPIPE',
+  'ENOENT',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  '57P01', // admin shutdown
+  '57P02', // crash shutdown
+  '57P03', // starting up
+  '53300', // too many connections, on a node of Citus
+]);
+
+/**
+ * PostgreSQL has refused or ended the connection, with any code: `connect` was revoked (42501), too many
+ * connections.
+ */
+function isConnectionRefused(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ((at as { severity?: unknown }).severity === 'FATAL') return true;
+  }
+  return false;
+}
+
+/** The server's certificate is not trusted, or belongs to another server. */
+const CERTIFICATE = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** The next step, where the failure shows it; undefined: the one of its code. */
+function adviceOn(code: string | undefined, said: string): string | undefined {
+  if (code === '3D000') {
+    const [, name] = /"([^"]+)"/.exec(said) ?? [];
+    const quoted = name === undefined ? 'NAME' : `"${name}"`;
+    return `Create it: createdb ${name ?? 'NAME'}, or as a user who may: create database ${quoted}; or correct DATABASE_URL.`;
+  }
+  if (code === '28P01') {
+    return 'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.';
+  }
+  if (code === '53300') {
+    return 'PostgreSQL has no connection left: a worker takes up to 3, and one for each run under way (SYNC_CONCURRENCY, twice as many while services hang). Raise max_connections there (or the limit of the role or the database), or lower SYNC_CONCURRENCY.';
+  }
+  if (code === '42501') {
+    return 'This user may not connect to the database: grant connect on it, as its owner.';
+  }
+  if (said.includes('before secure TLS connection')) {
+    return 'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.';
+  }
+  if (code === '28000' && said.includes('no encryption')) {
+    return 'This PostgreSQL wants TLS: add ?sslmode=require to DATABASE_URL.';
+  }
+  if (code === '28000') {
+    return 'PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba.conf.';
+  }
+  if (CERTIFICATE.has(code ?? '')) {
+    return 'Name the authority of the server’s certificate in NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require.';
+  }
+  return undefined;
+}
+
+/** An earlier statement of the transaction has failed. */
+export const ABORTED = '25P02';
+
+/** A statement that was cancelled from outside, or a later one in its transaction. */
+export function isCancelled(error: unknown): boolean {
+  return ['57014', ABORTED].includes(databaseCode(error) ?? '');
+}
+
+/** A value that PostgreSQL cannot store, as opposed to a wrong statement or server. */
+export function isDataError(error: unknown): boolean {
+  const code = databaseCode(error) ?? '';
+  return /^(22|23|54)[0-9A-Z]{3}$/.test(code);
+}
+
+/** Gives a failure of the database its code; an error that already has one is returned as it is. */
+export function toDatabaseError(error: unknown): SafetySyncError {
+  if (error instanceof SafetySyncError) return error;
+  const code = databaseCode(error);
+  const said = databaseMessage(error);
+  const message = `PostgreSQL: ${said}${code === undefined || said.includes(code) ? '' : ` (${code})`}`;
+  const isUnreachable = code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'));
+  if (isUnreachable || CERTIFICATE.has(code ?? '') || isConnectionRefused(error)) {
+    const advice = adviceOn(code, said);
+    return new SafetySyncError('database_unreachable', message, { cause: error, advice });
+  }
+  if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });
+  if (code === '42P01' || code === '3F000' || code === '42703') {
+    return new SafetySyncError('database_not_migrated', message, { cause: error });
+  }
+  const advice = code === '53100' ? 'The disk of PostgreSQL is full: make room there.' : undefined;
+  return new SafetySyncError('database_error', message, { cause: error, advice });
+}
+
+/** Thrown by the code that uses PostgreSQL, as opposed to a defect of the program. */
+function isOfDatabase(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof DrizzleQueryError || error.name === 'PostgresError' || isOfDatabase(error.cause);
+}
+
+/** For callers that cannot retry: an error of the program, without statement and parameters. */
+export function toKnownError(error: unknown): SafetySyncError {
+  if (error instanceof SafetySyncError) return error;
+  if (isOfDatabase(error)) return toDatabaseError(error);
+  return new SafetySyncError('internal_error', error instanceof Error ? error.message : String(error), {
+    cause: error,
+  });
+}

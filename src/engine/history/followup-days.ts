@@ -1,0 +1,294 @@
+/**
+ * Days of follow-ups. `safety.followup_days` holds spans: from `from_on` to the day before `to_on` the same number was open,
+ * overdue and closed. A row that nothing changes any more has its future spans already (open today, overdue after its due
+ * day), so a day that begins writes nothing; the views end at `safety.counted_days.counted_to`.
+ *
+ * A change takes its follow-ups out of the spans as they were stored before it, and adds them as they are stored after it,
+ * in its transaction. Both are steps: by how much each number changes on a day.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { boolean, date, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { accountId, safetySchema } from '../streams/columns.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import type { Queryable } from '../database/connection.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
+
+export const followupDays = safetySchema.table(
+  'followup_days',
+  {
+    account_id: accountId(),
+    counted_by: text().$type<'all' | 'assignee' | 'form'>().notNull(),
+    /** The id of the assignee or form; empty: none. */
+    id: text().notNull(),
+    from_on: date({ mode: 'string' }).notNull(),
+    /** Exclusive; `infinity` while nothing changes. */
+    to_on: date({ mode: 'string' }).notNull(),
+    open: integer().notNull(),
+    overdue: integer().notNull(),
+    closed: integer().notNull(),
+    unknown: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.counted_by, t.id, t.from_on] })],
+);
+
+export const countedDays = safetySchema.table(
+  'counted_days',
+  {
+    account_id: accountId(),
+    stream: text().$type<StreamName>().notNull(),
+    /** The time zone of the days. */
+    timezone: text().notNull(),
+    counted_to: date({ mode: 'string' }).notNull(),
+    /** Days before it count rows that were removed: they cannot be counted again. */
+    final_before: date({ mode: 'string' }),
+    /** false: rows were changed in place, so the next run counts all days again. */
+    is_valid: boolean().notNull().default(true),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
+);
+
+/** Days that are counted, and how. */
+export interface CountedDays {
+  readonly accountId: string;
+  readonly timezone: string;
+  readonly finalBefore: string | null;
+}
+
+const STEPS = 'pg_temp.stage_days';
+const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;
+const anyOf = (alias: string): SQL => sql.raw(NUMBERS.map((one) => `${alias}.${one} <> 0`).join(' or '));
+const ofNumbers = (toSql: (column: string) => string): SQL => sql.raw(NUMBERS.map(toSql).join(', '));
+/** Steps that wait in the session. */
+export async function createDayStage(db: Queryable): Promise<void> {
+  await db.execute(sql`create temporary table if not exists stage_days (counted_by text, id text, day date,
+    open int, overdue int, closed int, unknown int)`);
+}
+
+/** null: the days have to be counted as a whole. */
+export async function readCountedDays(db: Queryable, account: string): Promise<CountedDays | null> {
+  const [row] = await db.execute<{ timezone: string; final_before: string | null }>(sql`
+    select n.timezone, n.final_before::text as final_before from ${countedDays} n
+    where n.account_id = ${account} and n.stream = 'followups' and n.is_valid
+      and n.timezone = coalesce((select z.timezone from safety.reporting_settings z where z.account_id = ${account}), 'UTC')`);
+  return row === undefined
+    ? null
+    : { accountId: account, timezone: row.timezone, finalBefore: row.final_before };
+}
+
+/**
+ * Steps of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state
+ * counts as open up to its due day, as overdue up to the day before it was closed, then as closed. The first
+ * state begins when the follow-up was raised. A closing time after the beginning of the state comes from a
+ * device whose clock is ahead.
+ */
+function stepsOf(
+  { accountId: account, timezone, finalBefore }: CountedDays,
+  { keys, sign }: { readonly keys: readonly string[] | null; readonly sign: 1 | -1 },
+): SQL {
+  const chosen = (alias: string): SQL =>
+    keys === null ? sql`` : sql`and ${sql.raw(alias)}.id = any (${toArrayLiteral(keys)}::text[])`;
+  const day = (time: string): SQL => sql`(${sql.raw(time)} at time zone ${timezone}::text)::date`;
+  const columns =
+    's.account_id, s.id, s.assignee_id, s.form_id, s.is_open, s.due_on, s.created_at, s.resolved_at';
+  const closing = (number: string): string[] => [
+    `case when is_known then ${number} else 0 end`,
+    `case when is_known then 0 else ${number} end`,
+  ];
+  const step = (at: string, numbers: readonly string[]): SQL =>
+    sql.raw(
+      `select assignee, form, ${[at, ...numbers.map((one) => `${String(sign)} * ${one}`)].join(', ')} from ranges`,
+    );
+  return sql`with ranges as materialized (
+      select r.*, greatest(r.from_on, least(r.due_on + 1, r.closed_on, r.to_on)) as late_on,
+        greatest(r.from_on, least(r.closed_on, r.to_on)) as done_on
+      from (
+        select coalesce(h.assignee_id, '') as assignee, coalesce(h.form_id::text, '') as form, h.is_open is not null as is_known,
+          h.due_on, greatest(case when h.valid_from > f.first_from then ${day('h.valid_from')}
+            else ${day('least(h.created_at, h.valid_from)')} end, ${finalBefore}::date) as from_on,
+          greatest(coalesce(${day('h.valid_to')}, 'infinity'), ${finalBefore}::date) as to_on,
+          case when h.is_open then date 'infinity' when h.is_open is null then date '-infinity'
+            else ${day('least(h.resolved_at, h.valid_from)')} end as closed_on
+        from (
+          select ${sql.raw(columns)}, s.valid_from, s.valid_to from safety.followup_states s
+          where s.account_id = ${account} ${chosen('s')}
+          union all
+          select ${sql.raw(columns)}, s._valid_from, case when s._deleted_at is not null
+            then greatest(s._deleted_at, s._valid_from + interval '1 microsecond') end
+          from safety.followups s where s.account_id = ${account} ${chosen('s')}
+        ) h left join (
+          select s.account_id, s.id, min(s.valid_from) as first_from from safety.followup_states s
+          where s.account_id = ${account} ${chosen('s')} group by s.account_id, s.id
+        ) f on f.account_id = h.account_id and f.id = h.id
+      ) r
+    )
+    select case grouping(assignee, form) when 3 then 'all' when 1 then 'assignee' else 'form' end as counted_by,
+      case grouping(assignee, form) when 3 then '' when 1 then assignee else form end as id, day,
+      ${ofNumbers((one) => `sum(${one})::int as ${one}`)}
+    from (
+      ${step('from_on', ['1', '0', '0', '0'])} union all ${step('late_on', ['-1', '1', '0', '0'])}
+      union all ${step('done_on', ['0', '-1', ...closing('1')])} union all ${step('to_on', ['0', '0', ...closing('-1')])}
+    ) s (assignee, form, day, ${ofNumbers((one) => one)})
+    where day < 'infinity' group by grouping sets ((day), (assignee, day), (form, day))`;
+}
+
+/** Stages the steps of these follow-ups. */
+export async function addSteps(
+  db: Queryable,
+  days: CountedDays,
+  request: { readonly keys: readonly string[]; readonly sign: 1 | -1 },
+): Promise<void> {
+  if (request.keys.length > 0) await db.execute(sql`insert into ${sql.raw(STEPS)} ${stepsOf(days, request)}`);
+}
+
+/** Adds the steps of stored spans `d` of `from`, up to `before`. */
+async function addSpans(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
+  await db.execute(sql`insert into ${sql.raw(STEPS)}
+    select d.counted_by, d.id, s.* from ${from} cross join lateral (values
+      (d.from_on, ${ofNumbers((one) => `d.${one}`)}),
+      (least(d.to_on, ${before}::date), ${ofNumbers((one) => `-d.${one}`)})) as s (day, ${ofNumbers((one) => one)})
+    where s.day < 'infinity'`);
+}
+
+/** Makes spans of steps: one for each id and day. Without follow-ups there are days too, so spans of `all` may be empty. */
+async function writeSpans(db: Queryable, account: string, steps: SQL): Promise<void> {
+  await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, ${ofNumbers((one) => one)})
+    select ${account}::text, s.counted_by, s.id, s.day, s.next_day, ${ofNumbers((one) => `s.${one}`)}
+    from (
+      select t.counted_by, t.id, t.day, coalesce(lead(t.day) over w, 'infinity') as next_day,
+        ${ofNumbers((one) => `(sum(t.${one}) over w)::int as ${one}`)}
+      from (${steps}) t where t.counted_by = 'all' or ${anyOf('t')} window w as (partition by t.counted_by, t.id order by t.day)
+    ) s
+    where s.counted_by = 'all' or ${anyOf('s')}`);
+  const isEmpty = sql.raw(NUMBERS.map((one) => `d.${one} = 0`).join(' and '));
+  // Days begin with the first follow-up.
+  await db.execute(sql`delete from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and ${isEmpty}
+    and d.from_on < (select min(d.from_on) from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and not (${isEmpty}))`);
+}
+
+async function writeStagedSpans(db: Queryable, account: string): Promise<void> {
+  await writeSpans(
+    db,
+    account,
+    sql`select counted_by, id, day, ${ofNumbers((one) => `sum(${one})::int as ${one}`)} from ${sql.raw(STEPS)} group by counted_by, id, day`,
+  );
+  await db.execute(sql.raw(`truncate ${STEPS}`));
+}
+
+type Change = Readonly<{ counted_by: string; id: string; first_on: string }>;
+
+/** Applies the steps that were added: each changes its spans from its day on. */
+export async function applySteps(db: Queryable, account: string): Promise<void> {
+  await db.execute(sql`
+    delete from ${sql.raw(STEPS)} a using (
+      select s.counted_by, s.id, s.day from ${sql.raw(STEPS)} s group by s.counted_by, s.id, s.day
+      having ${sql.raw(NUMBERS.map((one) => `sum(s.${one}) = 0`).join(' and '))}
+    ) s where a.counted_by = s.counted_by and a.id = s.id and a.day = s.day`);
+  const changed = await db.execute<Change>(sql`
+    select counted_by, id, min(day)::text as first_on from ${sql.raw(STEPS)} group by counted_by, id`);
+  if (changed.length === 0) return;
+  const column = (name: keyof Change): SQL => sql`${toArrayLiteral(changed.map((one) => one[name]))}`;
+  const keys = sql`unnest(${column('counted_by')}::text[], ${column('id')}::text[], ${column('first_on')}::date[])
+    as c (counted_by, id, first_on)`;
+  const spansOfKey = sql`${followupDays} d where d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id`;
+  // The span of a change begins before it. The oldest beginning bounds the read, because most changes are recent.
+  const [oldest] = await db.execute<{ day: string }>(sql`
+    select min(coalesce(b.from_on, c.first_on))::text as day
+    from ${keys} cross join lateral (select max(d.from_on) as from_on from ${spansOfKey} and d.from_on <= c.first_on) b`);
+  const touched = sql`d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id
+    and d.to_on > c.first_on and d.from_on >= ${oldest?.day ?? null}::date`;
+  await addSpans(db, sql`${keys} join ${followupDays} d on ${touched}`);
+  await db.execute(sql`delete from ${followupDays} d using ${keys} where ${touched}`);
+  await writeStagedSpans(db, account);
+}
+
+interface DayCount extends TransactionTime {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  /** Counts days of follow-ups. Other streams work them out of their histories. */
+  readonly keepsSpans: boolean;
+}
+
+/** The end of a successful run: today is counted. Part of the transaction that stores. */
+export async function countDays(db: Queryable, request: DayCount): Promise<void> {
+  const { accountId: account, stream, now, keepsSpans } = request;
+  if (keepsSpans && (await readCountedDays(db, account)) === null) await countAll(db, account);
+  // A row that is right is not written, not even locked.
+  await db.execute(sql`
+    insert into ${countedDays} as n (account_id, stream, timezone, counted_to)
+    select ${account}::text, ${stream}::text, z.timezone, z.today
+    from (
+      select coalesce(max(s.timezone), 'UTC') as timezone,
+        (${now}::timestamptz at time zone coalesce(max(s.timezone), 'UTC'))::date as today
+      from safety.reporting_settings s where s.account_id = ${account}
+    ) z
+    where not exists (select from ${countedDays} c where c.account_id = ${account} and c.stream = ${stream} and c.is_valid
+      and c.timezone = z.timezone and c.counted_to >= z.today)
+    on conflict (account_id, stream) do update set timezone = excluded.timezone, is_valid = true,
+      counted_to = case when n.timezone = excluded.timezone then greatest(n.counted_to, excluded.counted_to)
+        else excluded.counted_to end`);
+}
+
+async function countAll(db: Queryable, account: string): Promise<void> {
+  const [row] = await db.execute<{ timezone: string; final_before: string | null }>(sql`
+    select z.timezone, (select n.final_before::text from ${countedDays} n where n.account_id = ${account} and n.stream = 'followups')
+      as final_before
+    from (select coalesce(max(s.timezone), 'UTC') as timezone from safety.reporting_settings s where s.account_id = ${account}) z`);
+  const { timezone = 'UTC', final_before: finalBefore = null } = row ?? {};
+  const steps = stepsOf({ accountId: account, timezone, finalBefore }, { keys: null, sign: 1 });
+  // Sorts of 100,000 follow-ups stay in memory.
+  await db.execute(sql`set local work_mem = '64MB'`);
+  if (finalBefore === null) {
+    await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
+    await writeSpans(db, account, steps);
+    return;
+  }
+  await db.execute(sql`insert into ${sql.raw(STEPS)} ${steps}`);
+  const finished = sql`(select * from ${followupDays} where account_id = ${account} and from_on < ${finalBefore}::date) d`;
+  await addSpans(db, finished, finalBefore);
+  await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
+  await writeStagedSpans(db, account);
+}
+
+/** Days before this time keep what is about to be removed. Returns whether they are counted. */
+export async function finishDays(db: Queryable, account: string, before: string): Promise<boolean> {
+  const { count } = await db.execute(sql`update ${countedDays} n
+    set final_before = greatest(n.final_before, (${before}::timestamptz at time zone n.timezone)::date)
+    where n.account_id = ${account} and n.stream = 'followups' and n.is_valid`);
+  return count > 0;
+}
+
+/** Rows were changed in place: the next run counts all days that it can. */
+export async function voidDays(db: Queryable, account: string): Promise<void> {
+  await db.execute(
+    sql`update ${countedDays} set is_valid = false
+    where account_id = ${account} and stream = 'followups'`,
+  );
+}
+
+/** Gives the days of assignees or forms other ids; days of two that become one are added. Returns how many ids changed. */
+export async function renameDays(
+  db: Queryable,
+  account: string,
+  {
+    countedBy,
+    toId,
+  }: { readonly countedBy: 'assignee' | 'form'; readonly toId: (id: string | null) => string | null },
+): Promise<number> {
+  const rows = await db.execute<{ id: string }>(sql`
+    select distinct id from ${followupDays} where account_id = ${account} and counted_by = ${countedBy}`);
+  const renamed = rows.flatMap(({ id }) => {
+    const next = toId(id === '' ? null : id) ?? '';
+    return next === id ? [] : [{ id, next }];
+  });
+  if (renamed.length === 0) return 0;
+  const involved = toArrayLiteral(renamed.flatMap(({ id, next }) => [id, next]));
+  const touched = sql`d.account_id = ${account} and d.counted_by = ${countedBy} and d.id = any (${involved}::text[])`;
+  await addSpans(db, sql`(select * from ${followupDays} d where ${touched}) d`);
+  await db.execute(sql`delete from ${followupDays} d where ${touched}`);
+  await db.execute(sql`update ${sql.raw(STEPS)} s set id = r.next
+    from unnest(${toArrayLiteral(renamed.map(({ id }) => id))}::text[], ${toArrayLiteral(renamed.map(({ next }) => next))}::text[]) as r (id, next)
+    where s.id = r.id`);
+  await writeStagedSpans(db, account);
+  return renamed.length;
+}

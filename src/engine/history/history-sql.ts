@@ -1,0 +1,163 @@
+/**
+ * The history's part of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
+ * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
+ * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`.
+ *
+ * A live row without a hash was changed in the warehouse (drift-sql.ts removed its hash): its content was never a state of
+ * the source. The merge corrects it in place, and its state continues. A version that this transaction stored before creates
+ * no state either, because two versions in one response are not consecutive states.
+ *
+ * Every state lasts at least a tick and begins no earlier than the end of the one before it, even if a clock is wrong.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import {
+  instantOf,
+  list,
+  name,
+  of,
+  same,
+  staged,
+  syncedAtOf,
+  target,
+  type TransactionTime,
+  type WriteTime,
+} from '../database/sql-names.ts';
+import type { HistoryShape, TableShape } from '../database/table-shape.ts';
+import type { RunKey } from '../control/control-tables.ts';
+
+/**
+ * One tick later, the smallest step of a time. The conversion to UTC, where all days have the same length, makes the
+ * expression IMMUTABLE, as Citus requires.
+ */
+const later = (column: SQL): SQL =>
+  sql`(${column} at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'`;
+const PRESENT_BEGAN = sql`t._valid_from`;
+
+/**
+ * The beginning of a new state, from the parent's row `parent`: the source's own time if there is one, but no later than the
+ * transaction's time, because the clock of a device may be ahead.
+ */
+const sinceOf = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
+  since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
+const NOTHING = sql``;
+
+/** The row `t` contains another version of a record that was received twice in this transaction. */
+const isRepeated = (scope: RunKey & WriteTime): SQL =>
+  sql`(t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`;
+
+/** Parts of the statement that writes new and changed rows; empty where a table has no history. */
+export interface HistoryParts {
+  readonly column: SQL;
+  readonly value: SQL;
+}
+
+function states(shape: TableShape, history: HistoryShape): SQL {
+  return sql`${name(shape.schema)}.${name(history.states)}`;
+}
+
+function differ(left: string, right: string, { compared }: HistoryShape): SQL {
+  return sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
+}
+
+/**
+ * Fills the column's value in place in rows that were last written before `until`. `table`: the parents, or their children.
+ */
+export function fillColumn(
+  parent: TableShape,
+  table: TableShape,
+  { column, until, accountId }: Readonly<Record<'column' | 'until' | 'accountId', string>>,
+): SQL {
+  const isParent = table === parent;
+  const owner = sql`, ${target(parent)} t`;
+  const isOwned = sql`t.account_id = c.account_id and t.${name(parent.key[0] ?? '')} = c.${name(table.key[0] ?? '')}`;
+  return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
+    from ${staged(table, [...table.key, column])} s${isParent ? NOTHING : owner}
+    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NOTHING : sql`and ${isOwned}`}
+      and ${name(isParent ? 'c' : 't')}._deleted_at is null and ${name(isParent ? 'c' : 't')}._synced_at < ${until}::timestamptz
+      and c.${name(column)} is distinct from s.${name(column)}`;
+}
+
+/** `before` keeps the superseded rows, from the same snapshot, which still contains the old values. */
+export function parentHistory(
+  parent: TableShape,
+  scope: RunKey & WriteTime,
+): HistoryParts & { readonly before: SQL; readonly change: SQL } {
+  const { history } = parent;
+  const now = instantOf(scope);
+  if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
+  const since = sinceOf(history, 's', now);
+  const isNewState = sql`(t._hash is not null and not ${isRepeated(scope)} and ${differ('t', 'excluded', history)})`;
+  return {
+    before: sql`superseded as (
+      insert into ${states(parent, history)} (account_id, ${list([...history.columns, ...history.kept])}, valid_from, valid_to)
+      select t.account_id, ${of('t', [...history.columns, ...history.kept])}, t._valid_from,
+        greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
+      from ${staged(parent, ['_hash', ...history.columns])} s join ${target(parent)} t
+        on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
+      where not ${isRepeated(scope)} and (t._deleted_at is not null
+        or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
+    column: sql`_valid_from,`,
+    value: sql`${since},`,
+    // The source has no time for the return of a deleted record: the state begins when the return was seen, or with a later
+    // change.
+    change: sql`_valid_from = case
+      when ${isRepeated(scope)} then excluded._valid_from
+      when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
+        case when excluded._valid_from > t._deleted_at then excluded._valid_from else ${now} end)
+      when ${isNewState} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
+      else t._valid_from end, ${sql.join(
+        history.differences.map(([column, value]) => {
+          const stored = sql`t.${name(column)}`;
+          return sql`${name(column)} = case when t._deleted_at is not null or ${isNewState}
+          then ${sql.raw(value('t', 'excluded'))} else ${stored} end,`;
+        }),
+      )}`,
+  };
+}
+
+/**
+ * Deletes the children with a state that ends: changed, deleted, or with a parent that returns from deletion, because they
+ * ended with it. Runs before the parents are written. Children that still exist are inserted again, with a new beginning. No
+ * new state begins before the parent's present one (`childHistory`), so the one before does not end earlier, even if a clock
+ * is wrong.
+ */
+export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
+  const { accountId } = scope;
+  const { history } = child;
+  if (history === null) throw new TypeError(`${child.name} has no history`);
+  const parentKey = name(parent.key[0] ?? '');
+  return sql`with ended as (
+      delete from ${target(child)} c using ${staged(parent, ['ord', '_hash', ...parent.key, ...(history.since === null ? [] : [history.since])])} p, ${target(parent)} t
+      where t.account_id = ${accountId} and t.${parentKey} = p.${parentKey}
+        and (t._hash is distinct from p._hash or t._deleted_at is not null)
+        and c.account_id = ${accountId} and c.${name(child.key[0] ?? '')} = p.${parentKey}
+        and (t._deleted_at is not null or not exists (select from ${staged(child, ['ord', ...history.columns])} s
+          where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
+      returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NOTHING : sql`p.${name(history.since)},`}
+        t._valid_from as parent_valid_from, t._deleted_at as parent_deleted_at,
+        ${isRepeated(scope)} or (t._hash is null and t._deleted_at is null) as is_no_state)
+    insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
+    select account_id, ${list(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
+      greatest(${sinceOf(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})
+    from ended where not is_no_state`;
+}
+
+/**
+ * The staged child `s` of the written parent `p`: its state begins no earlier than the parent's, and no earlier than the end
+ * of its own last one.
+ */
+export function childHistory(
+  parent: TableShape,
+  child: TableShape,
+  scope: RunKey & TransactionTime,
+): HistoryParts & { readonly from: SQL } {
+  const { history } = child;
+  if (history === null) return { column: NOTHING, value: NOTHING, from: NOTHING };
+  return {
+    column: sql`, _valid_from`,
+    value: sql`, greatest(${sinceOf(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${states(child, history)} h
+        where h.account_id = ${scope.accountId} and ${same('h', 's', child.key)}))`,
+    from: sql`join ${target(parent)} p on p.account_id = ${scope.accountId}
+      and p.${name(parent.key[0] ?? '')} = s.${name(child.key[0] ?? '')}`,
+  };
+}

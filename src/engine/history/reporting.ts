@@ -1,0 +1,82 @@
+/**
+ * Settings that the views need for their readers: the time zone of days. One row per account, written at the
+ * start of every command that migrates.
+ */
+import { sql } from 'drizzle-orm';
+import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { accountId, instant, safetySchema } from '../streams/columns.ts';
+import type { Queryable } from '../database/connection.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+
+export const reportingSettings = safetySchema.table(
+  'reporting_settings',
+  {
+    account_id: accountId(),
+    timezone: text().notNull(),
+    changed_at: instant().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id] })],
+);
+
+interface AccountTimezone {
+  readonly accountId: string;
+  readonly timezone: string;
+}
+
+export interface ConfiguredTimezone {
+  readonly accountId: string;
+  /** null: not set. */
+  readonly timezone: string | null;
+}
+
+/** By account, of those that have one. */
+export async function readReportingTimezones(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.execute<{ account_id: string; timezone: string }>(
+    sql`select account_id, timezone from ${reportingSettings} where account_id = any (${toArrayLiteral(accountIds)}::text[])`,
+  );
+  return new Map(rows.map((row) => [row.account_id, row.timezone]));
+}
+
+/**
+ * Writes nothing when nothing has changed. A zone that is not set replaces none, because a shell without the
+ * variable would move the days of every reader; an account that has none yet begins with UTC. Returns the
+ * accounts whose zone was replaced, with the zone before. Error: `configuration_invalid` for a zone that
+ * PostgreSQL does not know.
+ */
+export async function writeReportingTimezones(
+  db: Queryable,
+  wanted: readonly ConfiguredTimezone[],
+): Promise<(AccountTimezone & { readonly before: string })[]> {
+  const written = await readReportingTimezones(
+    db,
+    wanted.map(({ accountId: id }) => id),
+  );
+  const changed = wanted
+    .map(({ accountId: id, timezone }) => ({ accountId: id, timezone: timezone ?? written.get(id) ?? 'UTC' }))
+    .filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
+  if (changed.length === 0) return [];
+  const zones = [...new Set(changed.map(({ timezone }) => timezone))];
+  const [unknown] = await db.execute<{ zone: string }>(
+    sql`select zone from unnest(${toArrayLiteral(zones)}::text[]) as zone
+      where not exists (select from pg_timezone_names where lower(name) = lower(zone)) limit 1`,
+  );
+  if (unknown !== undefined) {
+    throw new SafetySyncError(
+      'configuration_invalid',
+      `REPORTING_TIMEZONE: PostgreSQL knows no time zone ${JSON.stringify(unknown.zone)}`,
+    );
+  }
+  await db.execute(sql`insert into ${reportingSettings} as t (account_id, timezone, changed_at)
+    select account, zone, now() from unnest(${toArrayLiteral(changed.map(({ accountId: id }) => id))}::text[],
+      ${toArrayLiteral(changed.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
+    on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
+    where t.timezone <> excluded.timezone`);
+  return changed.flatMap((one) => {
+    const before = written.get(one.accountId);
+    return before === undefined ? [] : [{ ...one, before }];
+  });
+}

@@ -1,0 +1,175 @@
+/**
+ * Removes rows after their retention period. Part of a run that holds the stream's lock: only one of several
+ * workers does it, and no other stores rows of the stream meanwhile. Each step is a short transaction of its
+ * own.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { DAY_MS, SECOND_MS } from '../../shared/time.ts';
+import type { Queryable } from '../database/connection.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { finishDays } from './followup-days.ts';
+import { name, target } from '../database/sql-names.ts';
+import type { StreamSession } from '../control/stream-session.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+
+/** Days; undefined: kept for ever. */
+export interface Retention {
+  /** Rows that the source deleted, with their children, states and resolved data issues. */
+  readonly deletedDays?: number | undefined;
+  readonly runsDays?: number | undefined;
+  /** Resolved data issues. */
+  readonly issuesDays?: number | undefined;
+}
+
+export interface Removed {
+  readonly rows: number;
+  readonly runs: number;
+  readonly issues: number;
+}
+
+export const NOTHING_REMOVED: Removed = { rows: 0, runs: 0, issues: 0 };
+
+/** Once a day is enough for periods in days. */
+const EVERY_MS = DAY_MS;
+/** Rows of a transaction. */
+const STEP_ROWS = 500;
+/** The stream's next run removes the rest: another session may wait for the lock. */
+const MOST_MS = 10 * SECOND_MS;
+
+interface Scope {
+  readonly session: StreamSession;
+  readonly shape: StreamShape;
+  readonly accountId: string;
+}
+
+interface RetentionRequest extends Scope {
+  readonly retention: Retention;
+  readonly signal: AbortSignal;
+  readonly monotonicMs: () => number;
+}
+
+interface Cutoffs {
+  readonly isDue: boolean;
+  readonly now: string;
+  readonly deleted: string | null;
+  readonly runs: string | null;
+  readonly issues: string | null;
+}
+
+/** By the database's clock, and as values: Citus cannot subtract days from a time where it writes. */
+async function readCutoffs(
+  db: Queryable,
+  { accountId, shape, retention }: Pick<RetentionRequest, 'accountId' | 'shape' | 'retention'>,
+): Promise<Cutoffs> {
+  const before = (days: number | undefined): SQL =>
+    sql`(c.now - make_interval(days => ${days ?? null}::int))::text`;
+  const [row] = await db.execute<{ is_due: boolean } & Omit<Cutoffs, 'isDue'>>(sql`
+    select c.now::text as now, s.retained_at is null or s.retained_at < c.now - make_interval(secs => ${EVERY_MS / SECOND_MS})
+        as is_due,
+      ${before(retention.deletedDays)} as deleted, ${before(retention.runsDays)} as runs, ${before(retention.issuesDays)} as issues
+    from (select clock_timestamp() as now) c, safety_sync.stream_state s
+    where s.account_id = ${accountId} and s.stream = ${shape.stream.name}`);
+  if (row === undefined) return { isDue: false, now: '', deleted: null, runs: null, issues: null };
+  const { is_due: isDue, ...cutoffs } = row;
+  return { isDue, ...cutoffs };
+}
+
+async function inTransaction(session: StreamSession, statements: readonly SQL[]): Promise<number> {
+  const { db } = session.connection;
+  await session.begin();
+  let count = 0;
+  for (const statement of statements) count = (await db.execute(statement)).count;
+  await session.commit({ isDurable: true });
+  return count;
+}
+
+/** A row with all dependent rows; its children are deleted by their foreign keys. */
+async function removeRows(
+  { session, shape, accountId }: Scope,
+  before: string,
+  goesOn: () => boolean,
+): Promise<number> {
+  const { parent, children, stream } = shape;
+  const key = name(parent.key[0] ?? '');
+  const { db } = session.connection;
+  let removed = 0;
+  while (goesOn()) {
+    const expired = await db.execute<{ key: string }>(sql`
+      select ${key} as key from ${target(parent)} where account_id = ${accountId} and _deleted_at < ${before}::timestamptz
+      limit ${STEP_ROWS * 20}`);
+    if (expired.length === 0) break;
+    if (stream.countsDays === true && !(await finishDays(db, accountId, before))) break;
+    for (let at = 0; at < expired.length && goesOn(); at += STEP_ROWS) {
+      const keys = toArrayLiteral(expired.slice(at, at + STEP_ROWS).map((row) => row.key));
+      const states = [parent, ...children].flatMap((table) =>
+        table.history === null
+          ? []
+          : [
+              sql`delete from ${name(table.schema)}.${name(table.history.states)}
+                where account_id = ${accountId} and ${name(table.key[0] ?? '')} = any (${keys}::text[])`,
+            ],
+      );
+      removed += await inTransaction(session, [
+        ...states,
+        sql`delete from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream.name}
+          and record_id = any (${keys}::text[]) and resolved_at is not null`,
+        sql`delete from ${target(parent)} where account_id = ${accountId} and ${key} = any (${keys}::text[])
+          and _deleted_at < ${before}::timestamptz`,
+      ]);
+    }
+  }
+  return removed;
+}
+
+/** Repeats one statement until it finds fewer rows than it may remove. */
+async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () => boolean): Promise<number> {
+  let removed = 0;
+  for (let last = STEP_ROWS; last === STEP_ROWS && goesOn(); removed += last) {
+    last = await inTransaction(session, [statement]);
+  }
+  return removed;
+}
+
+/**
+ * The newest run of a stream for each kind and status, with or without requests and a session, is kept at any
+ * age, because other parts read it.
+ */
+function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
+  const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
+  return sql`delete from safety_sync.runs where ${ofStream} and run_id in (
+    select run_id from safety_sync.runs where ${ofStream} and finished_at < ${before}::timestamptz and status <> 'running'
+      and run_id not in (select max(run_id) from safety_sync.runs where ${ofStream}
+        group by kind, status, requests > 0, backend_pid is null)
+    order by run_id limit ${STEP_ROWS}::int)`;
+}
+
+function expiredIssues({ shape, accountId }: Scope, before: string): SQL {
+  const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
+  return sql`delete from safety_sync.data_issues where ${ofStream} and fingerprint in (
+    select fingerprint from safety_sync.data_issues where ${ofStream} and resolved_at < ${before}::timestamptz
+    order by fingerprint limit ${STEP_ROWS}::int)`;
+}
+
+/**
+ * At most once a day for each stream; rows that are left when the time is over are removed by the next run.
+ */
+export async function removeExpired(request: RetentionRequest): Promise<Removed> {
+  const { session, retention, signal, monotonicMs } = request;
+  if (Object.values(retention).every((days) => days === undefined)) return NOTHING_REMOVED;
+  const { db } = session.connection;
+  const cutoffs = await readCutoffs(db, request);
+  if (!cutoffs.isDue) return NOTHING_REMOVED;
+  const endMs = monotonicMs() + MOST_MS;
+  const goesOn = () => !signal.aborted && monotonicMs() < endMs;
+  const { deleted, runs, issues } = cutoffs;
+  const removed = {
+    rows: deleted === null ? 0 : await removeRows(request, deleted, goesOn),
+    runs: runs === null ? 0 : await removeInSteps(session, expiredRuns(request, runs), goesOn),
+    issues: issues === null ? 0 : await removeInSteps(session, expiredIssues(request, issues), goesOn),
+  };
+  if (goesOn()) {
+    await db.execute(sql`update safety_sync.stream_state set retained_at = ${cutoffs.now}::timestamptz
+      where account_id = ${request.accountId} and stream = ${request.shape.stream.name}`);
+  }
+  return removed;
+}

@@ -1,0 +1,271 @@
+/**
+ * A batch of records: compared with the warehouse, converted to rows where the warehouse lacks them, and stored in the open
+ * transaction. Rows of new records go by COPY into their tables, all other rows into the staging tables for the merge. If
+ * row-level security is active, all rows are staged, because PostgreSQL refuses COPY there.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import type { OpenIssues } from '../control/issues.ts';
+import { noCounts, type RecordCounts } from '../control/record-counts.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+import { meetLater } from '../../shared/meet-later.ts';
+import { isPseudonym } from '../../shared/pseudonym.ts';
+import type { Row, StreamDefinition } from '../streams/stream.ts';
+import { msOfInstant } from '../streams/time-text.ts';
+import type { ChangeStatus, Comparison } from './compare.ts';
+import type { CopyText, RecordCopies } from './copy-records.ts';
+import { normalize, type PreparedRecord } from './normalize.ts';
+import {
+  identityOf,
+  isStorable,
+  type KeyedRecord,
+  type ParsedRecord,
+  parseRecord,
+  type ReadRecord,
+} from './record.ts';
+import { buildRejection, type StagedIssue } from './staged-issue.ts';
+import type { Staging } from './staging.ts';
+import { collectUnknownFields } from './unknown-fields.ts';
+
+/** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
+const RECORDS_OF_A_TURN = 10;
+
+/** Batches are prepared one after the other, because the first one is needed first. */
+const oneAtATime = pLimit(1);
+
+/** The result of storing a batch in a transaction, for its commit. */
+export interface Stored {
+  readonly counts: RecordCounts;
+  /** Keys of the records in the staging tables. */
+  readonly stagedKeys: readonly string[];
+  readonly issues: number;
+  /** Users in the rows. */
+  readonly userIds: ReadonlySet<string>;
+  /** Keys of the rows that were copied directly into their tables. */
+  readonly addedKeys: readonly string[];
+  /**
+   * Identifiers that close open issues: identities that arrived with a key, and keys of records that arrived as they are
+   * stored.
+   */
+  readonly resolvedIdentities: readonly string[];
+  readonly resolvedKeys: readonly string[];
+}
+
+/** A batch with its rows. */
+export interface Prepared {
+  /** Keys of all received records, also of those that cannot be rows. */
+  readonly seen: readonly string[];
+  readonly added: CopyText;
+  readonly changed: CopyText;
+  readonly issues: StagedIssue[];
+  readonly userIds: Set<string>;
+  /** read, unchanged and rejected. */
+  readonly counts: RecordCounts;
+  readonly resolvedIdentities: string[];
+  readonly resolvedKeys: string[];
+}
+
+export interface BatchOptions {
+  readonly shape: StreamShape;
+  readonly compare: Comparison;
+  readonly copies: RecordCopies;
+  readonly staging: Staging;
+  /** Unchanged records are staged too, because their rows may have been changed in the database. */
+  readonly fullCompare: boolean;
+  /** The keys of all received records are recorded, to find deleted records. */
+  readonly tracksSeen: boolean;
+  readonly openIssues: OpenIssues;
+}
+
+interface Batches {
+  /** Reads the warehouse, and writes nothing. */
+  prepare(records: readonly ReadRecord[]): Promise<Prepared>;
+  /** Part of the open transaction. `firstOrd`: number of the batch's first record. */
+  store(batch: Prepared, firstOrd: number): Promise<Stored>;
+}
+
+/** A record that is not stored as it was received. */
+interface News {
+  readonly read: KeyedRecord;
+  readonly parsed: ParsedRecord;
+  readonly status: ChangeStatus;
+}
+
+/** In ms; 0 for all records if the stream has no version column. */
+function versionOf(stream: StreamDefinition, read: KeyedRecord): number {
+  if (stream.versionColumn === null) return 0;
+  const version = normalize(stream, read, parseRecord(stream, read)).parent[stream.versionColumn];
+  return typeof version === 'string' ? msOfInstant(version) : -Infinity;
+}
+
+/**
+ * One version of each record, the newest by the rule of the merge: by the source's own time, then by the order of reading.
+ * If versions were compared one by one, the stored version would count as unchanged and the others as changes, again in
+ * every run.
+ */
+function newestOfEach(stream: StreamDefinition, records: readonly KeyedRecord[]): readonly KeyedRecord[] {
+  const kept = new Map<string, KeyedRecord>();
+  for (const record of records) {
+    const before = kept.get(record.key);
+    const isNewer =
+      before === undefined ||
+      before.hash === record.hash ||
+      versionOf(stream, record) >= versionOf(stream, before);
+    if (isNewer) kept.set(record.key, record);
+  }
+  return kept.size === records.length ? records : records.filter((record) => kept.get(record.key) === record);
+}
+
+const keysOf = (records: readonly ReadRecord[]): string[] => records.flatMap(({ key }) => key ?? []);
+
+/** Adds the user ids of `columns`, without pseudonyms: they cannot be looked up. */
+function collectUserIds(rows: readonly Row[], columns: readonly string[], into: Set<string>): void {
+  const add = (id: string): void => {
+    if (!isPseudonym(id)) into.add(id);
+  };
+  for (const row of rows) {
+    for (const column of columns) {
+      const value = row[column];
+      if (typeof value === 'string') add(value);
+      else if (Array.isArray(value)) for (const one of value) add(String(one));
+    }
+  }
+}
+
+export function createBatches(options: BatchOptions): Batches {
+  const { shape, compare, copies, staging, openIssues, fullCompare } = options;
+  const { stream, parent, children } = shape;
+  /** Fingerprints of unknown fields that have an issue of their own. */
+  const listed = new Set(openIssues.unknownFields);
+  const userColumns = [parent, ...children].map(({ table }) =>
+    stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
+  );
+
+  /** Separates the records that are not stored as received from those that are. */
+  async function findNews(
+    records: readonly KeyedRecord[],
+  ): Promise<{ news: News[]; unchanged: KeyedRecord[] }> {
+    const statuses = await compare.byChecksum(records);
+    const unchanged: KeyedRecord[] = [];
+    const news: News[] = [];
+    for (const [at, read] of records.entries()) {
+      const status = statuses[at] ?? 'changed';
+      if (status === 'unchanged' && !fullCompare) unchanged.push(read);
+      else news.push({ read, status, parsed: parseRecord(stream, read) });
+    }
+    const inOtherBytes = news.filter(({ status }) => status === 'other_bytes');
+    const stored = await compare.byContent(
+      inOtherBytes.map(({ read, parsed }) => ({
+        key: read.key,
+        text: parsed.text,
+        equipmentTypeId: read.about.equipmentTypeId ?? null,
+      })),
+    );
+    if (stored.size === 0) return { news, unchanged };
+    const left = news.flatMap((one): News[] => {
+      const hash = stored.get(one.read.key);
+      if (hash === undefined) return [one];
+      if (fullCompare) return [{ ...one, read: { ...one.read, hash } }];
+      unchanged.push(one.read);
+      return [];
+    });
+    return { news: left, unchanged };
+  }
+
+  /** Builds the rows of records with different keys. */
+  function addRows(
+    into: Prepared,
+    news: readonly News[],
+    { unknownFields, mayCopy }: { unknownFields: ReturnType<typeof collectUnknownFields>; mayCopy: boolean },
+  ): void {
+    const added: PreparedRecord[] = [];
+    const changed: PreparedRecord[] = [];
+    for (const { read, parsed, status } of news) {
+      const { issues, ...rows } = normalize(stream, read, parsed);
+      for (const issue of issues) {
+        if (issue.kind === 'unknown_field') unknownFields.add(issue);
+        else into.issues.push({ ...issue, is_staged: !(mayCopy && status === 'added') });
+      }
+      for (const [position, columns] of userColumns.entries()) {
+        if (columns.length === 0) continue;
+        const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
+        collectUserIds(ofTable, columns, into.userIds);
+      }
+      (mayCopy && status === 'added' ? added : changed).push({ read, ...rows });
+      // Only a new key can be a repaired one, because follow-ups of one form response share their identity.
+      if (status !== 'added' || openIssues.identities.size === 0) continue;
+      const identity = identityOf(stream, parsed.value as Row);
+      if (identity !== null && openIssues.identities.has(identity)) into.resolvedIdentities.push(identity);
+    }
+    copies.render(added, into.added);
+    copies.render(changed, into.changed);
+  }
+
+  async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
+    const storable = records.filter(isStorable);
+    const distinct = newestOfEach(stream, storable);
+    const { news, unchanged } = await findNews(distinct);
+    const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
+    const keys = new Set(records.flatMap(({ key }) => key ?? []));
+    const batch: Prepared = {
+      seen: [...keys],
+      added: copies.begin('tables'),
+      changed: copies.begin('stages'),
+      issues: records.flatMap((one) =>
+        isStorable(one) ? [] : [buildRejection(stream, one, parseRecord(stream, one))],
+      ),
+      userIds: new Set(),
+      counts: {
+        ...noCounts(),
+        read: records.length,
+        unchanged: storable.length - news.length,
+        rejected: records.length - storable.length,
+      },
+      resolvedIdentities: [],
+      resolvedKeys: unchanged.flatMap(({ key }) => (openIssues.keys.has(key) ? [key] : [])),
+    };
+    await oneAtATime(async () => {
+      const unknownFields = collectUnknownFields(listed);
+      for (let at = 0; at < news.length; at += RECORDS_OF_A_TURN) {
+        if (at > 0) await nextTurn();
+        addRows(batch, news.slice(at, at + RECORDS_OF_A_TURN), { unknownFields, mayCopy });
+      }
+      batch.issues.push(...unknownFields.issues);
+    });
+    return batch;
+  }
+
+  async function store(batch: Prepared, firstOrd: number): Promise<Stored> {
+    const marked = options.tracksSeen ? meetLater(staging.markSeen(batch.seen, firstOrd)) : undefined;
+    const refusedAdded = await copies.send(batch.added);
+    const refused = [...refusedAdded, ...(await copies.send(batch.changed))];
+    await marked;
+    const refusedOrds = new Set(refused.map(({ record }) => record.ord));
+    const issues = [
+      ...batch.issues.filter(({ of_row, ord }) => !of_row || !refusedOrds.has(ord)),
+      ...refused.map(({ record, error }) =>
+        buildRejection(stream, record, {
+          ...parseRecord(stream, record),
+          problem: `PostgreSQL cannot store it: ${error.message}`,
+        }),
+      ),
+    ];
+    await staging.writeIssues(issues);
+    const { counts, added, changed } = batch;
+    return {
+      counts: {
+        ...counts,
+        inserted: added.records.length + added.refused.length - refusedAdded.length,
+        rejected: counts.rejected + refused.length,
+      },
+      stagedKeys: keysOf(changed.records),
+      issues: issues.length,
+      userIds: batch.userIds,
+      addedKeys: keysOf(added.records.filter(({ ord }) => !refusedOrds.has(ord))),
+      resolvedIdentities: batch.resolvedIdentities,
+      resolvedKeys: batch.resolvedKeys,
+    };
+  }
+
+  return { prepare, store };
+}

@@ -1,0 +1,73 @@
+/** Compares records with the rows in the warehouse. */
+import { type SQL, sql } from 'drizzle-orm';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { name, target } from '../database/sql-names.ts';
+import { askedTypeOf } from '../database/stored-record.ts';
+import type { StreamSession } from '../control/stream-session.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+
+/**
+ * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row has another version of
+ * the stream, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
+ * still equal the stored one.
+ */
+export type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
+
+const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
+
+interface ParsedRow {
+  readonly key: string;
+  readonly text: string;
+  /** The equipment type of the response, because the row depends on it too. */
+  readonly equipmentTypeId: string | null;
+}
+
+export interface Comparison {
+  /** One statement, for records with different keys. */
+  byChecksum(records: readonly { readonly key: string; readonly hash: string }[]): Promise<ChangeStatus[]>;
+  /**
+   * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of
+   * fields, white space and the notation of numbers make no difference, because jsonb keeps none of them.
+   */
+  byContent(records: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>>;
+}
+
+export function createComparison(
+  { connection }: Pick<StreamSession, 'connection'>,
+  { parent, stream }: StreamShape,
+  accountId: string,
+): Comparison {
+  const table = `"${parent.schema}"."${parent.name}"`;
+  const key = `"${parent.key[0] ?? ''}"`;
+  // A subselect on the primary key uses its index, however few rows the table has. The result is one text of digits, because
+  // a row for each record would cost more than its lookup.
+  const checksums = `with k as materialized (
+      select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))
+    select string_agg(coalesce(status, '3'), '' order by ord) as digits from (
+      select k.ord, (select case when t._deleted_at is not null then '1' when t._hash = k.hash then '0'
+          when left(t._hash::text, 2) = left(k.hash::text, 2) then '2' else '1' end
+        from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
+      from k) p`;
+  return {
+    async byChecksum(records) {
+      if (records.length === 0) return [];
+      const [row] = await connection.query<{ digits: string | null }>(checksums, [
+        accountId,
+        toArrayLiteral(records.map((record) => record.key)),
+        toArrayLiteral(records.map((record) => record.hash)),
+      ]);
+      return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
+    },
+    async byContent(records) {
+      if (records.length === 0) return new Map();
+      const column = (name: keyof ParsedRow): SQL =>
+        sql`${toArrayLiteral(records.map((record) => record[name]))}::text[]`;
+      const rows = await connection.db.execute<{ key: string; hash: string }>(sql`
+        select u.key, t._hash::text as hash
+        from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, asked)
+        join ${target(parent)} t on t.account_id = ${accountId} and t.${name(parent.key[0] ?? '')} = u.key
+        where t._raw = u.raw::jsonb and u.asked is not distinct from ${askedTypeOf(stream)}`);
+      return new Map(rows.map((row) => [row.key, row.hash]));
+    },
+  };
+}

@@ -1,0 +1,250 @@
+/**
+ * Sends rows by COPY: rows of new records directly into their tables, rows of changed records into the staging tables, from
+ * which the merge takes them. If PostgreSQL refuses a record for its data, halving the batch finds it, and the others are
+ * stored.
+ */
+import { toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { isDataError } from '../database/database-error.ts';
+import type { StreamSession } from '../control/stream-session.ts';
+import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+import { meetLater } from '../../shared/meet-later.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
+import type { Row } from '../streams/stream.ts';
+import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
+import { createCopySettings } from './copy-settings.ts';
+import { normalize, type PreparedRecord } from './normalize.ts';
+import { parseRecord, type ReadRecord } from './record.ts';
+import { createReferenceCheck } from './references.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+import type { RunKey } from '../control/control-tables.ts';
+
+interface RefusedRecord {
+  readonly record: ReadRecord;
+  readonly error: Error;
+}
+
+/** Rows of records in the format of COPY. */
+export interface CopyText {
+  readonly destination: Destination;
+  readonly records: ReadRecord[];
+  /** One list for each table, parents first. */
+  readonly buffers: Buffer[][];
+  /** Records with rows that refer to rows outside of the record. */
+  readonly refused: RefusedRecord[];
+  /** The latest beginning of their states by the source's own time; null: no row has one. */
+  latestSince: string | null;
+}
+
+const laterOf = (one: string | null, other: string | null): string | null => {
+  if (one === null || other === null) return one ?? other;
+  return isEarlier(one, other) ? other : one;
+};
+
+/**
+ * A report that the service calculated after the transaction began does not count as ahead, because its rows would be
+ * written twice.
+ */
+const MOST_AHEAD_MS = 15 * MINUTE_MS;
+const isAhead = (since: string, now: string): boolean =>
+  isEarlier(toInstant(msOfInstant(now) + MOST_AHEAD_MS), since);
+
+/** The destination of rows: the tables for new records, the staging tables for changed ones. */
+type Destination = 'tables' | 'stages';
+
+export interface RecordCopies {
+  /**
+   * True if rows of new records may be copied directly into the tables: PostgreSQL refuses COPY where row-level security is
+   * active.
+   */
+  mayCopyIntoTables(): Promise<boolean>;
+  begin(destination: Destination): CopyText;
+  /** Adds the rows of records. */
+  render(records: readonly PreparedRecord[], into: CopyText): void;
+  /** Returns the records that were not stored. */
+  send(text: CopyText): Promise<RefusedRecord[]>;
+}
+
+/** PostgreSQL reads it as the transaction's time. */
+const NOW = 'now';
+
+/** The COPY of the rows of one table. */
+interface TableCopy {
+  readonly statement: string;
+  /** The columns with cells that differ between rows of one record, in order. */
+  readonly columns: readonly ColumnShape[];
+  /** The cells that begin every line of a record, each with its tab. */
+  readonly prefixOf: (record: PreparedRecord) => string;
+}
+
+const copyInto = (table: string, columns: readonly string[]): string =>
+  `copy ${table} (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`;
+
+const namesOf = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
+
+/** True for tables with a source time for states; other rows get the table's default as the beginning of their state. */
+const hasSince = ({ history }: TableShape): boolean => (history?.since ?? null) !== null;
+
+function toTarget(
+  shape: TableShape,
+  { accountId, runId, isParent }: RunKey & { readonly isParent: boolean },
+): TableCopy {
+  const began = { name: '_valid_from', type: 'timestamp with time zone' };
+  const columns = hasSince(shape) ? [...shape.columns, began] : shape.columns;
+  const common = isParent ? { account_id: accountId, _run_id: String(runId) } : { account_id: accountId };
+  const prefix = Object.values(common)
+    .map((value) => `${toCell(value, 'text')}\t`)
+    .join('');
+  const names = [...Object.keys(common), ...namesOf(columns)];
+  return {
+    statement: copyInto(`"${shape.schema}"."${shape.name}"`, names),
+    columns,
+    prefixOf: () => prefix,
+  };
+}
+
+const toStage = (shape: TableShape): TableCopy => ({
+  statement: copyInto(`pg_temp."${shape.stage}"`, ['ord', ...namesOf(shape.columns)]),
+  columns: shape.columns,
+  prefixOf: ({ read }) => `${read.ord}\t`,
+});
+
+/** `position` 0: the parents. */
+const toText = (
+  { columns, prefixOf }: TableCopy,
+  records: readonly PreparedRecord[],
+  position: number,
+): Buffer[] =>
+  toCopyChunks((add) => {
+    for (const record of records) {
+      const prefix = prefixOf(record);
+      if (position === 0) add(toCopyLine(columns, record.parent, prefix));
+      else for (const row of record.children[position - 1] ?? []) add(toCopyLine(columns, row, prefix));
+    }
+  });
+
+export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey): RecordCopies {
+  const { connection } = session;
+  const tables = [shape.parent, ...shape.children];
+  const copies: Readonly<Record<Destination, readonly TableCopy[]>> = {
+    tables: tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent })),
+    stages: tables.map(toStage),
+  };
+  const settings = createCopySettings(connection, shape);
+  const isSelfContained = createReferenceCheck(shape);
+  const since = shape.parent.history?.since ?? undefined;
+  const datedChildren = shape.children.flatMap((child, at) => (hasSince(child) ? [at] : []));
+
+  function toBuffers(records: readonly PreparedRecord[], destination: Destination): CopyText['buffers'] {
+    if (destination === 'tables' && since !== undefined) {
+      for (const { parent, children } of records) {
+        const began = { _valid_from: (parent as Row)[since] ?? NOW };
+        Object.assign(parent, began);
+        for (const position of datedChildren) {
+          for (const row of children[position] ?? []) Object.assign(row, began);
+        }
+      }
+    }
+    return copies[destination].map((table, position) => toText(table, records, position));
+  }
+
+  async function copy(buffers: CopyText['buffers'], destination: Destination): Promise<void> {
+    for (const [position, { statement }] of copies[destination].entries()) {
+      const ofTable = buffers[position] ?? [];
+      if (ofTable.length > 0) await connection.copy(statement, ofTable);
+    }
+  }
+
+  async function copyOrRefuse(
+    records: readonly ReadRecord[],
+    copySome: (records: readonly ReadRecord[]) => Promise<void>,
+  ): Promise<RefusedRecord[]> {
+    const [first] = records;
+    if (first === undefined) return [];
+    try {
+      // The savepoint is sent before the first COPY, which does not wait for the response, because all later statements
+      // would fail too.
+      await Promise.all([connection.query('savepoint batch'), copySome(records)]);
+      void meetLater(connection.query('release savepoint batch'));
+      return [];
+    } catch (error) {
+      if (!isDataError(error) || !(error instanceof Error)) throw error;
+      await connection.query('rollback to savepoint batch');
+      await connection.query('release savepoint batch');
+      if (records.length === 1) return [{ record: first, error }];
+      const middle = Math.ceil(records.length / 2);
+      return [
+        ...(await copyOrRefuse(records.slice(0, middle), copySome)),
+        ...(await copyOrRefuse(records.slice(middle), copySome)),
+      ];
+    }
+  }
+
+  let hasPolicies: Promise<boolean> | undefined;
+  async function readPolicies(): Promise<boolean> {
+    const [row] = await connection.query<{ active: boolean }>('select row_security_active($1) as active', [
+      `"${shape.parent.schema}"."${shape.parent.name}"`,
+    ]);
+    return row?.active === true;
+  }
+
+  /**
+   * Corrects values that COPY cannot determine: the time of the rows after a clock was set back, and the beginning of states
+   * that lies in the future.
+   */
+  async function correctTimes(records: readonly ReadRecord[], latestSince: string | null): Promise<void> {
+    if (session.transactionTime === null) return;
+    const { now, syncedAt } = session.transactionTime;
+    const keys = toArrayLiteral(records.map(({ key }) => key));
+    const correct = (table: TableShape, column: string, time: string) =>
+      connection.query(
+        `update "${table.schema}"."${table.name}" set "${column}" = $3::timestamptz
+          where account_id = $1 and "${table.key[0] ?? ''}" = any($2::text[]) and "${column}" > $4::timestamptz`,
+        [scope.accountId, keys, time, column === '_synced_at' ? '-infinity' : time],
+      );
+    if (syncedAt !== now) await correct(shape.parent, '_synced_at', syncedAt);
+    if (latestSince === null || !isAhead(latestSince, now)) return;
+    for (const table of tables.filter(hasSince)) await correct(table, '_valid_from', now);
+  }
+
+  return {
+    mayCopyIntoTables: async () => !(await (hasPolicies ??= readPolicies())),
+    begin: (destination) => ({
+      destination,
+      records: [],
+      buffers: tables.map(() => []),
+      refused: [],
+      latestSince: null,
+    }),
+    render(records, into) {
+      // A reference to rows outside of the record would not be detected if the lookups of foreign keys are skipped.
+      const wrong = into.destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
+      const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
+      if (right.length > 0) {
+        for (const [at, rendered] of toBuffers(right, into.destination).entries())
+          into.buffers[at]?.push(...rendered);
+      }
+      for (const { read, parent } of right) {
+        into.records.push(read);
+        if (since !== undefined)
+          into.latestSince = laterOf(into.latestSince, (parent as Row)[since] as string | null);
+      }
+      const error = new Error('a row of it refers to a row that it does not hold');
+      for (const { read } of wrong) into.refused.push({ record: read, error });
+    },
+    async send({ destination, records, buffers, refused, latestSince }) {
+      const normalizeAgain = (read: ReadRecord): PreparedRecord => ({
+        read,
+        ...normalize(shape.stream, read, parseRecord(shape.stream, read)),
+      });
+      const copySome = async (some: readonly ReadRecord[]) => {
+        const text = some === records ? buffers : toBuffers(some.map(normalizeAgain), destination);
+        const copying = () => copy(text, destination);
+        await (destination === 'tables' ? settings.during(copying) : copying());
+      };
+      const all = [...refused, ...(await copyOrRefuse(records, copySome))];
+      if (destination === 'tables' && records.length > 0) await correctTimes(records, latestSince);
+      return all;
+    },
+  };
+}

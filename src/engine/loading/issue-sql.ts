@@ -1,0 +1,186 @@
+/** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
+import { type SQL, sql } from 'drizzle-orm';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import {
+  instantOf,
+  stage,
+  syncedAtOf,
+  taken,
+  target,
+  type TransactionTime,
+  type WriteTime,
+} from '../database/sql-names.ts';
+import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+import type { StreamKey } from '../control/control-tables.ts';
+import { MOST_UNKNOWN_FIELDS, UNLISTED } from './unknown-fields.ts';
+
+export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
+  { name: 'ord', type: 'bigint' },
+  { name: 'of_row', type: 'boolean' },
+  { name: 'is_staged', type: 'boolean' },
+  { name: 'fingerprint', type: 'text' },
+  { name: 'record_id', type: 'text' },
+  { name: 'field', type: 'text' },
+  { name: 'kind', type: 'text' },
+  { name: 'problem', type: 'text' },
+  { name: 'value', type: 'jsonb' },
+  { name: 'identity', type: 'text' },
+  { name: 'context', type: 'jsonb' },
+  { name: 'times', type: 'bigint' },
+];
+
+/** The stream of the issues, and the time that they get. */
+export type IssueWrites = StreamKey & TransactionTime;
+
+const openIssues = ({ accountId, stream }: StreamKey): SQL =>
+  sql`d.account_id = ${accountId} and d.stream = ${stream} and d.resolved_at is null`;
+
+/** Issues that this transaction did not see: `recordIssues` runs first and gives staged issues the transaction's time. */
+const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
+
+export function createIssueStage(): SQL {
+  const columns = ISSUE_STAGE_COLUMNS.map((column) => `${column.name} ${column.type}`).join(', ');
+  return sql.raw(`create temporary table if not exists stage_issues (${columns})`);
+}
+
+/** Issues of versions that the merge does not store: dropped from the staging tables, or replaced by the staged version. */
+export function dropOrphanIssues(parent: TableShape): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
+  return sql`delete from pg_temp.stage_issues i where i.of_row and case
+    when i.is_staged then not exists (select from ${stage(parent)} p where p.ord = i.ord)
+    else exists (select from ${stage(parent)} p where p.${key} = i.record_id) end`;
+}
+
+/** Opens new issues, counts repeated ones, and opens returning ones again. */
+export function recordIssues(scope: IssueWrites): SQL {
+  const { accountId, stream } = scope;
+  return sql`insert into safety_sync.data_issues as d
+      (account_id, stream, fingerprint, record_id, field, kind, problem, value, identity, context, occurrences,
+        first_seen_at, last_seen_at)
+    select distinct on (fingerprint) ${accountId}::text, ${stream}::text, fingerprint, record_id, field, kind, problem,
+      value, identity, context, sum(times) over (partition by fingerprint),
+      ${instantOf(scope)}, ${instantOf(scope)}
+    from pg_temp.stage_issues order by fingerprint, ord desc
+    on conflict (account_id, stream, fingerprint) do update set
+      record_id = excluded.record_id, problem = excluded.problem, value = excluded.value, context = excluded.context,
+      identity = excluded.identity, last_seen_at = excluded.last_seen_at, occurrences = d.occurrences + excluded.occurrences,
+      resolved_at = null`;
+}
+
+/**
+ * Resolves issues of records that this transaction wrote and that no longer show the problem. Each issue looks its row up by
+ * the primary key, because the planner has no statistics for rows of the same transaction: a join may compare every issue
+ * with every row.
+ */
+export function resolveWritten(parent: TableShape, runId: number, scope: IssueWrites & WriteTime): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and ${notStaged(scope)}
+      and coalesce((select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)} and t._deleted_at is null
+        from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id), false)`;
+}
+
+/** Resolves issues of records that could not be rows and were now received as they are stored. */
+export function resolveByKey(keys: readonly string[], scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
+      and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged(scope)}`;
+}
+
+/** Resolves issues of records that the source no longer has. */
+export function resolveDeleted(keys: readonly string[], scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${toArrayLiteral(keys)}::text[])`;
+}
+
+/** Resolves issues of records without a key that returned with one; their identity recognizes them. */
+export function resolveByIdentity(identities: readonly string[], scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.record_id is null
+      and d.identity = any(${toArrayLiteral(identities)}::text[]) and ${notStaged(scope)}`;
+}
+
+/** Open rejections that a complete read did not show. `parts`: the covered equipment types; null: all. */
+function vanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
+  const covered =
+    parts === null ? sql`` : sql` and d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
+  return sql`${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged(scope)}`;
+}
+
+/** Resolves issues of records without a key that a complete read no longer shows. */
+export function resolveVanishedKeyless(parts: readonly string[] | null, scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${vanishedRejections(parts, scope)} and d.record_id is null`;
+}
+
+/**
+ * Keys of records that could not be rows and that a complete read no longer shows. A set operation, because no plan turns it
+ * into a loop.
+ */
+export function readVanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
+  return sql`select d.record_id as key from safety_sync.data_issues d
+    where ${vanishedRejections(parts, scope)} and d.record_id is not null and d.field is null
+    except select s.key from ${taken('stage_seen', ['key'])} s`;
+}
+
+/** Number of resolved issues that are kept for each stream and each kind without another bound. */
+const MOST_RESOLVED = 100;
+
+/**
+ * Keeps only the last resolved issues of records without a key and of unknown fields: their content or name identifies them,
+ * so each change creates a new issue. Other issues need no limit, because they are at most as many as records and fields,
+ * and are opened again.
+ */
+export function deleteResolved(what: 'keyless' | 'unknown_field', { accountId, stream }: StreamKey): SQL {
+  const kind =
+    what === 'keyless' ? sql`record_id is null and kind = 'record_rejected'` : sql`kind = 'unknown_field'`;
+  const resolved = sql`account_id = ${accountId} and stream = ${stream} and ${kind} and resolved_at is not null`;
+  return sql`delete from safety_sync.data_issues where ${resolved} and (resolved_at, fingerprint) < (
+    select resolved_at, fingerprint from safety_sync.data_issues where ${resolved}
+    order by resolved_at desc, fingerprint desc offset ${MOST_RESOLVED - 1}::int limit 1)`;
+}
+
+/** Resolves issues of lookups with a response that was unusable before and is usable now. */
+export function resolveLookups(askedFor: readonly string[], scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' = any(${toArrayLiteral(askedFor)}::text[])`;
+}
+
+/**
+ * Number of unknown fields that one transaction searches in all rows, at most: if hundreds disappear at once, later
+ * transactions search the rest.
+ */
+const MOST_LOOKED_FOR = 50;
+
+/** Open unknown fields that their example record no longer shows: candidates for closing. */
+export function readStaleUnknownFields(parent: TableShape, scope: StreamKey): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
+  return sql`select d.fingerprint, d.context->>'path' as path from safety_sync.data_issues d
+    where ${openIssues(scope)} and d.kind = 'unknown_field' and d.context->>'path' is not null
+      and not exists (select from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id
+        and t._deleted_at is null and jsonb_path_exists(t._raw, (d.context->>'path')::jsonpath))
+    order by d.last_seen_at, d.fingerprint limit ${MOST_LOOKED_FOR}::int`;
+}
+
+/**
+ * Resolves the issue about unknown fields beyond the bound, when the bound has room again and no such field was received.
+ */
+export function resolveUnlisted(scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.fingerprint = ${UNLISTED} and ${notStaged(scope)}
+      and (select count(*) from safety_sync.data_issues i where i.account_id = ${scope.accountId}
+        and i.stream = ${scope.stream} and i.kind = 'unknown_field' and i.resolved_at is null) <= ${MOST_UNKNOWN_FIELDS}::int`;
+}
+
+/** Closes an unknown field if no live record has it; otherwise refers it to a record that has it. */
+export function resolveUnknownField(parent: TableShape, fingerprint: string, scope: IssueWrites): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
+  return sql`update safety_sync.data_issues d set record_id = coalesce(x.key, d.record_id),
+      resolved_at = case when x.key is null then ${instantOf(scope)} end
+    from (select (select t.${key} from ${target(parent)} t
+      where t.account_id = ${scope.accountId} and t._deleted_at is null
+        and jsonb_path_exists(t._raw, (i.context->>'path')::jsonpath) limit 1) as key
+      from safety_sync.data_issues i
+      where i.account_id = ${scope.accountId} and i.stream = ${scope.stream} and i.fingerprint = ${fingerprint}) x
+    where ${openIssues(scope)} and d.fingerprint = ${fingerprint}`;
+}

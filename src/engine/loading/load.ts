@@ -1,0 +1,182 @@
+/**
+ * Takes received records and stores those that differ from the warehouse: compare, normalize, COPY; merge on commit.
+ *
+ * A batch is open while it takes records. A full batch is prepared and then stored, in the order of the batches. Some
+ * batches are prepared while another one is stored or committed.
+ */
+import { countAttributes, type RecordCounts } from '../control/record-counts.ts';
+import { toTableCoverage } from '../database/table-shape.ts';
+import { meetLater } from '../../shared/meet-later.ts';
+import type { Received } from '../../shared/received.ts';
+import { withSpan } from '../../shared/with-span.ts';
+import type { Coverage, ReadContext } from '../streams/stream.ts';
+import { type BatchOptions, createBatches, type Prepared } from './batch.ts';
+import { createComparison } from './compare.ts';
+import { createRecordCopies } from './copy-records.ts';
+import { readRecord, type ReadRecord } from './record.ts';
+import { createSerialQueue } from './serial-queue.ts';
+import { createStaging } from './staging.ts';
+import { type CommitOptions, createTransaction, type TransactionOptions } from './transaction.ts';
+
+/** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
+const BATCH_RECORDS = 2000;
+/** A batch of large records is full at this number of bytes. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+/**
+ * Number of batches that are prepared or wait for the one that is being stored, at most: no more are prepared in that time.
+ */
+const MOST_AHEAD = 2;
+
+/** Makes of a record what may be stored (privacy settings, forgotten people). */
+export interface RecordProtection {
+  /** Part of the checksums, because a checksum without it would confirm a guess of a protected value. */
+  readonly secret: string;
+  /** Returns the record as it may be stored; the record itself if all of it may be stored. */
+  ofRecord(received: unknown): unknown;
+}
+
+type LoadOptions = Omit<BatchOptions & TransactionOptions, 'compare' | 'copies' | 'staging'> & {
+  /** Applied to a record before every other step; null: everything may be stored. */
+  readonly protection: RecordProtection | null;
+};
+
+export interface Load {
+  /** Resolves when there is room for more. */
+  add(records: readonly Received[], about: ReadContext): Promise<void>;
+  /** Sets the point to which `rollback` returns. Replaces the previous savepoint. */
+  savepoint(): Promise<void>;
+  /** Discards records that were added after the savepoint; the savepoint stays. */
+  rollback(): Promise<void>;
+  /** Keys of the live rows in the coverage that were not added. */
+  findVanished(covered: Coverage): Promise<Set<string>>;
+  /** No work is being sent to the database. */
+  readonly isIdle: boolean;
+  /** Records that were added since the last commit was requested. */
+  readonly uncommitted: number;
+  /** Merges and commits everything that was added. Resolves when the commit has begun: records may be added meanwhile. */
+  beginCommit(options: CommitOptions): Promise<void>;
+  /** Like `beginCommit`, but resolves when the commit is complete, with the run's counts. */
+  commit(options: CommitOptions): Promise<RecordCounts>;
+  /** Counts of all commits. */
+  readonly committed: Readonly<RecordCounts>;
+  /** Rolls back uncommitted records. Resolves when no work is being sent to the database, also after a failure. */
+  abort(): Promise<void>;
+}
+
+export async function createLoad(options: LoadOptions): Promise<Load> {
+  const { session, shape, accountId, protection } = options;
+  const { stream } = shape;
+  const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
+  const staging = createStaging(session, shape, accountId);
+  const copies = createRecordCopies(session, shape, options);
+  const compare = createComparison(session, shape, accountId);
+  const batches = createBatches({ ...options, compare, copies, staging });
+  const transaction = createTransaction({ ...options, staging });
+  await staging.open();
+
+  let nextOrd = 1;
+  /** The open batch. */
+  let open: ReadRecord[] = [];
+  let openBytes = 0;
+  /**
+   * Keys of the batches that are not stored yet. No key is in two of them, so a comparison does not depend on the batches
+   * before it.
+   */
+  const keysAhead = new Set<string>();
+  const ahead: Promise<void>[] = [];
+  /** Work for the database, in order. */
+  const queue = createSerialQueue();
+  let committing = queue.done;
+  let uncommitted = 0;
+  let uncommittedAtSavepoint = 0;
+
+  /** Closes the open batch: it is prepared, and stored after the batches before it. */
+  async function closeBatch(): Promise<void> {
+    if (open.length === 0) return;
+    const records = open;
+    open = [];
+    openBytes = 0;
+    if (records.some(({ key }) => key !== null && keysAhead.has(key))) await queue.done;
+    for (const { key } of records) if (key !== null) keysAhead.add(key);
+    const preparing = meetLater(batches.prepare(records));
+    ahead.push(queue.add(() => storeBatch(records, preparing)));
+    if (ahead.length > MOST_AHEAD) await ahead.shift();
+  }
+
+  async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
+    const begun = meetLater(transaction.begin());
+    // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
+    const prepared = await preparing.catch(() => batches.prepare(records));
+    await begun;
+    transaction.add(await batches.store(prepared, records[0]?.ord ?? 0));
+    for (const { key } of records) keysAhead.delete(key ?? '');
+  }
+
+  /** Stores everything that was added. */
+  async function drain(): Promise<void> {
+    await closeBatch();
+    await queue.done;
+  }
+
+  async function beginCommit(commit: CommitOptions): Promise<void> {
+    await closeBatch();
+    await committing;
+    uncommitted = 0;
+    committing = queue.add(() =>
+      withSpan('store', spanAttributes, async (span) => {
+        await transaction.commit(commit);
+        span.setAttributes(countAttributes(transaction.committed));
+      }),
+    );
+  }
+
+  return {
+    async add(records, about) {
+      uncommitted += records.length;
+      for (const one of records) {
+        let received = one;
+        if (protection !== null) {
+          const value = one.parse();
+          const kept = protection.ofRecord(value);
+          if (kept !== value) received = one.replace(kept);
+        }
+        open.push(readRecord(received, { stream, about, ord: nextOrd++, secret: protection?.secret ?? '' }));
+        openBytes += received.bytes.length;
+        if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
+      }
+    },
+    async savepoint() {
+      await drain();
+      await transaction.savepoint();
+      uncommittedAtSavepoint = uncommitted;
+    },
+    async rollback() {
+      open = [];
+      openBytes = 0;
+      await queue.done;
+      await transaction.rollback();
+      uncommitted = uncommittedAtSavepoint;
+    },
+    async findVanished(covered) {
+      await drain();
+      return await staging.findVanished(toTableCoverage(stream, covered));
+    },
+    get isIdle() {
+      return queue.isIdle;
+    },
+    get uncommitted() {
+      return uncommitted;
+    },
+    beginCommit,
+    async commit(commit) {
+      await beginCommit(commit);
+      await committing;
+      return { ...transaction.committed };
+    },
+    committed: transaction.committed,
+    async abort() {
+      await Promise.allSettled([queue.done]);
+      await transaction.abort();
+    },
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * The merge of all streams, as SQL text over the staging tables. Every function returns one statement and executes nothing.
+ * `ord` numbers the records of a run in reading order.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import * as history from '../history/history-sql.ts';
+import {
+  instant,
+  instantOf,
+  list,
+  name,
+  of,
+  same,
+  stage,
+  staged,
+  taken,
+  syncedAtOf,
+  target,
+  type WriteTime,
+} from '../database/sql-names.ts';
+import type { TableShape } from '../database/table-shape.ts';
+import type { TableCoverage } from '../database/table-shape.ts';
+import type { RunKey } from '../control/control-tables.ts';
+
+export function createStage(shape: TableShape): SQL {
+  const columns = shape.columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);
+  return sql`create temporary table if not exists ${name(shape.stage)} (ord bigint, ${sql.join(columns, sql`, `)})`;
+}
+
+/**
+ * Keeps the newest version of each record: by the source's own time if it has one, otherwise by the order of reading. Two
+ * rows with one key in one statement would be an error (SQLSTATE 21000).
+ */
+export function dropSuperseded(parent: TableShape, versionColumn: string | null): SQL {
+  const version = (alias: string) =>
+    versionColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(versionColumn)}, '-infinity')`;
+  return sql`delete from ${stage(parent)} a using ${stage(parent)} b
+    where ${same('a', 'b', parent.key)} and (${version('b')}, b.ord) > (${version('a')}, a.ord)`;
+}
+
+/**
+ * Like `dropSuperseded`, where the later version is the stored one, which is not staged because it is unchanged. Every batch
+ * records its keys as seen with numbers no greater than its last record's, so a number greater than a row's own is from a
+ * later batch.
+ */
+export function dropSeenLater(parent: TableShape): SQL {
+  return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
+    where s.key = p.${name(parent.key[0] ?? '')} and s.ord > p.ord`;
+}
+
+/** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
+export function dropOlderThanStored(
+  parent: TableShape,
+  versionColumn: string,
+  { accountId, runId }: RunKey,
+): SQL {
+  return sql`delete from ${stage(parent)} where ord in (
+    select s.ord from ${staged(parent, ['ord', ...parent.key, versionColumn])} s join ${target(parent)} t
+      on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
+    where t._run_id = ${runId}::bigint and t.${name(versionColumn)} > s.${name(versionColumn)})`;
+}
+
+/** Counts staged versions of records with another version that this transaction has stored. */
+export function countRepeated(parent: TableShape, within: RunKey & WriteTime): SQL {
+  return sql`select count(*)::int as count from ${staged(parent, parent.key)} s join ${target(parent)} t
+      on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
+    where t._run_id = ${within.runId}::bigint and t._synced_at = ${syncedAtOf(within)}`;
+}
+
+/** Deletes rows of children after the version of their parent was dropped. */
+export function dropOrphans(parent: TableShape, child: TableShape): SQL {
+  return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
+}
+
+/** Writes new and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
+export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQL {
+  const { accountId, runId } = scope;
+  const columns = parent.columns.map((column) => column.name);
+  const changes = columns.filter((column) => !parent.key.includes(column));
+  const kept = history.parentHistory(parent, scope);
+  return sql`with ${kept.before} merged as (
+    insert into ${target(parent)} as t (account_id, ${list(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
+    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
+    on conflict (account_id, ${list(parent.key)}) do update set
+      ${sql.join(
+        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
+        sql`, `,
+      )}, ${kept.change} _synced_at = excluded._synced_at, _deleted_at = null, _run_id = excluded._run_id
+    where t._hash is distinct from excluded._hash or t._deleted_at is not null
+    returning (xmax = 0) as is_insert)
+  select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
+  from merged`;
+}
+
+/** Deletes children that a changed record no longer has. The parent's key is the beginning of the child's. */
+export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {
+  const parentKey = parent.key[0] ?? '';
+  const foreignKey = child.key[0] ?? '';
+  const staying = staged(child, ['ord', ...child.key]);
+  return sql`delete from ${target(child)} c using ${staged(parent, ['ord', parentKey])} p
+    where c.account_id = ${accountId} and c.${name(foreignKey)} = p.${name(parentKey)}
+      and not exists (select from ${staying} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
+}
+
+/** Writes new and changed children; equal ones are not written. */
+export function upsertChildren(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
+  const { accountId } = scope;
+  const columns = child.columns.map((column) => column.name);
+  const changes = columns.filter((column) => !child.key.includes(column));
+  const kept = history.childHistory(parent, child, scope);
+  return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
+    select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s ${kept.from}
+    on conflict (account_id, ${list(child.key)}) do update set
+      ${sql.join(
+        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
+        sql`, `,
+      )}
+    where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
+}
+
+/** The live rows `t` in the coverage, and `part`: the covered part of each row. */
+function coveredRows(parent: TableShape, { column, asked, parts }: TableCoverage, accountId: string) {
+  const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
+  if (column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
+  const told = sql`t.${name(column)}`;
+  const foreignKey = name(asked?.key[0] ?? '');
+  const part =
+    asked === undefined ? told : sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, ${told})`;
+  const list = sql.join(
+    parts.map((one) => sql`${one}`),
+    sql`, `,
+  );
+  return {
+    part,
+    from:
+      asked === undefined
+        ? sql`${target(parent)} t`
+        : sql`${target(parent)} t left join ${target(asked)} a
+            on a.account_id = t.account_id and a.${foreignKey} = t.${name(parent.key[0] ?? '')}`,
+    where: sql`${live} and ${part} in (${list})`,
+  };
+}
+
+function notSeen(parent: TableShape): SQL {
+  return sql`not exists (select from ${taken('stage_seen', ['key'])} s where s.key = t.${name(parent.key[0] ?? '')})`;
+}
+
+/**
+ * For each covered part: the number of rows that were live before this transaction, and the number of them that the snapshot
+ * did not show.
+ */
+export function countVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
+  const { part, from, where } = coveredRows(parent, covered, within.accountId);
+  // A join, because a subselect inside an aggregate would run row by row.
+  return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
+    from ${from} left join (select distinct key from pg_temp.stage_seen) s
+      on s.key = t.${name(parent.key[0] ?? '')}
+    where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
+}
+
+/** The keys of the covered live rows that the snapshot did not show. */
+export function readVanished(parent: TableShape, covered: TableCoverage, accountId: string): SQL {
+  const { from, where } = coveredRows(parent, covered, accountId);
+  return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where} and ${notSeen(parent)}`;
+}
+
+/** The values of wire fields of the covered live rows that the snapshot did not show, as a JSON list. */
+export function readVanishedFields(
+  parent: TableShape,
+  fields: readonly string[],
+  { covered, accountId }: { readonly covered: TableCoverage; readonly accountId: string },
+): SQL {
+  const { from, where } = coveredRows(parent, covered, accountId);
+  const values = fields.map((field) => sql`t._raw->${field}::text`);
+  return sql`select t.${name(parent.key[0] ?? '')} as key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
+    from ${from} where ${where} and ${notSeen(parent)}`;
+}
+
+/** Marks rows that a complete snapshot did not show as deleted. Returns the keys. */
+export function markVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
+  const { accountId, runId } = within;
+  const key = name(parent.key[0] ?? '');
+  return sql`update ${target(parent)} g
+    set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
+    where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, covered, accountId)}) returning g.${key} as key`;
+}
+
+/** Counts records that this transaction wrote and that the source had changed up to this time, in ms. */
+export function countWritten(
+  parent: TableShape,
+  versionColumn: string,
+  { upToMs, ...within }: RunKey & WriteTime & { readonly upToMs: number },
+): SQL {
+  const { accountId, runId } = within;
+  // Rows that this transaction wrote have its time.
+  return sql`select count(*)::int as count from ${target(parent)} t
+    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(within)}
+      and t._deleted_at is null and t.${name(versionColumn)} <= ${instant(upToMs)}`;
+}

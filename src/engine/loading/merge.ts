@@ -1,0 +1,289 @@
+/**
+ * Runs the merge of one stream inside the run's transaction: changed rows, deletions, data issues. New rows were copied
+ * before (copy-records.ts).
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { SafetySyncError } from '../../shared/errors.ts';
+import type { Queryable } from '../database/connection.ts';
+import * as drift from './drift-sql.ts';
+import * as history from '../history/history-sql.ts';
+import * as issues from './issue-sql.ts';
+import * as statements from './merge-sql.ts';
+import { keepWhatMayBeKeyless } from './keyless.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+import {
+  addSteps,
+  applySteps,
+  type CountedDays,
+  readCountedDays,
+  voidDays,
+} from '../history/followup-days.ts';
+import type { Lifted } from '../control/stored-privacy.ts';
+import { noCounts, type RecordCounts } from '../control/record-counts.ts';
+import type { WriteTime } from '../database/sql-names.ts';
+import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
+
+export interface DeleteGuard {
+  /** A snapshot that lacks more than this share of the live rows is suspicious. */
+  readonly maxRatio: number;
+  readonly allowMassDelete: boolean;
+}
+
+/** Below this number of live rows a share is not meaningful. */
+const GUARD_FROM_ROWS = 20;
+
+interface MergeRequest extends WriteTime {
+  readonly accountId: string;
+  readonly runId: number;
+  /** The coverage of a complete snapshot; null when nothing may be deleted. */
+  readonly covered: TableCoverage | null;
+  readonly guard: DeleteGuard;
+  /** Stored rows may have been changed in the warehouse: everything is staged, and compared column by column. */
+  readonly fullCompare: boolean;
+  /** The run has committed before, so its stored rows may be newer. */
+  readonly hasCommitted: boolean;
+  /** Identities of records that arrived with a key and had none before. */
+  readonly resolvedIdentities: readonly string[];
+  /** Keys of records that could not be stored before and arrived as they are stored. */
+  readonly resolvedKeys: readonly string[];
+  /** Records of the run that could not be rows. */
+  readonly rejected: number;
+  /** Keys of new records that this transaction has stored. */
+  readonly addedKeys: readonly string[];
+  /** Keys of the records in the staging tables. */
+  readonly stagedKeys: readonly string[];
+  /** The stream has open issues, or may have. */
+  readonly hasIssues: boolean;
+  readonly keyless: KeylessMemory | null;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
+}
+
+export interface Merged {
+  readonly counts: RecordCounts;
+  /** A remark for the result of the run. */
+  readonly note: string | null;
+  /** Parts of the snapshot without any deletion, because too much was missing; the rest is stored. */
+  readonly failure: SafetySyncError | null;
+}
+
+async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
+  return (await tx.execute(statement)).count;
+}
+
+interface Deletions {
+  /** null: there are no rows to delete. */
+  readonly deletable: TableCoverage | null;
+  readonly failure: SafetySyncError | null;
+}
+
+type Part = Readonly<{ part: string; live: number; vanished: number }>;
+
+/**
+ * Determines the deletions that are allowed. A part of the snapshot that lacks too much is left unchanged, because the other
+ * parts may be correct; if it is the only part, or all parts together lack too much, the snapshot is refused.
+ */
+async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Deletions> {
+  const { covered, guard } = request;
+  if (covered === null) return { deletable: null, failure: null };
+  const found: readonly Part[] = await tx.execute<Part>(
+    statements.countVanished(shape.parent, covered, request),
+  );
+  const isTooMuch = ({ live, vanished }: Part) =>
+    !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
+  const refused = found.filter(isTooMuch);
+  const others = found.filter((part) => !isTooMuch(part));
+  const all = others.reduce(
+    (sum, { live, vanished }): Part => ({
+      part: '',
+      live: sum.live + live,
+      vanished: sum.vanished + vanished,
+    }),
+    { part: '', live: 0, vanished: 0 },
+  );
+  const failure = refused.length === 0 ? null : toGuardError(refused, guard);
+  if (failure !== null && (covered.column === null || others.length === 0)) throw failure;
+  if (isTooMuch(all)) throw toGuardError([all], guard);
+  if (all.vanished === 0) return { deletable: null, failure };
+  const parts = covered.parts.filter((one) => !refused.some(({ part }) => part === one));
+  return { deletable: { ...covered, parts }, failure };
+}
+
+function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): SafetySyncError {
+  const lacks = parts.map(
+    ({ part, live, vanished }) =>
+      `the response${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
+  );
+  return new SafetySyncError(
+    'delete_guard',
+    `${lacks.join('; ')}, more than MAX_DELETE_RATIO (${maxRatio}) allows`,
+  );
+}
+
+async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
+  const { parent, children, stream } = shape;
+  for (const child of children) {
+    await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
+  }
+  await tx.execute(drift.clearHashOfDriftedParents(parent, stream.contextColumns, accountId));
+  for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
+}
+
+/**
+ * Values that a privacy setting excluded are filled in place, because they are no change of the source and create no state.
+ */
+async function fillLifted(
+  tx: Queryable,
+  { parent, children }: StreamShape,
+  { lifted, accountId }: MergeRequest,
+): Promise<void> {
+  for (const [column, until] of Object.entries(lifted)) {
+    for (const table of [parent, ...children]) {
+      const name = table.history?.compared.find((one) => `${table.name}.${one}` === column);
+      if (name === undefined) continue;
+      await tx.execute(history.fillColumn(parent, table, { column: name, until, accountId }));
+    }
+  }
+}
+
+async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
+  const { parent, children, stream } = shape;
+  const counts = noCounts();
+  await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
+  let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.versionColumn));
+  const addedBefore = new Set(request.addedKeys);
+  const isRepeated = request.stagedKeys.some((key) => addedBefore.has(key));
+  if (stream.versionColumn === null) dropped += await rowCount(tx, statements.dropSeenLater(parent));
+  else if (request.hasCommitted || isRepeated) {
+    dropped += await rowCount(tx, statements.dropOlderThanStored(parent, stream.versionColumn, request));
+  }
+  if (request.fullCompare) {
+    await clearHashOfDrifted(tx, shape, request.accountId);
+    dropped += await rowCount(tx, drift.dropWithoutDrift(parent, request.accountId));
+  }
+  if (dropped > 0 || isRepeated) {
+    for (const child of children) await tx.execute(statements.dropOrphans(parent, child));
+    await tx.execute(sql.raw('analyze pg_temp.stage_issues'));
+    await tx.execute(issues.dropOrphanIssues(parent));
+  }
+  await fillLifted(tx, shape, request);
+  for (const child of children) {
+    if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
+  }
+  // Two versions in one transaction count as one insert and one version that was not needed.
+  const [repeated] = isRepeated
+    ? await tx.execute<{ count: number }>(statements.countRepeated(parent, request))
+    : [];
+  const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
+    statements.upsertParents(parent, request),
+  );
+  counts.inserted = written?.inserted ?? 0;
+  counts.updated = (written?.updated ?? 0) - (repeated?.count ?? 0);
+  counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated;
+  for (const child of children) {
+    // Children with a history were already deleted by endChildStates.
+    if ((written?.updated ?? 0) > 0 && child.history === null) {
+      await tx.execute(statements.deleteStaleChildren(parent, child, request));
+    }
+    await tx.execute(statements.upsertChildren(parent, child, request));
+  }
+  return counts;
+}
+
+/** Removes changing rows from the counted days. Returns the keys; null if no days are counted yet. */
+async function takeOutDays(
+  tx: Queryable,
+  { parent, stream }: StreamShape,
+  { request, deletable }: { readonly request: MergeRequest; readonly deletable: TableCoverage | null },
+): Promise<{ readonly days: CountedDays; readonly keys: readonly string[] } | null> {
+  if (
+    stream.countsDays !== true ||
+    request.fullCompare ||
+    (request.stagedKeys.length === 0 && deletable === null && request.addedKeys.length === 0)
+  )
+    return null;
+  const days = await readCountedDays(tx, request.accountId);
+  if (days === null) return null;
+  const vanished =
+    deletable === null
+      ? []
+      : await tx.execute<{ key: string }>(statements.readVanished(parent, deletable, request.accountId));
+  const addedBefore = new Set(request.addedKeys);
+  const stored = request.stagedKeys.filter((key) => !addedBefore.has(key));
+  const keys = [...stored, ...vanished.map(({ key }) => key)];
+  await addSteps(tx, days, { keys, sign: -1 });
+  return { days, keys };
+}
+
+async function mergeIssues(
+  tx: Queryable,
+  shape: StreamShape,
+  request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
+): Promise<void> {
+  const { accountId, now, syncedAt } = request;
+  const scope = { accountId, stream: shape.stream.name, now, syncedAt };
+  await tx.execute(issues.recordIssues(scope));
+  if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
+  const { deletedKeys, resolvedIdentities, resolvedKeys } = request;
+  if (deletedKeys.length > 0) await tx.execute(issues.resolveDeleted(deletedKeys, scope));
+  if (resolvedKeys.length > 0) await tx.execute(issues.resolveByKey(resolvedKeys, scope));
+  let resolved = 0;
+  if (resolvedIdentities.length > 0) {
+    resolved += await rowCount(tx, issues.resolveByIdentity(resolvedIdentities, scope));
+  }
+  if (request.covered !== null) {
+    const parts = request.covered.column === null ? null : request.covered.parts;
+    resolved += await rowCount(tx, issues.resolveVanishedKeyless(parts, scope));
+    const vanished = await tx.execute<{ key: string }>(issues.readVanishedRejections(parts, scope));
+    if (vanished.length > 0) {
+      await tx.execute(
+        issues.resolveByKey(
+          vanished.map(({ key }) => key),
+          scope,
+        ),
+      );
+    }
+  }
+  if (resolved > 0) await tx.execute(issues.deleteResolved('keyless', scope));
+  const stale = await tx.execute<{ fingerprint: string }>(issues.readStaleUnknownFields(shape.parent, scope));
+  for (const { fingerprint } of stale) {
+    await tx.execute(issues.resolveUnknownField(shape.parent, fingerprint, scope));
+  }
+  if (stale.length > 0) {
+    await tx.execute(issues.deleteResolved('unknown_field', scope));
+    await tx.execute(issues.resolveUnlisted(scope));
+  }
+}
+
+/**
+ * Merges the staged rows, marks rows that a complete snapshot did not show as deleted, and updates the data issues. Counts
+ * updated and deleted rows; `unchanged` counts staged versions that were not needed.
+ */
+export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
+  const { covered } = request;
+  const added = request.addedKeys.length;
+  if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
+  const { deletable, failure } = await guardDeletions(tx, shape, request);
+  const counted = await takeOutDays(tx, shape, { request, deletable });
+  const counts = request.stagedKeys.length > 0 ? await mergeRows(tx, shape, request) : noCounts();
+  const note =
+    covered === null
+      ? null
+      : await keepWhatMayBeKeyless(tx, shape, { ...request, covered, appeared: counts.inserted + added });
+  const deletedKeys: string[] = [];
+  if (deletable !== null) {
+    const rows = await tx.execute<{ key: string }>(statements.markVanished(shape.parent, deletable, request));
+    for (const { key } of rows) deletedKeys.push(key);
+  }
+  counts.deleted = deletedKeys.length;
+  const changed = counts.inserted + counts.updated + added > 0;
+  if (counted !== null) {
+    await addSteps(tx, counted.days, { keys: [...counted.keys, ...request.addedKeys], sign: 1 });
+    await applySteps(tx, request.accountId);
+  } else if (shape.stream.countsDays === true && (changed || counts.deleted > 0)) {
+    // For a row that was changed in the warehouse, the previous count is unknown.
+    await voidDays(tx, request.accountId);
+  }
+  if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
+  return { counts, note, failure };
+}

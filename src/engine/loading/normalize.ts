@@ -1,0 +1,39 @@
+/** The normalize step: converts a received record to rows and issues. Pure. */
+import { RawJson } from '../../shared/exact-json.ts';
+import type { RecordIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { ParsedRecord, ReadRecord } from './record.ts';
+import { type StagedIssue, toStagedIssue } from './staged-issue.ts';
+
+export interface RowsOfRecord {
+  readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
+  /** One array of rows per child table. */
+  readonly children: readonly (readonly Row[])[];
+}
+
+export interface PreparedRecord extends RowsOfRecord {
+  readonly read: ReadRecord;
+}
+
+const alteredKey = (stream: StreamDefinition, key: string | null): RecordIssue => ({
+  kind: 'unknown_value',
+  field: stream.keyField,
+  problem:
+    'the identifier holds characters that PostgreSQL cannot store and that were replaced; another record may come by the same one',
+  value: key,
+});
+
+/** The rows of a record without a problem. The parent's row also contains the loader's own columns. */
+export function normalize(
+  stream: StreamDefinition,
+  read: ReadRecord,
+  { value, text, isKeyAltered }: ParsedRecord,
+): RowsOfRecord & { readonly issues: StagedIssue[] } {
+  const issues: StagedIssue[] = [];
+  const rows = stream.toRows(value as WireRecord, read.about, (issue) => {
+    issues.push(toStagedIssue(issue, read));
+  });
+  if (isKeyAltered) issues.push(toStagedIssue(alteredKey(stream, read.key), read));
+  // Assigned in place, because a copy of the row costs as much as filling it.
+  const parent = Object.assign(rows.parent, { _hash: read.hash, _raw: new RawJson(text) });
+  return { parent, children: rows.children, issues };
+}

@@ -1,0 +1,147 @@
+/** A record before it is stored: its key and checksum from the received bytes, and its value if it has to be parsed. */
+import { hash } from 'node:crypto';
+import { isStorableJson, toCanonicalText, stringifyExactJson } from '../../shared/exact-json.ts';
+import { ExactNumber } from '../../shared/exact-number.ts';
+import type { Received } from '../../shared/received.ts';
+import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import { isWireRecord, key as keyField, keyOf, toStorableText } from '../streams/wire.ts';
+
+export interface ReadRecord {
+  readonly received: Received;
+  /** null: the record has no usable key. */
+  readonly key: string | null;
+  /** uuid: two digits of the stream's version, then 120 bits of SHA-256 over everything that the row depends on. */
+  readonly hash: string;
+  readonly about: ReadContext;
+  /** Number of the record in its run. */
+  readonly ord: number;
+}
+
+/** A record that can be a row. */
+export type KeyedRecord = ReadRecord & { readonly key: string };
+
+export const isStorable = (record: ReadRecord): record is KeyedRecord =>
+  record.key !== null && record.received.excess === null;
+
+interface Source {
+  readonly stream: StreamDefinition;
+  readonly about: ReadContext;
+  readonly ord?: number;
+  /**
+   * Part of the checksum if privacy settings apply, because a checksum without it would confirm a guess of an excluded
+   * value.
+   */
+  readonly secret?: string;
+}
+
+export function readRecord(received: Received, { stream, about, ord = 0, secret = '' }: Source): ReadRecord {
+  const taken = stream.takenFromQuestion?.(received, about) ?? null;
+  return {
+    received,
+    key: keyOf(received, stream.keyField),
+    hash: checksum(
+      stream.version,
+      `${secret}:${taken === null ? '' : JSON.stringify(taken)}:`,
+      received.bytes,
+    ),
+    about,
+    ord,
+  };
+}
+
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
+function checksum(version: number, prefix: string, bytes: Buffer): string {
+  const start = scratch.write(prefix);
+  const isShort = start + bytes.length <= scratch.length;
+  if (isShort) bytes.copy(scratch, start);
+  const hashed = isShort
+    ? scratch.subarray(0, start + bytes.length)
+    : Buffer.concat([Buffer.from(prefix), bytes]);
+  return version.toString(16).padStart(2, '0') + hash('sha256', hashed, 'hex').slice(0, 30);
+}
+
+/** 128 bits of SHA-256, in the form of a uuid. */
+export const toUuid = (text: string): string => {
+  const hex = hash('sha256', text, 'hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+};
+
+export interface ParsedRecord {
+  /** The value, with characters that PostgreSQL cannot store replaced. */
+  readonly value: unknown;
+  /** JSON text of `value`; as received if PostgreSQL can store it. */
+  readonly text: string;
+  /** The reason why the record cannot be a row; null: it can. */
+  readonly problem: string | null;
+  /** The received key contains characters that PostgreSQL cannot store, so other keys may become equal to it. */
+  readonly isKeyAltered: boolean;
+}
+
+/** An escaped NUL, or a surrogate, which may be unpaired. */
+const UNSTORABLE = /\\u(?:0000|[dD][89a-fA-F])/;
+
+/** Error: `response_not_json`. */
+export function parseRecord(
+  stream: StreamDefinition,
+  { received, key }: Pick<ReadRecord, 'received' | 'key'>,
+): ParsedRecord {
+  const text = received.text;
+  const parsed = received.parse(text);
+  const isRare =
+    received.excess !== null ||
+    (text.includes('\\u') && UNSTORABLE.test(text)) ||
+    (received.hasLongNumber && !isStorableJson(parsed));
+  const value = isRare ? toStorable(parsed) : parsed;
+  const told = isWireRecord(parsed) ? parsed[stream.keyField] : undefined;
+  return {
+    value,
+    text: isRare ? stringifyExactJson(value) : text,
+    problem: problemOf(stream, { value, key, excess: received.excess }),
+    isKeyAltered: isRare && isWireRecord(value) && value[stream.keyField] !== told,
+  };
+}
+
+/** Replaces characters that PostgreSQL's text and jsonb cannot store by U+FFFD, in texts and in the names of fields. */
+export function toStorable(value: unknown): unknown {
+  if (typeof value === 'string') return toStorableText(value);
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
+  if (Array.isArray(value)) return value.map(toStorable);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [toStorableText(name), toStorable(inner)]),
+  );
+}
+
+function problemOf(
+  stream: StreamDefinition,
+  {
+    value,
+    key,
+    excess,
+  }: { readonly value: unknown; readonly key: string | null; readonly excess: string | null },
+): string | null {
+  if (excess === null && !isWireRecord(value)) return 'the record is not an object';
+  let problem = key === null ? `no usable ${stream.keyField}: it is absent` : null;
+  if (key === null && isWireRecord(value)) {
+    keyField.read(value[stream.keyField], (why) => {
+      problem = `no usable ${stream.keyField}: ${why}`;
+    });
+  }
+  if (excess === null || problem === null) return excess ?? problem;
+  return `${excess}; ${problem}`;
+}
+
+/** The identity of a record, which does not change when its key is repaired; null when the stream or the record has none. */
+export function identityOf(stream: StreamDefinition, record: WireRecord): string | null {
+  return toIdentity(stream.identityFields.map((field) => record[field] ?? null));
+}
+
+/** A number equals its text, because the service may send either. */
+const toComparablePart = (part: unknown): unknown =>
+  typeof part === 'number' || part instanceof ExactNumber ? String(part) : part;
+
+/** `parts`: the values of `identityFields`. */
+export function toIdentity(parts: readonly unknown[]): string | null {
+  if (parts.every((part) => part === null)) return null;
+  return toUuid(toCanonicalText(parts.map(toComparablePart)));
+}

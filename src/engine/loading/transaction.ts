@@ -1,0 +1,126 @@
+/** The open transaction of a load: begun by the first batch, ended by the merge of its stored batches. */
+import type { OpenIssues } from '../control/issues.ts';
+import type { Lifted } from '../control/stored-privacy.ts';
+import { addCounts, noCounts, type RecordCounts } from '../control/record-counts.ts';
+import type { WriteTime } from '../database/sql-names.ts';
+import type { StreamSession } from '../control/stream-session.ts';
+import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
+import { recordUsers } from '../control/user-lookups.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+import type { Coverage } from '../streams/stream.ts';
+import type { Stored } from './batch.ts';
+import { type DeleteGuard, type Merged, merge } from './merge.ts';
+import type { Staging } from './staging.ts';
+
+export interface TransactionOptions {
+  readonly session: StreamSession;
+  readonly shape: StreamShape;
+  readonly accountId: string;
+  readonly runId: number;
+  readonly staging: Staging;
+  readonly guard: DeleteGuard;
+  readonly fullCompare: boolean;
+  readonly tracksSeen: boolean;
+  readonly openIssues: OpenIssues;
+  /** Records without a key of the last complete read. */
+  readonly keyless: KeylessMemory | null;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
+}
+
+export interface CommitOptions {
+  /** The coverage of a complete read; with null no rows are deleted. */
+  readonly covered: Coverage | null;
+  /** False: the commit as a whole may be lost when PostgreSQL itself crashes. */
+  readonly isLast: boolean;
+  /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
+  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
+}
+
+interface Transaction {
+  /** Begins the transaction unless it is open. */
+  begin(): Promise<void>;
+  /** Adds a stored batch. */
+  add(batch: Stored): void;
+  savepoint(): Promise<void>;
+  rollback(): Promise<void>;
+  commit(options: CommitOptions): Promise<void>;
+  /** Counts of all commits. */
+  readonly committed: Readonly<RecordCounts>;
+  abort(): Promise<void>;
+}
+
+export function createTransaction(options: TransactionOptions): Transaction {
+  const { session, shape, accountId, staging } = options;
+  const { connection } = session;
+  const { db } = connection;
+  const committed = noCounts();
+  let hasCommitted = false;
+  let hadIssues = options.openIssues.areAny;
+  let isBegun = false;
+  let stored: Stored[] = [];
+  /** The batches that were stored at the savepoint; undefined: there is none. */
+  let saved: readonly Stored[] | undefined;
+
+  async function begin(): Promise<void> {
+    if (isBegun) return;
+    isBegun = true;
+    await session.begin();
+  }
+
+  return {
+    begin,
+    add: (batch) => {
+      stored.push(batch);
+    },
+    async savepoint() {
+      await begin();
+      if (saved !== undefined) await connection.query('release savepoint part');
+      await connection.query('savepoint part');
+      saved = [...stored];
+    },
+    async rollback() {
+      if (saved === undefined) throw new TypeError('there is no savepoint');
+      if (stored.length === saved.length) return;
+      await connection.query('rollback to savepoint part');
+      stored = [...saved];
+    },
+    async commit({ covered, isLast, beforeCommit }) {
+      await begin();
+      const time = session.transactionTime;
+      if (time === null) throw new TypeError('there is no transaction');
+      const counts = { ...committed };
+      for (const one of stored) addCounts(counts, one.counts);
+      const hasIssues = stored.some(({ issues }) => issues > 0);
+      const stagedKeys = stored.flatMap((one) => one.stagedKeys);
+      hadIssues ||= hasIssues;
+      const merged = await merge(db, shape, {
+        ...options,
+        ...time,
+        covered: covered === null ? null : toTableCoverage(shape.stream, covered),
+        hasCommitted,
+        hasIssues: hadIssues,
+        resolvedIdentities: [...new Set(stored.flatMap((one) => one.resolvedIdentities))],
+        resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
+        rejected: counts.rejected,
+        addedKeys: stored.flatMap((one) => one.addedKeys),
+        stagedKeys,
+      });
+      addCounts(counts, merged.counts);
+      await beforeCommit(counts, merged, time);
+      if (!isLast && (stagedKeys.length > 0 || hasIssues || options.tracksSeen)) await staging.clear(db);
+      // This step is last, because streams of one account wait for each other here until they have committed.
+      await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
+      await session.commit({ isDurable: isLast });
+      Object.assign(committed, counts);
+      stored = [];
+      saved = undefined;
+      hasCommitted = true;
+      isBegun = false;
+    },
+    committed,
+    async abort() {
+      if (isBegun) await session.rollback();
+    },
+  };
+}

@@ -1,0 +1,144 @@
+/** Removes protected values from the data issues. */
+import { sql } from 'drizzle-orm';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import type { Queryable } from '../database/connection.ts';
+import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
+import { Received } from '../../shared/received.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+import type { IssueKind, ReadContext, StreamDefinition } from '../streams/stream.ts';
+import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
+import { isForgotten } from './find-people.ts';
+import { parseRecord, readRecord } from '../loading/record.ts';
+import { buildRejection, fingerprintOf } from '../loading/staged-issue.ts';
+import type { Protection } from './protect.ts';
+
+const STEP_ISSUES = 500;
+
+interface StoredIssue extends Record<string, unknown> {
+  readonly fingerprint: string;
+  readonly record_id: string | null;
+  readonly field: string | null;
+  readonly kind: IssueKind;
+  readonly problem: string;
+  readonly value: string | null;
+  readonly identity: string | null;
+  readonly context: string | null;
+}
+
+type Content = Pick<StoredIssue, 'fingerprint' | 'record_id' | 'problem' | 'identity'> & {
+  readonly value: unknown;
+};
+
+/** undefined: the issue stays as it is. null: the issue is deleted. */
+function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Content | null | undefined {
+  const { stream } = shape;
+  const value = issue.value === null ? null : parseExactJson(issue.value);
+  const isWhole = issue.kind === 'record_rejected' && (issue.record_id === null || issue.field === null);
+  if (isWhole) {
+    const kept = protection.ofRecord(value);
+    if (kept === value) return undefined;
+    const about = (issue.context === null ? {} : JSON.parse(issue.context)) as ReadContext;
+    const read = readRecord(Received.of(kept), { stream, about });
+    const {
+      fingerprint,
+      record_id,
+      problem,
+      identity,
+      value: told,
+    } = buildRejection(stream, read, parseRecord(stream, read));
+    return { fingerprint, record_id, problem, identity, value: told };
+  }
+  const { field } = issue;
+  const isUnknown = issue.kind === 'unknown_field';
+  if (field !== null && (isUnknown ? protection.ofValue(field) !== field : protection.touches(field)))
+    return null;
+  const key = issue.record_id === null ? null : protection.ofKey(issue.record_id);
+  const kept = isOfPerson(issue, { key, stream, protection }) ? null : protection.ofValue(value);
+  if (kept === value && key === issue.record_id) return undefined;
+  const problem = kept === value || isUnknown ? issue.problem : 'what came names somebody who was forgotten';
+  return {
+    fingerprint: fingerprintOf(issue, key),
+    record_id: key,
+    problem,
+    identity: issue.identity,
+    value: kept,
+  };
+}
+
+/**
+ * A record of a person is all about that person. An unknown field keeps the value of the record that first showed it, which
+ * may be another record than the present example.
+ */
+const isOfPerson = (
+  { kind }: StoredIssue,
+  { key, stream, protection }: { key: string | null; stream: StreamDefinition; protection: Protection },
+): boolean =>
+  stream.readMode.kind === 'lookup' &&
+  protection.hidesPeople &&
+  (kind === 'unknown_field' || isForgotten(key));
+
+export async function cleanIssues(
+  db: Queryable,
+  scope: CleaningScope,
+  after: readonly string[] | null,
+): Promise<CleaningStep> {
+  const { accountId, shape } = scope;
+  const stream = shape.stream.name;
+  if (after === null) await cleanKeyless(db, scope);
+  const rows = await db.execute<StoredIssue>(sql`
+    select fingerprint, record_id, field, kind, problem, value::text as value, identity, context::text as context
+    from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream} and fingerprint > ${after?.[0] ?? ''}
+    order by fingerprint limit ${STEP_ISSUES}`);
+  for (const issue of rows) {
+    const cleaned = toCleaned(issue, scope);
+    if (cleaned === undefined) continue;
+    const isThis = sql`account_id = ${accountId} and stream = ${stream} and fingerprint = ${issue.fingerprint}`;
+    if (cleaned?.fingerprint === issue.fingerprint) {
+      await db.execute(sql`update safety_sync.data_issues set record_id = ${cleaned.record_id}, problem = ${cleaned.problem},
+        value = ${stringifyExactJson(cleaned.value)}::jsonb, identity = ${cleaned.identity} where ${isThis}`);
+      continue;
+    }
+    if (cleaned !== null) {
+      // If an issue with the new content exists already, this one is only deleted.
+      await db.execute(sql`insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, field, kind, problem,
+          value, identity, context, first_seen_at, last_seen_at, occurrences, resolved_at)
+        select account_id, stream, ${cleaned.fingerprint}, ${cleaned.record_id}, field, kind, ${cleaned.problem},
+          ${stringifyExactJson(cleaned.value)}::jsonb, ${cleaned.identity}, context, first_seen_at, last_seen_at, occurrences, resolved_at
+        from safety_sync.data_issues where ${isThis} on conflict do nothing`);
+    }
+    await db.execute(sql`delete from safety_sync.data_issues where ${isThis}`);
+  }
+  await cleanAlerts(db, scope);
+  return { last: rows.length < STEP_ISSUES ? null : [rows.at(-1)?.fingerprint ?? ''], seen: 0, changed: 0 };
+}
+
+/** Keys of rows that may be records without a key: those of employees are ids of people. */
+async function cleanKeyless(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
+  const isThis = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
+  const [row] = await db.execute<{ keyless: string | null }>(
+    sql`select keyless::text as keyless from safety_sync.stream_state where ${isThis}`,
+  );
+  if (row?.keyless == null) return;
+  const { fingerprints, kept } = JSON.parse(row.keyless) as KeylessMemory;
+  const keyless: KeylessMemory = { fingerprints, kept: kept.map((key) => protection.ofKey(key)) };
+  await db.execute(
+    sql`update safety_sync.stream_state set keyless = ${JSON.stringify(keyless)}::jsonb where ${isThis}`,
+  );
+}
+
+/**
+ * Deletes alerts on new fields with names that contain names of people, in the transaction that deletes the issue of the
+ * field. Otherwise a message that the service no longer sends the field would show the name once more.
+ */
+async function cleanAlerts(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
+  const prefix = `${shape.stream.name} `;
+  const rows = await db.execute<{ field: string }>(sql`
+    select distinct f.field from safety_sync.alerts a cross join lateral (select substr(a.subject, ${prefix.length + 1}::int) as field) f
+    where a.account_id = ${accountId} and a.event = 'new_field' and starts_with(a.subject, ${prefix}) and not exists (
+      select from safety_sync.data_issues d where d.account_id = a.account_id and d.stream = ${shape.stream.name}
+        and d.kind = 'unknown_field' and d.resolved_at is null and d.field = f.field)`);
+  const gone = rows.flatMap(({ field }) => (protection.ofValue(field) === field ? [] : [prefix + field]));
+  if (gone.length === 0) return;
+  await db.execute(sql`delete from safety_sync.alerts
+    where account_id = ${accountId} and event = 'new_field' and subject = any (${toArrayLiteral(gone)}::text[])`);
+}

@@ -1,0 +1,237 @@
+/**
+ * Removes protected values from a record before every other step: only the rest is compared, hashed, normalized, staged and
+ * reported as a data issue. Pure. Applied to stored data a second time, it changes nothing.
+ */
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { ExactNumber } from '../../shared/exact-number.ts';
+import type { Pseudonyms } from '../../shared/pseudonym.ts';
+import type { RecordProtection } from '../loading/load.ts';
+import { columnName } from '../streams/stored-columns.ts';
+import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
+import { isWireRecord } from '../streams/wire.ts';
+import { createPeopleFinder, isForgotten, mapEach } from './find-people.ts';
+import { createPeople, type ForgottenText } from './people.ts';
+
+interface ProtectionOptions {
+  readonly stream: StreamDefinition;
+  /** Columns as `table.column`. */
+  readonly omit: readonly string[];
+  readonly pseudonymize: readonly string[];
+  /** null: no values are replaced by pseudonyms. */
+  readonly pseudonyms: Pseudonyms | null;
+  readonly forgotten: readonly ForgottenText[];
+}
+
+export interface Protection extends RecordProtection {
+  /** The account has forgotten people. */
+  readonly hidesPeople: boolean;
+  /** Like `ofRecord`, for the columns of a row that has no record any more. */
+  ofRow(table: PgTable, row: Row): Row;
+  /** Like `ofRecord`, for a value of any kind, for example the value of a data issue. */
+  ofValue(value: unknown): unknown;
+  /** `messages[2].note`: returns whether the value at this place, or a part of it, is protected. */
+  touches(field: string): boolean;
+  ofUserId(id: string): string;
+  /** Returns the key of one of the stream's records. */
+  ofKey(key: string): string;
+}
+
+/** Replaces a value with an unexpected form, because its protected parts cannot be determined. */
+export const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
+
+type Change = (value: unknown) => unknown;
+
+/** Undefined: the field is removed. */
+const omitted: Change = () => undefined;
+
+interface Rule {
+  readonly name: string;
+  readonly column: string;
+  readonly change: Change;
+  /** False for a list of rows: a row of the table has no such column. */
+  readonly isOfRecord: boolean;
+}
+
+interface Place {
+  readonly rules: readonly Rule[];
+  /** Names of all known fields. */
+  readonly known: ReadonlySet<string>;
+}
+
+function toStableText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value instanceof ExactNumber ? String(value) : JSON.stringify(value);
+}
+
+export function createProtection(options: ProtectionOptions): Protection {
+  const { stream, pseudonyms } = options;
+  const [omit, pseudonymize] = [new Set(options.omit), new Set(options.pseudonymize)];
+  const people = pseudonyms === null ? null : createPeople(pseudonyms, options.forgotten);
+  const finder = createPeopleFinder(people);
+  const isLookup = stream.readMode.kind === 'lookup';
+  /** Paths of all protected fields: `messages.note`. */
+  const paths: string[] = [];
+  const places = new Map<PgTable, Place>();
+
+  const toPseudonym: Change = (value) => {
+    if (Array.isArray(value)) return mapEach(value, toPseudonym);
+    const text = toStableText(value);
+    return text === '' || pseudonyms === null ? value : pseudonyms.of(text);
+  };
+  const actionOf = (table: PgTable, column: string): Change | undefined => {
+    const name = columnName(table, column);
+    if (omit.has(name)) return omitted;
+    return pseudonymize.has(name) ? toPseudonym : undefined;
+  };
+
+  const isUserColumn = (table: PgTable, column: string): boolean =>
+    stream.userIdColumns.some((one) => one.table === table && one.column === column) ||
+    (isLookup && table === stream.parent && column === stream.keyColumn);
+
+  function ruleOf(table: PgTable, column: string, field: WireField, parent: string): Rule | undefined {
+    const { name = column, isText = false, rows } = field;
+    const path = parent + name;
+    const rule = (change: Change): Rule => ({ name, column, change, isOfRecord: rows?.fields !== undefined });
+    const action = actionOf(table, column);
+    if (action !== undefined) {
+      paths.push(path);
+      return rule(action);
+    }
+    if (rows?.fields !== undefined) {
+      const before = paths.length;
+      const inner = placeOf(rows.table, rows.fields, `${path}.`);
+      const isProtected = paths.length > before;
+      if (inner.rules.length === 0 && people === null) return undefined;
+      const change = (item: unknown): unknown => {
+        if (isWireRecord(item)) return inPlace(inner, item);
+        return isProtected ? WITHHELD : finder.in(item);
+      };
+      return rule((value) => {
+        if (Array.isArray(value)) return mapEach(value, change);
+        return isProtected ? WITHHELD : finder.in(value);
+      });
+    }
+    if (rows?.columnOf !== undefined) return rule(ofEntries(rows.table, rows.columnOf, path));
+    if (people === null) return undefined;
+    if (isUserColumn(table, column)) return rule(finder.ofUsers);
+    if (isText || isJson(table, column)) return rule((value) => finder.in(value));
+    // A value that should be a day or another id may contain words, but a short id there is an ordinary number.
+    return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
+  }
+
+  /** The names of the entries are not checked as words, because they say what was measured. */
+  const ofMeasures: Change = (value) => {
+    if (!isWireRecord(value)) return finder.in(value);
+    const entries = Object.entries(value).map(([name, one]) => [name, finder.in(one, 'measured')] as const);
+    return entries.some(([name, one]) => one !== value[name]) ? Object.fromEntries(entries) : value;
+  };
+
+  function ofEntries(table: PgTable, columnOf: (value: unknown) => string | null, path: string): Change {
+    const before = paths.length;
+    for (const name of [...omit, ...pseudonymize])
+      if (name.startsWith(columnName(table, ''))) paths.push(path);
+    if (paths.length === before) return ofMeasures;
+    return (value) => {
+      if (!isWireRecord(value)) return WITHHELD;
+      let copy: Record<string, unknown> | undefined;
+      for (const [name, entry] of Object.entries(value)) {
+        if (entry === null || entry === 'NULL') continue;
+        const column = columnOf(entry);
+        const action = column === null ? omitted : actionOf(table, column);
+        const changed = action === undefined ? finder.in(entry, 'measured') : (action(entry) ?? null);
+        if (changed !== entry) (copy ??= { ...value })[name] = changed;
+      }
+      return copy ?? value;
+    };
+  }
+
+  function placeOf(table: PgTable, fields: WireFields, path: string): Place {
+    const all = Object.entries(fields);
+    const rules = all.flatMap(([column, field]) => ruleOf(table, column, field, path) ?? []);
+    const place = { rules, known: new Set(all.map(([column, { name = column }]) => name)) };
+    places.set(table, place);
+    return place;
+  }
+
+  function inPlace({ rules, known }: Place, record: WireRecord): WireRecord {
+    let copy: Record<string, unknown> | undefined;
+    const put = (name: string, value: unknown, before: unknown): void => {
+      if (value === before) return;
+      copy ??= { ...record };
+      if (value === undefined) Reflect.deleteProperty(copy, name);
+      else copy[name] = value;
+    };
+    for (const { name, change } of rules) {
+      const value = record[name];
+      if (value !== undefined && value !== null) put(name, change(value), value);
+    }
+    return finder.inUnknown(copy ?? record, known);
+  }
+
+  /** Removes the protected values of a response that cannot be matched with a record. */
+  function ofUnusable(record: WireRecord): WireRecord {
+    const asked = finder.ofUsers(record['asked_for']);
+    const before = record['answered'];
+    const answered = hasRules || isForgotten(asked) ? WITHHELD : finder.in(before);
+    return asked === record['asked_for'] && answered === before ? record : { asked_for: asked, answered };
+  }
+
+  const ofUserId = (id: string): string => people?.ofId(id) ?? id;
+  const root = placeOf(stream.parent, stream.fields, '');
+  const hasRules = paths.length > 0;
+
+  const ids = options.forgotten.filter(({ words }) => words === null);
+  /** Finds only ids, because the name in a namesake's own record belongs to the namesake. */
+  const ofNamesakes =
+    isLookup && ids.length < options.forgotten.length
+      ? createProtection({ ...options, forgotten: ids })
+      : null;
+  const isNamed = (value: unknown): boolean => typeof value === 'string' && finder.in(value) !== value;
+  const isOfNamesake = (record: WireRecord): boolean =>
+    Object.entries(stream.fields).some(
+      ([column, { name = column, isText }]) => isText === true && isNamed(record[name]),
+    );
+
+  function ofRecord(received: unknown): unknown {
+    if (!isWireRecord(received)) {
+      const mayHold = typeof received === 'string' || typeof received === 'object';
+      return hasRules && mayHold && received !== null ? WITHHELD : finder.in(received);
+    }
+    if (isLookup) {
+      if (received[stream.keyField] === undefined && 'asked_for' in received) return ofUnusable(received);
+      const own = finder.ofOwn(received, stream.keyField);
+      if (own !== undefined) return own;
+      if (ofNamesakes !== null && isOfNamesake(received)) return ofNamesakes.ofRecord(received);
+    }
+    return inPlace(root, received);
+  }
+
+  return {
+    secret: pseudonyms?.of('checksum') ?? 'protected',
+    hidesPeople: people !== null,
+    ofRecord,
+    ofRow(table, row) {
+      let copy: Record<string, unknown> | undefined;
+      for (const { column, change, isOfRecord } of places.get(table)?.rules ?? []) {
+        const value = row[column];
+        if (isOfRecord || value === undefined || value === null) continue;
+        const changed = change(value) ?? null;
+        if (changed !== value) (copy ??= { ...row })[column] = changed;
+      }
+      return copy ?? row;
+    },
+    ofValue: (value) => finder.in(value),
+    ofUserId,
+    ofKey: (key) => (isUserColumn(stream.parent, stream.keyColumn) ? ofUserId(key) : key),
+    touches(field) {
+      const path = field.replace(/\[\d*\]/g, '');
+      return paths.some((one) => `${one}.`.startsWith(`${path}.`) || `${path}.`.startsWith(`${one}.`));
+    },
+  };
+}
+
+const isJson = (table: PgTable, column: string): boolean =>
+  getTableConfig(table).columns.some((one) => one.name === column && one.getSQLType() === 'jsonb');
+
+const isKey = (table: PgTable, column: string): boolean =>
+  getTableConfig(table).primaryKeys.some(({ columns }) => columns.some(({ name }) => name === column));

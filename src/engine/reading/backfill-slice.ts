@@ -1,0 +1,178 @@
+/** Reads one slice of a backfill to its end, with a note for the ledger of how far it is stored. */
+import type { Received } from '../../shared/received.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
+import { cutEvenly, toDone, toPending } from './backfill-plan.ts';
+import { type CreationSlice, toHole } from './creation-slice.ts';
+import { walkCreation, type WalkStep } from './creation-walk.ts';
+import { collectUndated } from './record-fields.ts';
+import type { SliceReader } from './slice-reader.ts';
+import { type BackfillProgress, records, type RecordsStep } from './step.ts';
+
+/** How often a slice that cannot be read completely is halved before it counts as failed. */
+const MOST_HALVINGS = 3;
+
+interface Work {
+  readonly slice: LedgerSlice;
+  readonly halvings: number;
+}
+
+/** A part that was left out in this run. */
+export interface FoundHole {
+  readonly slice: TimeSlice;
+  readonly error: SafetySyncError;
+}
+
+/** The state that the slices of one backfill share. */
+export interface Backfill {
+  readonly method: string;
+  readonly plan: BackfillPlan;
+  readonly reader: SliceReader;
+  /** Records of a slice. */
+  readonly sliceRecords: number;
+  readonly queue: Work[];
+  readonly failures: SafetySyncError[];
+  /** Parts that were left out because the service fails for a record of them. */
+  readonly holes: FoundHole[];
+  /** Different records of the slices that are done. */
+  seen: number;
+  /** Names of the records without a creation time, which are of no slice. */
+  readonly undated: Set<string>;
+  /** The upper end of the newest slice. */
+  readonly topMs: number;
+  /** The newest slice is requested without its upper end. */
+  isTopOpen: boolean;
+  /** The lower end of the oldest slice. */
+  readonly bottomMs: number;
+  readonly progress: { -readonly [Name in keyof BackfillProgress]: BackfillProgress[Name] };
+}
+
+/** The slice to request: an end of an unbounded plan is open, even if the ledger has a time for it. */
+function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerSlice): CreationSlice {
+  const isTop = isTopOpen && slice.toMs === topMs && slice.readToMs === slice.toMs;
+  const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;
+  return { fromMs: isBottom ? null : slice.fromMs, toMs: isTop ? null : slice.readToMs };
+}
+
+function toStep(
+  backfill: Backfill,
+  list: readonly Received[],
+  notes: readonly LedgerChange[],
+  slicesDone = 0,
+): RecordsStep {
+  backfill.progress.records += list.length;
+  collectUndated(list, backfill.reader.keyField, backfill.undated);
+  backfill.progress.slicesDone += slicesDone;
+  return { ...records(list), notes, progress: { ...backfill.progress } };
+}
+
+/** Reads one slice to its end, or until it turns out to be too large, or to have a hole, and is replaced by smaller ones. */
+export async function* readSlice(
+  backfill: Backfill,
+  work: Work,
+): AsyncGenerator<RecordsStep, void, undefined> {
+  const { reader, sliceRecords } = backfill;
+  const bounds = boundsOf(backfill, work.slice);
+  let state = work.slice;
+  /** Records that will not be read again. */
+  let finalRecords = state.records;
+  const seenBefore = state.records;
+  const walk = walkCreation(bounds, reader, { isSuspect: state.failures > 0 });
+  let next = await walk.next();
+  for (; next.done !== true; next = await walk.next()) {
+    if (next.value.kind === 'first') {
+      const total = next.value.page.paging?.total;
+      if (total !== undefined && state.expected === null) state = { ...state, expected: total };
+      continue;
+    }
+    if (next.value.kind === 'hole') {
+      yield leaveOut(backfill, { ...work, slice: state }, next.value, finalRecords);
+      return;
+    }
+    const { records: list, remainingTo, seen } = next.value;
+    state = { ...state, records: seenBefore + seen };
+    if (typeof remainingTo === 'number') {
+      const rest = (state.expected ?? 0) - state.records;
+      const older = { fromMs: state.fromMs, toMs: remainingTo };
+      const parts = rest > 2 * sliceRecords ? cutEvenly(older, Math.ceil(rest / sliceRecords)) : [];
+      // More records in one millisecond than a response holds do not lower the border: then only several parts are smaller.
+      const isSmaller = parts.length > (remainingTo < state.toMs ? 0 : 1);
+      if (isSmaller && remainingTo > state.fromMs) {
+        const newer = toDone({ fromMs: remainingTo, toMs: state.toMs }, state.records);
+        yield replace(backfill, { ...work, slice: state }, [newer, ...parts.map(toPending)], list);
+        return;
+      }
+      state = { ...state, readToMs: Math.min(state.readToMs, remainingTo) };
+      finalRecords = state.records;
+    }
+    yield toStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
+  }
+  const failure = next.value ?? (await findShortfall(backfill, state, bounds));
+  if (failure === null) {
+    backfill.seen += state.records;
+    const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
+    yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
+    return;
+  }
+  const halves = cutEvenly(state, 2);
+  if (work.halvings < MOST_HALVINGS && halves.length === 2) {
+    yield replace(backfill, { slice: state, halvings: work.halvings + 1 }, halves.map(toPending));
+    return;
+  }
+  backfill.failures.push(failure);
+  yield toStep(backfill, [], [{ kind: 'slice', slice: { ...state, status: 'failed' } }]);
+}
+
+/** Fewer distinct records than were announced when the slice was begun: records were deleted, or are missing. */
+async function findShortfall(
+  { method, reader }: Backfill,
+  state: LedgerSlice,
+  bounds: CreationSlice,
+): Promise<SafetySyncError | null> {
+  if (state.expected === null || state.records >= state.expected) return null;
+  const total = (await reader.fetchTotal({ fromMs: bounds.fromMs, toMs: state.toMs })) ?? 0;
+  if (state.records >= total) return null;
+  const why = `${total} records were announced, ${state.records} delivered`;
+  return new SafetySyncError('read_incomplete', `${method}: ${why}`);
+}
+
+/** Puts smaller slices in the place of one, newest first, in the ledger and, those that are not read, at the front of the queue. */
+function replace(
+  backfill: Backfill,
+  { slice, halvings }: Work,
+  smaller: readonly LedgerSlice[],
+  list: readonly Received[] = [],
+): RecordsStep {
+  const parts = smaller.filter(({ fromMs, toMs }) => fromMs < toMs);
+  const open = parts.filter(({ status }) => status === 'pending');
+  backfill.queue.unshift(...open.map((part) => ({ slice: part, halvings })));
+  for (const { status, records: count } of smaller) if (status === 'done') backfill.seen += count;
+  return toStep(backfill, list, [
+    { kind: 'cut', slice, parts },
+    ...parts
+      .filter(({ status }) => status !== 'pending')
+      .map((part) => ({ kind: 'slice', slice: part }) as const),
+  ]);
+}
+
+/** The newer part of the slice was read, the hole is left out, and the older part is next. */
+function leaveOut(
+  backfill: Backfill,
+  { slice, halvings }: Work,
+  { part, error }: Extract<WalkStep, { kind: 'hole' }>,
+  finalRecords: number,
+): RecordsStep {
+  const hole = { fromMs: part.fromMs ?? slice.fromMs, toMs: part.toMs ?? slice.toMs };
+  backfill.holes.push({ slice: toHole(part), error });
+  if (hole.fromMs >= slice.toMs) {
+    // Newer than the plan: the slice is requested once more, up to the beginning of the plan.
+    backfill.isTopOpen = false;
+    backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
+    return toStep(backfill, [], [{ kind: 'hole', slice: toHole(part) }]);
+  }
+  return replace(backfill, { slice, halvings }, [
+    toDone({ fromMs: hole.toMs, toMs: slice.toMs }, slice.records),
+    { ...toPending(hole), status: 'failed', failures: slice.failures + 1 },
+    toPending({ fromMs: slice.fromMs, toMs: hole.fromMs }),
+  ]);
+}

@@ -1,0 +1,237 @@
+/**
+ * Reads every follow-up in disjoint slices of creation time with a ledger: the first sync, and `backfill`.
+ * A slice continues where it was cut off; records that were stored are not requested again. See docs/design.md.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { withTimeout } from '../../shared/time.ts';
+import type { BackfillPlan, Hole, LedgerSlice } from '../streams/state.ts';
+import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
+import { type Backfill, type FoundHole, readSlice } from './backfill-slice.ts';
+import { type CreationSlice, FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
+import type { ReadRequest } from './read-request.ts';
+import { createSliceReader, type SliceReader } from './slice-reader.ts';
+import { records, type RecordsStep, type Steps } from './step.ts';
+
+interface BackfillAsked {
+  readonly range: CreationSlice;
+  readonly restart: boolean;
+  /** The watermark that the stream has. */
+  readonly watermarkMs: number | null;
+}
+
+interface StoredBackfill {
+  readonly plan: BackfillPlan;
+  /** Newest first. */
+  readonly slices: readonly LedgerSlice[];
+}
+
+interface BackfillOutcome {
+  readonly plan: BackfillPlan;
+  /** The ledger of an earlier attempt was continued. */
+  readonly isResumed: boolean;
+  /** Slices that could not be read completely; everything else is stored. */
+  readonly failure: SafetySyncError | null;
+  /** Parts that were left out. */
+  readonly holes: readonly FoundHole[];
+}
+
+export const isOpen = (slice: LedgerSlice): boolean => slice.status !== 'done';
+
+const isSameRange = (plan: BackfillPlan, range: CreationSlice): boolean =>
+  plan.fromMs === range.fromMs && plan.toMs === range.toMs;
+
+/** Every slice is stored, but the run ended before it stored the watermark of its plan. */
+const isUnclosed = (plan: BackfillPlan, stateMs: number | null): boolean =>
+  isWholeTime(plan) && plan.watermark !== null && (stateMs === null || stateMs < plan.watermark.ms);
+
+/** Whether a backfill continues an earlier one that was cut off, for the run and its forecast. A hole was not cut off. */
+export function isResumable(
+  { plan, slices }: StoredBackfill,
+  { range, restart, watermarkMs }: BackfillAsked,
+): boolean {
+  // Without a watermark it is unknown from when on a plan of everything lacks changes.
+  const isTimed = !isWholeTime(plan) || plan.watermark !== null;
+  return (
+    !restart &&
+    isTimed &&
+    isSameRange(plan, range) &&
+    (isUnclosed(plan, watermarkMs) || slices.some((slice) => isOpen(slice) && slice.failures === 0))
+  );
+}
+
+function createBackfill(
+  { stream: { method } }: ReadRequest,
+  reader: SliceReader,
+  options: Pick<Backfill, 'plan' | 'sliceRecords'> & {
+    readonly slices: readonly LedgerSlice[];
+    readonly total: number | undefined;
+  },
+): Backfill {
+  const { plan, slices, sliceRecords, total } = options;
+  const open = slices.filter(isOpen);
+  const done = slices.filter((slice) => !isOpen(slice));
+  const count = (some: readonly LedgerSlice[]) => some.reduce((sum, slice) => sum + slice.records, 0);
+  return {
+    method,
+    plan,
+    reader,
+    sliceRecords,
+    queue: open.map((slice) => ({ slice: { ...slice, status: 'pending' }, halvings: 0 })),
+    failures: [],
+    holes: [],
+    isTopOpen: plan.toMs === null,
+    seen: count(done),
+    undated: new Set(),
+    topMs: Math.max(...slices.map((slice) => slice.toMs)),
+    bottomMs: Math.min(...slices.map((slice) => slice.fromMs)),
+    progress: { records: count(slices), total: total ?? null, slicesDone: done.length },
+  };
+}
+
+/** Continues a backfill that was cut off, if it has the same range; else begins a new one. */
+export async function* readBackfill(
+  read: ReadRequest,
+  { range = WHOLE_TIME, restart = false }: Pick<ReadRequest, 'range' | 'restart'>,
+): Steps<BackfillOutcome> {
+  const { stream, settings, state, warehouse } = read;
+  const stop = new AbortController();
+  const service = { ...read.service, signal: AbortSignal.any([read.service.signal, stop.signal]) };
+  const reader = createSliceReader({ stream, service });
+  const stored = await warehouse.readLedger();
+  const isResumed =
+    stored !== undefined && isResumable(stored, { range, restart, watermarkMs: state.watermark?.ms ?? null });
+  const made = isResumed
+    ? {
+        ...stored,
+        total: await reader.fetchTotal(range),
+        isRead: false,
+        sliceRecords: sliceRecordsFor(settings.readers, reader.pageSize),
+      }
+    : yield* makePlan(read, range, reader);
+  const backfill = createBackfill(read, reader, made);
+  yield { ...records([]), progress: { ...backfill.progress } };
+  try {
+    yield* readSideBySide({
+      width: settings.readers,
+      next: () => {
+        const work = backfill.queue.shift();
+        return work === undefined ? undefined : readSlice(backfill, work);
+      },
+      abort: () => stop.abort(),
+    });
+    if (!made.isRead && backfill.failures.length === 0) yield* readUnseen(backfill);
+  } finally {
+    // A consumer that stops in the middle ends the requests.
+    stop.abort();
+  }
+  return { plan: made.plan, isResumed, failure: joinFailures(backfill), holes: backfill.holes };
+}
+
+function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncError | null {
+  const more = others.length === 0 ? '' : ` (and ${others.length} more slices)`;
+  return first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
+}
+
+/** Reads parts that earlier runs left out. Returns those for which the service still fails. */
+export async function* readHoles(
+  read: ReadRequest,
+  holes: readonly Hole[],
+): Steps<Pick<BackfillOutcome, 'holes' | 'failure'>> {
+  const backfill = createBackfill(read, createSliceReader(read), {
+    plan: { ...WHOLE_TIME, watermark: null },
+    slices: holes.map(({ slice }) => slice),
+    sliceRecords: Infinity,
+    total: undefined,
+  });
+  const all = { ...backfill, topMs: FAILING_TIME.toMs, bottomMs: FAILING_TIME.fromMs };
+  for (let work = all.queue.shift(); work !== undefined; work = all.queue.shift()) {
+    // Without progress, which is of a backfill.
+    for await (const { kind, records: list, about, notes = [] } of readSlice(all, work)) {
+      yield { kind, records: list, about, notes };
+    }
+  }
+  return { holes: all.holes, failure: joinFailures(all) };
+}
+
+/**
+ * Compares the records of all slices with the total of the plan's range, and reads the range by page numbers where that is
+ * higher. The watermark moves only afterwards, so a worker that is killed before repeats it.
+ */
+async function* readUnseen(backfill: Backfill): Steps {
+  const { plan, reader, undated, topMs, failures, holes } = backfill;
+  // How many records a hole has is unknown: then only those count that no filter shows.
+  const seen = holes.length > 0 ? Infinity : backfill.seen;
+  if (!(await reader.isAnyUnseen(plan, { topMs, records: seen, undated: undated.size }))) return;
+  try {
+    // Empty notes, because only a step with notes may be followed by a commit.
+    for await (const list of reader.readByPages(plan)) yield { ...records(list), notes: [] };
+  } catch (error) {
+    if (!(error instanceof SafetySyncError) || error.code !== 'read_incomplete') throw error;
+    failures.push(error);
+  }
+}
+
+type Reader = AsyncGenerator<RecordsStep, void, undefined>;
+type Result =
+  | { readonly reader: Reader; readonly step: IteratorResult<RecordsStep, void> }
+  | { readonly reader: Reader; readonly error: unknown };
+
+interface SideBySide {
+  /** Readers at one time. */
+  readonly width: number;
+  /** The next reader to begin; undefined: there is none now. Called again whenever one has ended. */
+  readonly next: () => Reader | undefined;
+  /** Ends the requests of all readers, which are of no use any more. */
+  readonly abort: () => void;
+}
+
+/** How often the `idle` step is repeated while all readers wait. */
+const IDLE_MS = 100;
+
+/**
+ * Yields the steps of several readers as they come. Each reader is one step ahead of the consumer: it sends requests while
+ * the steps of others are stored. The first failure ends all: no further step is requested, the steps that are ready are still
+ * yielded. All of them are committed at the end, also before a failure is thrown.
+ */
+export async function* readSideBySide({ width, next, abort }: SideBySide): Steps {
+  const running = new Map<Reader, Promise<Result>>();
+  let failure: { readonly error: unknown } | undefined;
+
+  function advance(reader: Reader): void {
+    const result = reader.next().then(
+      (step): Result => ({ reader, step }),
+      (error: unknown): Result => ({ reader, error }),
+    );
+    // At the end of the map, so that the others are taken first where several have a step.
+    running.delete(reader);
+    running.set(reader, result);
+  }
+
+  for (;;) {
+    while (failure === undefined && running.size < width) {
+      const reader = next();
+      if (reader === undefined) break;
+      advance(reader);
+    }
+    if (running.size === 0) break;
+    // A step that arrived while the last one was stored is taken first.
+    let result = await Promise.race([...running.values(), nextTurn()]);
+    while (result === undefined) {
+      yield { kind: 'idle' };
+      const waited = await withTimeout(Promise.race(running.values()), IDLE_MS);
+      if (waited.inTime) result = waited.value;
+    }
+    running.delete(result.reader);
+    if ('error' in result) {
+      // Those that fail after it were aborted.
+      if (failure === undefined) abort();
+      failure ??= { error: result.error };
+    } else if (result.step.done !== true) {
+      if (failure === undefined) advance(result.reader);
+      yield result.step.value;
+    }
+  }
+  yield { kind: 'commit' };
+  if (failure !== undefined) throw failure.error;
+}

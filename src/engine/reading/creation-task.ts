@@ -1,0 +1,91 @@
+/** The parts of a slice that are still to be requested after a response. Pure; times in ms since 1970. */
+import type { Received } from '../../shared/received.ts';
+import type { ListPage } from '../api/requests.ts';
+import { SECOND_MS } from '../../shared/time.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import type { CreationOrder, CreationSlice } from './creation-slice.ts';
+import { countDistinct, timeOf } from './record-fields.ts';
+
+/** The records that two responses share, because they were created in one millisecond or second, as text. */
+export interface Border extends TimeSlice {
+  readonly texts: ReadonlySet<string>;
+}
+
+/** The previous response, to detect records that were deleted since then or that it lacked. */
+interface Previous {
+  /** Records that it left for the task; undefined: it had no total. */
+  readonly remainingTotal: number | undefined;
+  /** The part that it delivered, above the border, and the records that it delivered of it. */
+  readonly newerSlice: CreationSlice;
+  readonly newerCount: number;
+  /** How many of them count as read. */
+  counted: number;
+  /** Its oldest records, which the next response repeats. */
+  readonly border: Border;
+  /** All its records, and how many of them differ: it may have ended there only because responses have a limit. */
+  readonly recordCount: number;
+  readonly distinct: number;
+}
+
+export interface Task extends CreationSlice {
+  readonly previous?: Previous;
+  /** Read it by page numbers at once. */
+  readonly byPages?: true;
+  /** It is part of one that failed. */
+  readonly isSuspect?: boolean;
+}
+
+function isWithin(record: Received, { fromMs, toMs }: TimeSlice): boolean {
+  const created = timeOf(record, 'created_on');
+  return created !== undefined && created >= fromMs && created < toMs;
+}
+
+export function isShown(record: Received, border: Border | undefined): boolean {
+  return border !== undefined && isWithin(record, border) && border.texts.has(record.text);
+}
+
+/** The rest of a task after a newest-first response that does not hold all of it; undefined for another response. */
+export function cutOff(
+  task: Task,
+  {
+    page,
+    order,
+    keyField,
+  }: { readonly page: ListPage; readonly order: CreationOrder; readonly keyField: string },
+): Task[] | undefined {
+  const { oldestMs } = order;
+  if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
+  if (oldestMs < (task.fromMs ?? -Infinity) || oldestMs >= (task.toMs ?? Infinity)) return undefined;
+  const total = page.paging?.total;
+  // A service that compares whole seconds shows the rest of a divided second in neither part. Only a total reveals that.
+  const unitMs = total === undefined ? SECOND_MS : 1;
+  const unitFromMs = Math.floor(oldestMs / unitMs) * unitMs;
+  const fromMs = Math.max(unitFromMs, task.fromMs ?? unitFromMs);
+  const toMs = Math.min(unitFromMs + unitMs, task.toMs ?? Infinity);
+  if (task.toMs === toMs) {
+    // More records in one unit than a response holds.
+    const unit: Task = { fromMs, toMs, byPages: true };
+    return task.fromMs === fromMs ? [unit] : [unit, { fromMs: task.fromMs, toMs: fromMs }];
+  }
+  const newer = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs);
+  const newerCount = countDistinct(newer, keyField);
+  const shared = page.records.filter((record) => isWithin(record, { fromMs, toMs }));
+  const previous: Previous = {
+    remainingTotal: total === undefined ? undefined : total - newerCount,
+    newerSlice: { fromMs: toMs, toMs: task.toMs },
+    newerCount,
+    counted: 0,
+    border: { fromMs, toMs, texts: new Set(shared.map((record) => record.text)) },
+    recordCount: page.records.length,
+    distinct: countDistinct(page.records, keyField),
+  };
+  return [{ fromMs: task.fromMs, toMs, previous }];
+}
+
+/** The response holds records from outside of the slice: the service ignores its bounds. */
+export function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boolean {
+  if (order === undefined) return false;
+  // A service whose bounds are inclusive shows one millisecond more on either side.
+  const isTooOld = slice.fromMs !== null && order.oldestMs < slice.fromMs - 1;
+  return isTooOld || (slice.toMs !== null && order.newestMs > slice.toMs);
+}

@@ -1,0 +1,232 @@
+/**
+ * Reads every record of a slice of creation time, so that none is missed that existed all the time (specification:
+ * followups.list). Page numbers shift while they are read; creation times do not. See docs/design.md.
+ */
+import type { Received } from '../../shared/received.ts';
+import type { ListPage } from '../api/requests.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import {
+  type CreationSlice,
+  FAILING_TIME,
+  halve,
+  partsBetween,
+  readCreationOrder,
+} from './creation-slice.ts';
+import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
+import { isRequestSpecific } from './pages.ts';
+import { collectUndated, nameOf, timeOf } from './record-fields.ts';
+import type { SliceReader, SliceResponse } from './slice-reader.ts';
+
+/** Nothing was created later. */
+const FAR_FUTURE_MS = Date.parse('9999-01-01T00:00:00Z');
+export type WalkStep =
+  /** The first response, before its records. */
+  | { readonly kind: 'first'; readonly page: ListPage }
+  | {
+      readonly kind: 'records';
+      /** The records of a response, without those of the previous one. */
+      readonly records: readonly Received[];
+      /** The part that is still to be read is older than this, ms (exclusive); null: unknown; undefined: nothing is left. */
+      readonly remainingTo: number | null | undefined;
+      /** Different records of the part that was read so far. */
+      readonly seen: number;
+    }
+  /**
+   * The service fails for every response with a certain record of this part, and for no other: the part is left out. The
+   * newer part was read, the older one is next.
+   */
+  | { readonly kind: 'hole'; readonly part: CreationSlice; readonly error: SafetySyncError };
+
+interface WalkOptions {
+  /** Parts that are known to fail: they are not requested. */
+  readonly without?: readonly TimeSlice[] | undefined;
+  /** The slice failed before: two attempts show whether it still does. */
+  readonly isSuspect?: boolean;
+}
+
+type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
+
+/** Returns null when the slice was read completely, else what is missing; other failures are thrown. */
+export async function* walkCreation(
+  slice: CreationSlice,
+  reader: SliceReader,
+  { without = [], isSuspect = false }: WalkOptions = {},
+): Walk<SafetySyncError | null> {
+  /** Newest first: the last one is the next. */
+  const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, isSuspect }));
+  let hasHoles = without.length > 0;
+  /** Different records of the parts that were read. They share none, because a record is in the part of its creation time. */
+  let counted = 0;
+  /** Records without a usable creation time are in no part. */
+  const undated = new Set<string>();
+  /** The responses do not add up by creation time alone: at the end the records are compared with the totals. */
+  let isDoubtful = hasHoles;
+  /** The newest creation time of the first response that has one. */
+  let newestMs: number | undefined;
+  /** The part that is being read and is not complete: all of it is still to be read. */
+  let inHand: CreationSlice | undefined;
+
+  function remainingTo(): number | null | undefined {
+    const open: CreationSlice[] = inHand === undefined ? tasks : [...tasks, inHand];
+    if (open.length === 0) return undefined;
+    return open.some((task) => task.toMs === null) ? null : Math.max(...open.map((task) => task.toMs ?? 0));
+  }
+
+  function toStep(list: readonly Received[], border?: Border): WalkStep {
+    const news = border === undefined ? list : list.filter((record) => !isShown(record, border));
+    collectUndated(news, reader.keyField, undated);
+    return { kind: 'records', records: news, remainingTo: remainingTo(), seen: counted + undated.size };
+  }
+
+  /**
+   * Names of the different records of a part. A service with inclusive bounds returns those of a neighbour, too, which are
+   * counted there; outside of the slice there is no neighbour. Records created since the first response are growth, which is
+   * not expected.
+   */
+  function namesOf(part: CreationSlice, list: readonly Received[]): Set<string> {
+    const isOfPart = (record: Received): boolean => {
+      const created = timeOf(record, 'created_on');
+      return (
+        created !== undefined &&
+        (part.fromMs === slice.fromMs || created >= (part.fromMs ?? -Infinity)) &&
+        (part.toMs === slice.toMs || created < (part.toMs ?? Infinity)) &&
+        (slice.toMs !== null || created <= (newestMs ?? Infinity))
+      );
+    };
+    return new Set(list.filter(isOfPart).map((record) => nameOf(record, reader.keyField)));
+  }
+
+  /** `others`: records of the other parts. */
+  async function* readByPages(part: CreationSlice, others: number): Walk {
+    inHand = part;
+    const names = new Set<string>();
+    const pages = reader.readByPages(part);
+    let next = await pages.next();
+    for (; next.done !== true; next = await pages.next()) {
+      for (const name of namesOf(part, next.value)) names.add(name);
+      yield toStep(next.value);
+    }
+    counted = Math.max(counted, others + names.size + next.value);
+    inHand = undefined;
+    yield toStep([]);
+  }
+
+  /** Adds the tasks that are left after this response. Returns how many records of the task are counted. */
+  function divide(task: Task, page: ListPage): number {
+    const { keyField } = reader;
+    const order = readCreationOrder(page.records);
+    const parts = order === undefined ? undefined : cutOff(task, { page, order, keyField });
+    if (parts !== undefined) {
+      const [next] = parts;
+      tasks.push(...parts.reverse());
+      if (next?.previous === undefined) return 0;
+      next.previous.counted = namesOf(next.previous.newerSlice, page.records).size;
+      return next.previous.counted;
+    }
+    isDoubtful = true;
+    // Halving needs a filter that has an effect, and a total that shows when a half is complete.
+    const isDivisible = order !== undefined && !isBeside(task, order) && page.paging?.total !== undefined;
+    const halves = isDivisible ? halve(task, order) : undefined;
+    tasks.push(...(halves?.reverse() ?? [{ fromMs: task.fromMs, toMs: task.toMs, byPages: true } as const]));
+    return 0;
+  }
+
+  /** Without a total: there is no record that the previous response lacks, and not because this one is as full as that. */
+  function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: Task): boolean {
+    const total = paging?.total;
+    if (total !== undefined) return distinct >= total;
+    const isFull =
+      previous !== undefined && (records.length >= previous.recordCount || distinct >= previous.distinct);
+    if (records.length > 0 && isFull) return false;
+    return records.every((record) => isShown(record, previous?.border));
+  }
+
+  /** Returns how many records of the task are counted. */
+  function takePage(task: Task, response: SliceResponse): number {
+    const { page } = response;
+    return isWhole(response, task) ? namesOf(task, page.records).size : divide(task, page);
+  }
+
+  async function* take(task: Task, response: SliceResponse): Walk {
+    const { page } = response;
+    const total = page.paging?.total;
+    const own = takePage(task, response);
+    const { previous } = task;
+    if (previous?.remainingTotal !== undefined && total !== undefined && total < previous.remainingTotal) {
+      // Records were deleted meanwhile, or the previous response lacked some: request its part again.
+      isDoubtful = true;
+      const again = await reader.fetch(previous.newerSlice);
+      if (again.shortfall !== null) throw again.shortfall;
+      counted += takePage(previous.newerSlice, again) - previous.counted;
+      if ((again.page.paging?.total ?? 0) > previous.newerCount) {
+        // The records of the task itself are yielded only after these.
+        inHand = task;
+        yield toStep(again.page.records);
+        inHand = undefined;
+      }
+    }
+    counted += own;
+    yield toStep(page.records, task.previous?.border);
+  }
+
+  /**
+   * A request failed in all attempts although the service is well: a record of its response makes the service fail. The task
+   * is halved until only that record's millisecond fails, which is left out.
+   */
+  async function* narrow(task: Task, error: unknown): Walk {
+    if (!isRequestSpecific(error) || !(await reader.isWell())) throw error;
+    isDoubtful = true;
+    const order = { oldestMs: FAILING_TIME.fromMs, newestMs: FAILING_TIME.toMs, isNewestFirst: true };
+    const halves = reader.mayDivide() ? halve(task, order) : undefined;
+    if (halves !== undefined) {
+      tasks.push(...halves.reverse().map((half) => ({ ...half, isSuspect: true })));
+      return;
+    }
+    hasHoles = true;
+    yield { kind: 'hole', part: { fromMs: task.fromMs, toMs: task.toMs }, error };
+  }
+
+  async function* run(): Walk {
+    for (let isFirst = true; ;) {
+      const task = tasks.pop();
+      if (task === undefined) break;
+      if (task.byPages === true) {
+        yield* readByPages(task, counted);
+        continue;
+      }
+      let response: SliceResponse;
+      try {
+        response = await reader.fetch(task, { isSuspect: task.isSuspect });
+      } catch (error) {
+        yield* narrow(task, error);
+        continue;
+      }
+      const { page, shortfall } = response;
+      if (shortfall !== null) {
+        // The records are right, but all of the task is still to be read.
+        inHand = task;
+        yield toStep(page.records, task.previous?.border);
+        throw shortfall;
+      }
+      newestMs ??= readCreationOrder(page.records)?.newestMs;
+      if (isFirst) yield { kind: 'first', page };
+      isFirst = false;
+      yield* take(task, response);
+    }
+    if (!isDoubtful) return;
+    const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
+    // How many records a hole has is unknown: then only those count that no filter shows.
+    const records = hasHoles ? Infinity : counted + undated.size;
+    if (await reader.isAnyUnseen(slice, { topMs, records, undated: undated.size }))
+      yield* readByPages(slice, 0);
+  }
+
+  try {
+    yield* run();
+    return null;
+  } catch (error) {
+    if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
+    throw error;
+  }
+}

@@ -1,0 +1,170 @@
+/** Names of users, one request each: the ids that are due, in the order of their last request. */
+import { SafetySyncError } from '../../shared/errors.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/time.ts';
+import type { DueLookup, LookupResult } from '../streams/state.ts';
+import { type UserLookup, askForUser } from './ask-user.ts';
+import { isRequestSpecific } from './pages.ts';
+import type { ReadRequest } from './read-request.ts';
+import { records, type ReadOutcome, type Steps } from './step.ts';
+
+/** Requests in flight: few, because names can wait for the other streams. */
+const CONCURRENCY = 2;
+/** Lookups between two commits. */
+const BATCH = 200;
+const REFRESH_MS = 7 * DAY_MS;
+/** When an id that the service does not know is looked up again. */
+const UNKNOWN_MS = 30 * DAY_MS;
+const UNUSABLE_MS = DAY_MS;
+/** So many different ids that fail one after the other may mean that the service fails. */
+const IN_A_ROW = 4;
+/** Other lookups that decide whether it does. */
+const MOST_PROBES = 3;
+/** Ids that a note names. */
+const NAMED = 5;
+
+const AGAIN_MS = { found: REFRESH_MS, unknown: UNKNOWN_MS, unusable: UNUSABLE_MS } as const;
+
+/** The delay after so many failures of an id: until the next run, then an hour, 4, 16, 64, then a week. */
+export function leaveAloneMs(failures: number): number {
+  return failures <= 1 ? 0 : Math.min(REFRESH_MS, HOUR_MS * 4 ** (failures - 2));
+}
+
+/** Spread over a tenth of the time, so that a thousand users that became due together do not stay together. */
+function dueAgain(everyMs: number, userId: string): number {
+  let sum = 0;
+  for (const character of userId) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 1000;
+  return Math.round(everyMs * (0.95 + sum / 10_000));
+}
+
+/** The method or the right to it is missing, which is not a failure; null: it is another error. */
+function missingReason(error: unknown): string | null {
+  if (!(error instanceof SafetySyncError)) return null;
+  if (error.code === 'api_method_not_found')
+    return 'the service does not offer users.info; names stay unknown';
+  if (error.code === 'token_permission') return 'the token may not read users.info; names stay unknown';
+  return null;
+}
+
+interface Batch {
+  readonly succeeded: readonly UserLookup[];
+  readonly failed: readonly { readonly lookup: DueLookup; readonly error: SafetySyncError }[];
+  /** Why no other id can be looked up; undefined: all were tried. */
+  readonly failure: Error | undefined;
+}
+
+/** The failure of one id concerns that id alone, unless no lookup succeeds any more. */
+async function lookUpAll(read: ReadRequest, lookups: readonly DueLookup[]): Promise<Batch> {
+  const queue = [...lookups];
+  const succeeded: UserLookup[] = [];
+  const failed: { lookup: DueLookup; error: SafetySyncError }[] = [];
+  let failure: Error | undefined;
+  /** Failures since the last success. */
+  let inARow = 0;
+
+  async function lookUp(lookup: DueLookup): Promise<void> {
+    try {
+      succeeded.push(await askForUser(read, lookup.userId));
+      inARow = 0;
+    } catch (error) {
+      if (isRequestSpecific(error)) {
+        failed.push({ lookup, error });
+        inARow += 1;
+      } else {
+        failure ??= error instanceof Error ? error : new Error('a lookup failed', { cause: error });
+      }
+    }
+  }
+
+  const isEnded = (): boolean => failure !== undefined;
+
+  async function work(): Promise<void> {
+    while (!isEnded() && inARow < IN_A_ROW) {
+      const lookup = queue.shift();
+      if (lookup === undefined) return;
+      await lookUp(lookup);
+    }
+  }
+
+  /** Ids that were looked up before, then due ones. */
+  async function takeProbes(): Promise<DueLookup[]> {
+    const latest = succeeded.at(-1)?.userId;
+    const known =
+      latest === undefined ? await read.warehouse.readSucceededLookups(MOST_PROBES - 1) : [latest];
+    const probes = known
+      .filter((userId) => !failed.some(({ lookup }) => lookup.userId === userId))
+      .map((userId) => ({ userId, failures: 0 }));
+    while (probes.length < MOST_PROBES && queue.length > 0) {
+      // From the end and the middle: ids that fail for one reason are often adjacent.
+      probes.push(...queue.splice(probes.length % 2 === 0 ? -1 : queue.length >> 1, 1));
+    }
+    return probes;
+  }
+
+  do {
+    inARow = 0;
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    const isDoubtful = inARow >= IN_A_ROW || (succeeded.length === 0 && failed.length > 0);
+    if (!isEnded() && isDoubtful) {
+      const before = succeeded.length;
+      for (const probe of await takeProbes()) {
+        if (!isEnded() && succeeded.length === before) await lookUp(probe);
+      }
+      if (succeeded.length === before) failure ??= failed.at(-1)?.error;
+    }
+  } while (!isEnded() && queue.length > 0);
+  return { succeeded, failed, failure };
+}
+
+function toResults({ succeeded, failed, failure }: Batch): LookupResult[] {
+  return [
+    ...succeeded.map(({ kind, userId }) => ({
+      userId,
+      isKnown: kind === 'found',
+      againInMs: dueAgain(AGAIN_MS[kind], userId),
+      failures: 0,
+      error: null,
+    })),
+    ...failed.map(({ lookup: { userId, failures: before }, error }) => {
+      // If no lookup succeeds the cause is not the id: it stays due, after all others.
+      const failures = failure === undefined ? before + 1 : before;
+      const againInMs = failure === undefined ? dueAgain(leaveAloneMs(failures), userId) : null;
+      return { userId, isKnown: null, againInMs, failures, error: error.code };
+    }),
+  ];
+}
+
+/** Which ids cannot be looked up; null: none. */
+async function describeFailing({ warehouse }: ReadRequest): Promise<string | null> {
+  const { total, some } = await warehouse.readFailingLookups(NAMED);
+  if (total === 0) return null;
+  const names = some.map(({ userId, error }) => `${userId} (${error ?? 'unknown'})`).join(', ');
+  const more = total > some.length ? ` and ${total - some.length} more` : '';
+  const what =
+    total === 1 ? '1 user id cannot be looked up and is' : `${total} user ids cannot be looked up and are`;
+  return `${what} asked for again later: ${names}${more}`;
+}
+
+export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {
+  const { warehouse } = read;
+  const begunAt = await warehouse.readTime();
+  for (;;) {
+    const lookups = await warehouse.readDueLookups({
+      all: read.kind !== 'sync',
+      notAskedSince: begunAt,
+      limit: BATCH,
+    });
+    if (lookups.length === 0) break;
+    const batch = await lookUpAll(read, lookups);
+    const { succeeded, failure } = batch;
+    const usable = succeeded.flatMap(({ kind, userId }) => (kind === 'unusable' ? [] : [userId]));
+    yield {
+      ...records(succeeded.flatMap((one) => (one.kind === 'unknown' ? [] : [one.record]))),
+      notes: [{ kind: 'lookups', begunAt, results: toResults(batch), usable }],
+    };
+    yield { kind: 'commit' };
+    const reason = missingReason(failure);
+    if (reason !== null) return { kind: 'skipped', reason };
+    if (failure !== undefined) throw failure;
+  }
+  return { kind: 'read', covered: null, note: await describeFailing(read), failure: null };
+}

@@ -1,0 +1,148 @@
+/** Requests one record, in the fewest requests that the service offers: it has a method by id for users only. */
+import type { Received } from '../../shared/received.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { ExactNumber } from '../../shared/exact-number.ts';
+import type { ReadContext, WireRecord } from '../streams/stream.ts';
+import { askForUser } from './ask-user.ts';
+import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
+import { toCreationFilters } from './creation-slice.ts';
+import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
+import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
+import { findRecord, readMs } from './record-fields.ts';
+import { readPart, type Part, toWhole, toTypePart } from './snapshot.ts';
+import { records, type ReadOutcome, type Steps } from './step.ts';
+
+type OneRequest = Source & Pick<ReadRequest, 'settings'>;
+
+export interface FoundRecord {
+  readonly record: Received;
+  readonly about: ReadContext;
+  /** When the response was made, by the service's clock, ms. */
+  readonly serviceTimeMs?: number | undefined;
+}
+
+/** null: the service does not have it. */
+export async function askForRecord(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
+  const { readMode } = read.stream;
+  switch (readMode.kind) {
+    case 'lookup': {
+      const lookup = await askForUser(read, known.key);
+      return lookup.kind === 'unknown' ? null : { record: lookup.record, about: {} };
+    }
+    case 'cached_report':
+      return await findOnPages(read, known, { ...requestParams(1), m_user_ids: [known.key] });
+    case 'incremental':
+      return await findFirst(requestsFor(known.stored), (params) =>
+        findOnPages(read, known, { limit: readMode.pageSize, ...params }),
+      );
+    case 'snapshot':
+      return readMode.per === 'account'
+        ? await findInPart(read, known, toWhole(read.stream))
+        : await findFirst(typesFor(known, read.settings), (type) =>
+            findInPart(read, known, toTypePart(type)),
+          );
+  }
+}
+
+/** A service that ignores a filter announces pages of all records. */
+async function findOnPages(
+  read: OneRequest,
+  { key }: KnownRecord,
+  params: Params,
+): Promise<FoundRecord | null> {
+  const { keyField, method } = read.stream;
+  const tally = new PageTally(keyField);
+  for await (const page of pages(read, params, { tally })) {
+    const record = findRecord(page.records, keyField, key);
+    const calculatedAtMs = readLastUpdated(page);
+    const about = calculatedAtMs === undefined ? {} : { calculatedAtMs };
+    if (record !== undefined) return { record, about, serviceTimeMs: page.serviceTimeMs };
+  }
+  const shortfall = tally.shortfall();
+  if (shortfall === null) return null;
+  throw new SafetySyncError('read_incomplete', `${method}: ${shortfall}`);
+}
+
+function toNumberParameter(value: unknown): number | ExactNumber | undefined {
+  if (typeof value === 'number' || value instanceof ExactNumber) return value;
+  if (typeof value !== 'string' || !/^\d+$/.test(value)) return undefined;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : new ExactNumber(value);
+}
+
+/**
+ * Filters by what never changes in a follow-up: its response and its creation time. The narrowest request first. Without
+ * a stored record the whole list is read until the record appears, because the service has no filter by the id of a follow-up.
+ */
+function requestsFor(stored: WireRecord | null): readonly Params[] {
+  const responseId = toNumberParameter(stored?.['response_id']);
+  const createdMs = readMs(stored?.['created_on']);
+  const byResponse = responseId === undefined ? [] : [{ response_id: responseId }];
+  const fromMs = createdMs === undefined ? null : Math.floor(createdMs);
+  const byTime = fromMs === null ? [] : [toCreationFilters({ fromMs, toMs: fromMs + 1 })];
+  // If one of the stored values is wrong, the other one may still be right.
+  const both = byResponse.flatMap((one) => byTime.map((other) => ({ ...one, ...other })));
+  const requests = [...both, ...byResponse, ...byTime];
+  return requests.length === 0 ? [{}] : requests;
+}
+
+/** Makes requests one after the other until one finds the record. If one was refused, none of the others proves its absence. */
+async function findFirst<Question>(
+  questions: readonly Question[],
+  find: (question: Question) => Promise<FoundRecord | null>,
+): Promise<FoundRecord | null> {
+  let refused: SafetySyncError | undefined;
+  for (const question of questions) {
+    try {
+      const found = await find(question);
+      if (found !== null) return found;
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      refused ??= error;
+    }
+  }
+  if (refused !== undefined) throw refused;
+  return null;
+}
+
+/** If several records have one key the last one counts, as in the merge: the response is read to its end. */
+async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part): Promise<FoundRecord | null> {
+  let found: FoundRecord | null = null;
+  const steps = readPart({ source, part, names: new Set([key]) });
+  for (;;) {
+    const next = await steps.next();
+    if (next.done === true) {
+      if (next.value === null || found !== null) return found;
+      throw new SafetySyncError('read_incomplete', `${part.label}: ${next.value}`);
+    }
+    if (next.value.kind === 'rollback') found = null;
+    const record = next.value.kind === 'records' ? next.value.records.at(-1) : undefined;
+    if (record !== undefined) found = { record, about: part.about };
+  }
+}
+
+/** First the type where it was last found, then the others that are configured. */
+function typesFor({ askedType }: KnownRecord, { equipmentTypes }: SyncSettings): readonly string[] {
+  const types = new Set([...(askedType === null ? [] : [askedType]), ...equipmentTypes]);
+  if (types.size > 0) return [...types];
+  const message = 'SAFETY_EQUIPMENT_TYPES is empty: there is no equipment type to request';
+  throw new SafetySyncError('configuration_invalid', message);
+}
+
+/**
+ * The steps of a run that stores one record as the service has it now. The run's note does not contain the key, because it
+ * may identify a person and notes are kept.
+ */
+export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Steps<ReadOutcome> {
+  const found = await askForRecord(read, known);
+  if (found === null) {
+    return { kind: 'skipped', reason: 'the service does not have that record: there is nothing to store' };
+  }
+  const { calculatedAtMs } = found.about;
+  const clock = { serviceMs: found.serviceTimeMs, ourMs: read.service.clock.now() };
+  if (calculatedAtMs !== undefined && isOlder(calculatedAtMs, read.state.calculatedAt, clock)) {
+    const reason = `the service responds from the training report of ${new Date(calculatedAtMs).toISOString()}, which is older than the stored one: try again when its cache has expired`;
+    return { kind: 'skipped', reason };
+  }
+  yield records([found.record], found.about);
+  return { kind: 'read', covered: null, note: 'stored one record again', failure: null };
+}

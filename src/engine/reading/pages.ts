@@ -1,0 +1,189 @@
+/** Reads a list page by page, and decides whether its pages show all of it. A page is held in memory, because the service limits it. */
+import type { Received } from '../../shared/received.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
+import type { FewRetries, ListPage } from '../api/requests.ts';
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import type { ReadRequest } from './read-request.ts';
+import { countDistinct, nameOf } from './record-fields.ts';
+
+/** Bounds a list that would never end. */
+const MOST_PAGES = 100_000;
+/** Repeated records that are requested one by one. */
+const MOST_REPEATS = 20;
+
+/** The stream and the service of a request. */
+export type Source = Pick<ReadRequest, 'stream' | 'service'>;
+export type Params = Readonly<Record<string, unknown>>;
+
+/** Where a response has the records of a stream, and the fields of them that readers look at. */
+export const listOf = ({ responseKey, keyField, peekFields = [] }: StreamDefinition) => ({
+  listKey: responseKey,
+  fields: [keyField, ...peekFields],
+});
+
+export async function fetchPage(
+  { stream, service: { api, meter, signal } }: Source,
+  params: Params,
+  fewRetries?: FewRetries,
+): Promise<ListPage> {
+  return await api.page({
+    method: stream.method,
+    ...listOf(stream),
+    params,
+    meter,
+    signal,
+    fewRetries,
+  });
+}
+
+/** Errors that a service which is well may return for a single id, record or equipment type. */
+const REQUEST_SPECIFIC: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'server_error',
+  'service_error_unknown',
+  'request_timeout',
+  'response_not_json',
+  'response_cut',
+  'response_invalid',
+]);
+
+/** For a request that is similar to one that failed: two attempts show whether it fails, too. */
+export const FEW_RETRIES: FewRetries = { codes: REQUEST_SPECIFIC, retries: 1 };
+
+export function isRequestSpecific(error: unknown): error is SafetySyncError {
+  return error instanceof SafetySyncError && REQUEST_SPECIFIC.has(error.code);
+}
+
+/** The service refuses a parameter: a page beyond the last one, or an unknown equipment type. */
+export function isRefused(error: unknown): error is SafetySyncError {
+  return (
+    error instanceof SafetySyncError &&
+    (error.code === 'parameter_invalid' ||
+      error.code === 'parameter_unexpected' ||
+      error.code === 'content_not_found')
+  );
+}
+
+/**
+ * Counts the different records of several pages, and compares them with the totals that the pages announce.
+ *
+ * A list that only grew moves records to later pages, where they are seen again: nothing is missed. A total that shrank
+ * means that records may have moved to pages already read. A total below the number of records that were seen is wrong,
+ * so it cannot prove that nothing is missing.
+ */
+export class PageTally {
+  /** Records that were seen more than once, by name. */
+  readonly repeated = new Map<string, Received>();
+  /** Pages that were added. */
+  pages = 0;
+  /** The largest page number that the service has announced. */
+  lastPage: number | undefined;
+  /** The service refused the page after the last one that was added. */
+  refused: SafetySyncError | undefined;
+  readonly #keyField: string;
+  readonly #names = new Set<string>();
+  readonly #totals: number[] = [];
+  #pagesWithNews = 0;
+  #isLastNews = false;
+  /** A page had a record twice. */
+  #hasRowsTwice = false;
+
+  constructor(keyField: string) {
+    this.#keyField = keyField;
+  }
+
+  add({ records, paging }: ListPage): void {
+    const before = this.#names.size;
+    const names = records.map((record) => nameOf(record, this.#keyField));
+    this.#hasRowsTwice ||= new Set(names).size < names.length;
+    for (const [at, record] of records.entries()) {
+      const name = names[at] ?? '';
+      if (this.#names.has(name)) this.repeated.set(name, record);
+      this.#names.add(name);
+    }
+    this.#isLastNews = this.#names.size > before;
+    this.pages += 1;
+    if (this.#isLastNews) this.#pagesWithNews += 1;
+    if (paging?.total !== undefined) this.#totals.push(paging.total);
+    if (paging?.lastPage !== undefined) this.lastPage = Math.max(this.lastPage ?? 0, paging.lastPage);
+  }
+
+  /**
+   * Whether there may be another page. The list ends where the service announces it. Without an announcement it ends with a
+   * page that is empty or repeats known records. A page that is shorter than the limit proves nothing, because the service
+   * may return fewer records than that.
+   */
+  hasFurther(): boolean {
+    if (!this.#isLastNews) return false;
+    if (this.lastPage !== undefined) return this.pages < this.lastPage;
+    const total = this.#totals.at(-1);
+    return total === undefined || this.#names.size < total;
+  }
+
+  /** null: complete. Else what is missing. `extra`: rows that the total counts although their records are known. */
+  shortfall(extra = 0): string | null {
+    const [first] = this.#totals;
+    const last = this.#totals.at(-1);
+    if (first === undefined || last === undefined) {
+      // Without a total every page that was announced must have brought new records.
+      if (this.lastPage !== undefined && this.lastPage > Math.max(1, this.#pagesWithNews))
+        return `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`;
+      // The last page may be that of the different records, which is too small for pages that repeat some.
+      return this.lastPage !== undefined && this.#hasRowsTwice
+        ? 'pages repeat records, and the service returns no total'
+        : null;
+    }
+    for (const [at, total] of this.#totals.entries()) {
+      const before = this.#totals[at - 1] ?? 0;
+      if (total < before) return `the total shrank from ${before} to ${total} while pages were read`;
+    }
+    const rows = this.#names.size + extra;
+    const isComplete = rows >= first && rows <= last;
+    return isComplete ? null : `${first} records were announced, ${this.#names.size} delivered`;
+  }
+}
+
+/**
+ * Yields the pages of a list in their order, and adds each to the tally when the consumer asks for the next one. A refused
+ * page ends the list, unless it is the first one.
+ */
+export async function* pages(
+  source: Source,
+  params: Params,
+  { tally, first }: { readonly tally: PageTally; readonly first?: ListPage },
+): AsyncGenerator<ListPage, void, undefined> {
+  for (let number = 1; number <= MOST_PAGES; number += 1) {
+    let page = number === 1 ? first : undefined;
+    try {
+      page ??= await fetchPage(source, number === 1 ? params : { ...params, page: number });
+    } catch (error) {
+      if (number === 1 || !isRefused(error)) throw error;
+      tally.refused = error;
+      return;
+    }
+    yield page;
+    tally.add(page);
+    if (!tally.hasFurther()) return;
+  }
+}
+
+/**
+ * How many rows the source has in addition to the first one of the same record. A repeated row alone proves nothing, because
+ * it may have replaced another record. So each repeated record is requested by itself, and the response counts if it is
+ * complete. `toRequest` returns the parameters; undefined: there are none for this record.
+ */
+export async function countExtraRows(
+  source: Source,
+  repeated: PageTally['repeated'],
+  toRequest: (record: Received) => (Params & { readonly limit: number }) | undefined,
+): Promise<number> {
+  const { keyField } = source.stream;
+  const requests = [...repeated.values()].map(toRequest).filter((params) => params !== undefined);
+  const different = new Map(requests.map((params) => [JSON.stringify(params), params]));
+  let extra = 0;
+  for (const params of [...different.values()].slice(0, MOST_REPEATS)) {
+    const { records, paging } = await fetchPage(source, params);
+    if (records.length < params.limit && records.length === paging?.total)
+      extra += records.length - countDistinct(records, keyField);
+  }
+  return extra;
+}

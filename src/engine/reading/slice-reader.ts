@@ -1,0 +1,182 @@
+/** Requests a slice of creation time (specification: followups.list): its newest records, or all of it by page numbers. */
+import type { Received } from '../../shared/received.ts';
+import type { ListPage } from '../api/requests.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
+import {
+  countExtraRows,
+  FEW_RETRIES,
+  fetchPage,
+  isRefused,
+  isRequestSpecific,
+  pages,
+  PageTally,
+  type Params,
+  type Source,
+} from './pages.ts';
+import { countDistinct, timeOf } from './record-fields.ts';
+
+/** How often a response that contradicts itself is requested again. */
+const REREADS = 4;
+/** Failing requests of one run that are divided: two records for which the service fails take about 80. */
+const MOST_DIVIDED = 120;
+
+export interface SliceResponse {
+  readonly page: ListPage;
+  /** Records of the page that may be compared with its total. */
+  readonly distinct: number;
+  readonly shortfall: SafetySyncError | null;
+}
+
+/** The records of a slice that were read. */
+interface Seen {
+  /** Later creations are growth, and need not have been seen. */
+  readonly topMs: number;
+  /** Different ones. */
+  readonly records: number;
+  readonly undated: number;
+}
+
+/**
+ * The response holds fewer records than its own total, and neither the limit nor smaller pages explain it. A limit counts
+ * rows, a total counts records: a full response may repeat some. A service with smaller pages announces how many there are;
+ * without that number it may still have them, and the walk continues below the oldest record.
+ */
+function isShort({ records, paging }: ListPage, distinct: number, pageSize: number): boolean {
+  const total = paging?.total;
+  if (total === undefined || distinct >= total || records.length >= pageSize) return false;
+  if (distinct === 0) return true;
+  const lastPage = paging?.lastPage;
+  if (lastPage === undefined) return false;
+  return lastPage <= 1 || [distinct, records.length].every((size) => Math.ceil(total / size) !== lastPage);
+}
+
+export type SliceReader = ReturnType<typeof createSliceReader>;
+
+/** `filters`: `updated_after`, for an incremental read. */
+export function createSliceReader(source: Source, filters: Params = {}) {
+  const { keyField, method, name, readMode } = source.stream;
+  if (readMode.kind !== 'incremental') throw new TypeError(`${name} is not read in slices`);
+  const { pageSize } = readMode;
+  let divided = 0;
+
+  const toParams = (slice: CreationSlice) => ({ limit: pageSize, ...filters, ...toCreationFilters(slice) });
+
+  /** The newest record, or the second newest, because the service may fail for the newest; undefined: it fails for both. */
+  async function fetchNewest(params: Params, fewRetries?: typeof FEW_RETRIES): Promise<ListPage | undefined> {
+    try {
+      return await fetchPage(source, { ...params, limit: 1 }, fewRetries);
+    } catch (error) {
+      if (!isRequestSpecific(error)) throw error;
+    }
+    try {
+      return await fetchPage(source, { ...params, limit: 1, page: 2 }, FEW_RETRIES);
+    } catch (error) {
+      if (!isRequestSpecific(error) && !isRefused(error)) throw error;
+      return undefined;
+    }
+  }
+  const probe = async (slice: CreationSlice) => await fetchNewest(toParams(slice));
+  const fetchTotal = async (slice: CreationSlice) => (await probe(slice))?.paging?.total;
+
+  /** A request for one millisecond returns only rows with that creation time. */
+  const countExtra = (repeated: PageTally['repeated']): Promise<number> =>
+    countExtraRows(source, repeated, (record) => {
+      const fromMs = Math.floor(timeOf(record, 'created_on') ?? 0);
+      return toParams({ fromMs, toMs: fromMs + 1 });
+    });
+
+  const toIncomplete = (slice: CreationSlice, why: string) =>
+    new SafetySyncError('read_incomplete', `${method}, created ${describeSlice(slice)}: ${why}`);
+
+  return {
+    keyField,
+    pageSize,
+    probe,
+    /** How many records the slice has according to the service; undefined when it returns no total. */
+    fetchTotal,
+
+    /**
+     * The newest records of the slice, in a response that does not contradict itself; else with the `shortfall`, a
+     * `read_incomplete`. A total that stays below the number of records in its response is left out. `isSuspect`: the
+     * slice failed before.
+     */
+    async fetch(
+      slice: CreationSlice,
+      { isSuspect = false }: { readonly isSuspect?: boolean | undefined } = {},
+    ): Promise<SliceResponse> {
+      for (let reread = 0; ; reread += 1) {
+        const page = await fetchPage(source, toParams(slice), isSuspect ? FEW_RETRIES : undefined);
+        const distinct = countDistinct(page.records, keyField);
+        const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity);
+        if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
+          return { page, distinct, shortfall: null };
+        if (reread < REREADS) continue;
+        if (isTotalTooSmall) {
+          const paging = { total: undefined, lastPage: page.paging?.lastPage };
+          return { page: { ...page, paging }, distinct, shortfall: null };
+        }
+        const total = page.paging?.total ?? 0;
+        const tally = new PageTally(keyField);
+        tally.add(page);
+        if (page.records.length >= total && distinct + (await countExtra(tally.repeated)) >= total)
+          return { page, distinct: total, shortfall: null };
+        const why = `${total} records were announced, ${distinct} delivered`;
+        return { page, distinct, shortfall: toIncomplete(slice, why) };
+      }
+    },
+
+    /** Whether the service returns any record of the account: then a request that fails does so because of its parameters. */
+    async isWell(): Promise<boolean> {
+      const newest = await fetchNewest({}, FEW_RETRIES);
+      return newest !== undefined && newest.records.length > 0;
+    },
+
+    /** Whether one more failing request may be divided; without a bound a service that fails often would get requests for ever. */
+    mayDivide: (): boolean => (divided += 1) <= MOST_DIVIDED,
+
+    /**
+     * The last resort, by page numbers: for a slice that cannot be divided any further, or whose records have no creation
+     * time. Throws `read_incomplete` when the pages do not show all of it. Returns how many rows the source has in
+     * addition to the first one of the same record.
+     */
+    async *readByPages(slice: CreationSlice): AsyncGenerator<readonly Received[], number, undefined> {
+      // If each response orders ties differently, the attempts together show records that no single one
+      // shows. This counts only for a slice that does not grow, and not after a deletion: a new or deleted
+      // record would be counted in place of a missing one.
+      let together = new PageTally(keyField);
+      for (let reread = 0; ; reread += 1) {
+        const tally = new PageTally(keyField);
+        if (slice.toMs === null) together = new PageTally(keyField);
+        for await (const page of pages(source, toParams(slice), { tally })) {
+          together.add(page);
+          yield page.records;
+        }
+        const shortfall = tally.shortfall();
+        if (shortfall === null || together.shortfall() === null) return 0;
+        if (reread < REREADS) continue;
+        const extra = await countExtra(tally.repeated);
+        if (extra === 0 || tally.shortfall(extra) !== null) throw toIncomplete(slice, shortfall);
+        return extra;
+      }
+    },
+
+    /**
+     * Whether the slice has records that no filter on creation time has shown: it has fewer different ones
+     * than its total; or, even after deletions, its total counts some without a usable `created_on`, or the
+     * service compares creation times less exactly than by milliseconds. Only page numbers reach those.
+     */
+    async isAnyUnseen(slice: CreationSlice, seen: Seen): Promise<boolean> {
+      const isOpen = slice.toMs === null;
+      // The total of all comes last: records created between the requests must not hide anything. A
+      // millisecond is left between the bounds: inclusive ones would count the newest records twice.
+      const added = isOpen ? await fetchTotal({ fromMs: seen.topMs + 1, toMs: null }) : 0;
+      if (added === undefined) return false;
+      const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
+      const total = await fetchTotal(slice);
+      if (total === undefined) return false;
+      const expected = total - added;
+      return seen.records < expected || (filtered !== undefined && expected - filtered > seen.undated);
+    },
+  };
+}

@@ -1,0 +1,190 @@
+/** Lists that are one response per part: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
+import type { Received } from '../../shared/received.ts';
+import type { Paging } from '../api/envelope.ts';
+import type { FewRetries } from '../api/requests.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
+import {
+  listOf,
+  FEW_RETRIES,
+  isRefused,
+  isRequestSpecific,
+  pages,
+  PageTally,
+  type Params,
+  type Source,
+} from './pages.ts';
+import type { ReadRequest } from './read-request.ts';
+import { nameOf } from './record-fields.ts';
+import { records, type ReadOutcome, type Steps } from './step.ts';
+
+/** How often a list with unasked pages is read before it counts as not consistent. */
+const PAGED_ATTEMPTS = 3;
+
+/** Different records of one response that are counted; the names of more would take too much memory. */
+const MOST_NAMES = 50_000;
+
+/** One request of a snapshot. */
+export interface Part {
+  readonly label: string;
+  readonly params: Params;
+  readonly about: ReadContext;
+}
+
+interface PartRead {
+  readonly source: Source;
+  readonly part: Part;
+  /** Names of the records to take; absent: all. */
+  readonly names?: ReadonlySet<string> | undefined;
+  readonly fewRetries?: FewRetries | undefined;
+}
+
+function toStep({ source: { stream }, part, names }: PartRead, list: readonly Received[]) {
+  return records(
+    names === undefined ? list : list.filter((one) => names.has(nameOf(one, stream.keyField))),
+    part.about,
+  );
+}
+
+/** `distinct`: different records; null: too many to count. Paging that announces nothing usable is a sign of further pages. */
+function isWhole(paging: Paging | undefined, distinct: number | null): boolean {
+  if (paging === undefined) return true;
+  const { total, lastPage } = paging;
+  if (total === undefined && lastPage === undefined) return false;
+  return (lastPage ?? 1) <= 1 && (total === undefined || distinct === total);
+}
+
+/** A list as it arrives, from its beginning again when its response breaks off. Returns whether there are no further pages. */
+async function* readResponse(read: PartRead): Steps<boolean> {
+  const { method, keyField } = read.source.stream;
+  const { api, meter, signal } = read.source.service;
+  const list = api.list({
+    method,
+    ...listOf(read.source.stream),
+    params: read.part.params,
+    meter,
+    signal,
+    fewRetries: read.fewRetries,
+  });
+  const names = new Set<string>();
+  try {
+    for (;;) {
+      const next = await list.next();
+      if (next.done === true) return isWhole(next.value.paging, names.size < MOST_NAMES ? names.size : null);
+      if (next.value.kind === 'restart') {
+        names.clear();
+        yield { kind: 'rollback' };
+        continue;
+      }
+      for (const record of next.value.records)
+        if (names.size < MOST_NAMES) names.add(nameOf(record, keyField));
+      yield toStep(read, next.value.records);
+    }
+  } finally {
+    // A consumer that stops in the middle ends the request.
+    await list.return(undefined as never);
+  }
+}
+
+/**
+ * The pages that a list announced without a request for pages. Returns null when they show everything, else
+ * what is missing.
+ */
+async function* readAnnouncedPages(read: PartRead): Steps<string | null> {
+  let shortfall: string | null = null;
+  for (let attempt = 1; attempt <= PAGED_ATTEMPTS; attempt += 1) {
+    yield { kind: 'rollback' };
+    const tally = new PageTally(read.source.stream.keyField);
+    for await (const page of pages(read.source, read.part.params, { tally }))
+      yield toStep(read, page.records);
+    shortfall = tally.shortfall();
+    if (shortfall === null) return null;
+    // The parameter itself is refused: another attempt would be, too.
+    if (tally.refused?.code === 'parameter_unexpected')
+      return `${shortfall}; page ${tally.lastPage ?? 0} is announced, but a further page is refused (${tally.refused.code})`;
+  }
+  return shortfall;
+}
+
+/** Reads one part. Returns null when it is complete, else what is missing. */
+export async function* readPart(read: PartRead): Steps<string | null> {
+  yield { kind: 'savepoint' };
+  return (yield* readResponse(read)) ? null : yield* readAnnouncedPages(read);
+}
+
+/**
+ * Reads the parts. The failure of one concerns that part alone: its records are rolled back, and the others are read. The
+ * exception is a service that cannot be reached or throttles every request: it would fail for each further part after all
+ * retries again.
+ */
+async function* readParts(
+  source: Source,
+  parts: readonly Part[],
+  names?: ReadonlySet<string>,
+): Steps<SafetySyncError[]> {
+  const failures: SafetySyncError[] = [];
+  for (const part of parts) {
+    try {
+      // After a failure two attempts show whether the service fails for all parts.
+      const fewRetries = failures.some(isRequestSpecific) ? FEW_RETRIES : undefined;
+      const missing = yield* readPart({ source, part, names, fewRetries });
+      if (missing !== null)
+        failures.push(new SafetySyncError('read_incomplete', `${part.label}: ${missing}`));
+    } catch (error) {
+      const isOfThisPart = isRequestSpecific(error) || isRefused(error);
+      if (!isOfThisPart && !(error instanceof SafetySyncError && error.recovery === 'retry')) throw error;
+      yield { kind: 'rollback' };
+      failures.push(error);
+      if (!isOfThisPart) break;
+    }
+  }
+  return failures;
+}
+
+function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
+  const [first, ...others] = failures;
+  if (first === undefined || others.length === 0) return first ?? null;
+  const message = `${failures.length} equipment types failed: ${failures.map((one) => one.message).join('; ')}`;
+  return new SafetySyncError(first.code, message, { cause: first, requestId: first.requestId });
+}
+
+/** The one part of a snapshot of the account. */
+export const toWhole = ({ method }: StreamDefinition): Part => ({ label: method, params: {}, about: {} });
+
+export const toTypePart = (type: string): Part => ({
+  label: `equipment type ${type}`,
+  params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
+  about: { equipmentTypeId: type },
+});
+
+export async function* readAccountSnapshot(read: ReadRequest): Steps<ReadOutcome> {
+  const part = toWhole(read.stream);
+  const missing = yield* readPart({ source: read, part });
+  return {
+    kind: 'read',
+    covered: missing === null ? { parts: null } : null,
+    failure: missing === null ? null : new SafetySyncError('read_incomplete', `${part.label}: ${missing}`),
+  };
+}
+
+export async function* readEquipmentTypes(read: ReadRequest): Steps<ReadOutcome> {
+  const types = [...new Set(read.settings.equipmentTypes)];
+  if (types.length === 0) {
+    return { kind: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
+  }
+  const parts = types.map(toTypePart);
+  const failures = yield* readParts(read, parts);
+  const covered = { parts: types };
+  if (failures.length === 0 && types.length > 1) {
+    // Equipment whose type changed between two requests may be in neither response. All types are read once more for the
+    // records that are missing; those that are missing again were deleted.
+    const vanished = await read.warehouse.findVanished(covered);
+    if (vanished.size > 0) failures.push(...(yield* readParts(read, parts, vanished)));
+  }
+  return {
+    kind: 'read',
+    // A record in no response may have moved to a type that was not read.
+    covered: failures.length === 0 ? covered : null,
+    failure: joinFailures(failures),
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * The steps of a reader: records, and the notes that have to be stored together with them. A reader sends requests and yields steps; it
+ * writes nothing. engine/sync/run-steps.ts carries the steps out in their order.
+ */
+import type { Received } from '../../shared/received.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
+import type { LedgerChange, LookupResult, StateChange } from '../streams/state.ts';
+import type { Coverage, ReadContext } from '../streams/stream.ts';
+
+export type Step =
+  | RecordsStep
+  /** The records after it may be rolled back. There is one savepoint at a time: the latest. */
+  | { readonly kind: 'savepoint' }
+  /** The list is read again from its beginning: the records since the savepoint are void. */
+  | { readonly kind: 'rollback' }
+  /** The records so far have to be committed before the reader continues. */
+  | { readonly kind: 'commit' }
+  /** The reader waits for the service: the records so far may be committed meanwhile. Repeated while it waits. */
+  | { readonly kind: 'idle' }
+  /** The last step. */
+  | { readonly kind: 'end'; readonly outcome: ReadOutcome };
+
+export interface RecordsStep {
+  readonly kind: 'records';
+  /** Elements of the list as received, of any type. */
+  readonly records: readonly Received[];
+  readonly about: ReadContext;
+  /** To be written in the transaction that stores these records. A step with notes may be followed by a commit. */
+  readonly notes?: readonly Note[];
+  readonly progress?: BackfillProgress;
+}
+
+export type Note = LedgerChange | LookupNote;
+
+/** The results of lookups. */
+interface LookupNote {
+  readonly kind: 'lookups';
+  /** The database's time when the run began. */
+  readonly begunAt: string;
+  readonly results: readonly LookupResult[];
+  /** Ids with a usable response, also those that the service does not know. */
+  readonly usable: readonly string[];
+}
+
+export interface BackfillProgress {
+  readonly records: number;
+  /** null: the service returns none. */
+  readonly total: number | null;
+  readonly slicesDone: number;
+}
+
+export type ReadOutcome =
+  /** There was nothing to request, or the service does not offer it: not a failure. */
+  | {
+      readonly kind: 'skipped';
+      readonly reason: string;
+      readonly state?: StateChange;
+      /** When there will be something to request, ms from now; undefined: unknown. */
+      readonly dueInMs?: number;
+    }
+  | {
+      readonly kind: 'read';
+      /** The parts that were read completely; null deletes nothing. */
+      readonly covered: Coverage | null;
+      readonly state?: StateChange;
+      /** For the run record. */
+      readonly note?: string | null;
+      /** reconcile: changes that the source made up to here, ms, and that this run stores, were missed by earlier runs. */
+      readonly repairUpToMs?: number;
+      /** The records are right and are stored, but are not complete: the run fails. */
+      readonly failure: SafetySyncError | null;
+    };
+
+/** Steps, and a result for the calling generator. */
+export type Steps<Result = void> = AsyncGenerator<Step, Result, undefined>;
+
+export const records = (list: readonly Received[], about: ReadContext = {}): RecordsStep => ({
+  kind: 'records',
+  records: list,
+  about,
+});

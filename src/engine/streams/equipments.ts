@@ -1,0 +1,278 @@
+/** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
+import { foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { describeEquipment } from '../../dictionary/equipment.ts';
+import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
+import { as, column, entriesOf, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
+import { ExactNumber } from '../../shared/exact-number.ts';
+import type { Received } from '../../shared/received.ts';
+import { keyedItems } from './keyed-items.ts';
+import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
+import * as wire from './wire.ts';
+import { addColumns, readFields } from './read-fields.ts';
+import { describeValue, isWireRecord } from './wire.ts';
+
+const status = as.oneOf('uptodate', 'expiring', 'expired');
+const STATUSES = 'uptodate, expiring or expired; others are kept as they come.';
+
+const equipmentFields = {
+  id: field('id', as.key, 'Identifier of the equipment.'),
+  serial_number: field('serialNumber', as.text, 'Serial number.'),
+  equipment_type_id: field(
+    'equipmentType_id',
+    as.identifier,
+    'Type.',
+    'where the record does not say it, the type that was asked for.',
+  ),
+  created_at: field('created', as.instant, 'When it was created at the source.'),
+  parent_id: field('parent_id', as.identifier, 'Equipment that it is part of: equipment.id; may be empty.'),
+  field_office_ids: field(
+    'fieldOffice_id',
+    as.identifiers,
+    'Field offices; one row each in equipment_field_offices.',
+  ),
+  line_of_business_id: field('lineOfBusiness_id', as.identifier, 'Line of business.'),
+  client_ids: field('clients_id', as.identifiers, 'Clients; one row each in equipment_clients.'),
+  assigned_user_ids: field(
+    'assignedUsers_id',
+    as.identifiers,
+    'People that it is assigned to; one row each in equipment_assigned_users.',
+  ),
+  title: field('title', as.text, 'Title.'),
+  notes: field('notes', as.text, 'Notes.'),
+  is_in_service: field('isInService', as.boolean, 'Whether it is in service.'),
+  metavalues: field(
+    'metavalues',
+    as.object,
+    'Fields of its type by metafield id, as sent; one row each in equipment_metavalues.',
+  ),
+  status: field('status', status, `Worst of its inspections: ${STATUSES}`),
+};
+
+export const equipment = safetySchema.table(
+  'equipment',
+  { account_id: accountId(), ...tableColumns(equipmentFields), ...stateStart(), ...bookkeeping() },
+  (t) => [primaryKey({ columns: [t.account_id, t.id] }), index('equipment_type_idx').on(t.equipment_type_id)],
+);
+
+/** Superseded states; with the present ones they are `equipment_history`. */
+export const equipmentStates = safetySchema.table(
+  'equipment_states',
+  { account_id: accountId(), ...tableColumns(equipmentFields), ...statePeriod() },
+  (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
+);
+
+const equipment_id = column(() => text().notNull(), 'Equipment: equipment.id.');
+
+const DOES_NOT_EXPIRE = 'null when it does not expire.';
+const scheduleFields = {
+  schedule_id: field('schedule_id', as.key, 'Inspection schedule.'),
+  status: field('status', status, STATUSES),
+  expires_at: field('expiresOn', as.instant, 'When the inspection expires.', DOES_NOT_EXPIRE),
+  expiring_at: field('expiringOn', as.instant, 'Time from which it counts as expiring.', DOES_NOT_EXPIRE),
+  last_completed_at: field(
+    'lastCompletedOn',
+    as.instant,
+    'When it was last done.',
+    'null when it never was.',
+  ),
+};
+
+const scheduleColumns = { equipment_id, ...scheduleFields };
+
+export const equipmentSchedules = safetySchema.table(
+  'equipment_schedules',
+  { account_id: accountId(), ...tableColumns(scheduleColumns), ...stateStart() },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.equipment_id, t.schedule_id] }),
+    foreignKey({
+      name: 'equipment_schedules_equipment_fk',
+      columns: [t.account_id, t.equipment_id],
+      foreignColumns: [equipment.account_id, equipment.id],
+    }).onDelete('cascade'),
+    index('equipment_schedules_expires_idx').on(t.expires_at),
+  ],
+);
+
+/** States that were superseded or ended; with the present ones they are `equipment_schedule_history`. */
+export const equipmentScheduleStates = safetySchema.table(
+  'equipment_schedule_states',
+  { account_id: accountId(), ...tableColumns(scheduleColumns), ...statePeriod() },
+  (t) => [
+    primaryKey({
+      name: 'equipment_schedule_states_pk',
+      columns: [t.account_id, t.equipment_id, t.schedule_id, t.valid_from],
+    }),
+  ],
+);
+
+const metavalueColumns = {
+  equipment_id,
+  metafield_id: column(() => text().notNull(), 'The field. Source: key in metavalues.'),
+  number_value: column(() => numeric(), 'Its value where that is a number; else null.'),
+  text_value: column(() => text(), 'Its value where that is a text; else null.'),
+  item_ids: column(
+    () => bigintText().array(),
+    'Its value where items are chosen; one row each in equipment_metavalue_items. Source: item_ids; else null.',
+  ),
+};
+
+export const equipmentMetavalues = safetySchema.table(
+  'equipment_metavalues',
+  { account_id: accountId(), ...tableColumns(metavalueColumns) },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.equipment_id, t.metafield_id] }),
+    foreignKey({
+      name: 'equipment_metavalues_equipment_fk',
+      columns: [t.account_id, t.equipment_id],
+      foreignColumns: [equipment.account_id, equipment.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+const askedTypeColumns = {
+  equipment_id,
+  asked_type_id: column(
+    () => text().notNull(),
+    'Requested type; equipment.equipment_type_id is the type that the record names.',
+  ),
+};
+
+/** At most one row for a piece of equipment, if its `equipment_type_id` differs from the requested type. */
+export const equipmentAskedTypes = safetySchema.table(
+  'equipment_asked_types',
+  { account_id: accountId(), ...tableColumns(askedTypeColumns) },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.equipment_id] }),
+    foreignKey({
+      name: 'equipment_asked_types_equipment_fk',
+      columns: [t.account_id, t.equipment_id],
+      foreignColumns: [equipment.account_id, equipment.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+/** The column for the value of an entry of `metavalues`; null: the value is empty or unknown. */
+function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_ids' | null {
+  if (typeof value === 'number' || value instanceof ExactNumber) return 'number_value';
+  if (typeof value === 'string') return value === 'NULL' ? null : 'text_value';
+  return isWireRecord(value) && Array.isArray(value['item_ids']) ? 'item_ids' : null;
+}
+
+const recordFields = {
+  ...equipmentFields,
+  metavalues: entriesOf(equipmentMetavalues, metavalueColumn),
+  schedules: itemsOf(equipmentSchedules, scheduleFields),
+};
+
+const itemIdsField = wire.list(wire.bigint);
+
+type MetavalueRow = RowOf<typeof equipmentMetavalues>;
+
+/** A number, a text, an object with `item_ids`, or empty: null, or the text `NULL` (specification, include_null_metavalues). */
+function toMetavalueRow(
+  base: { equipment_id: string; metafield_id: string },
+  value: unknown,
+  report: ReportIssue,
+): MetavalueRow {
+  const empty: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
+  const field = `metavalues.${base.metafield_id}`;
+  const column = metavalueColumn(value);
+  if (value === null || value === 'NULL') return empty;
+  if (column === 'number_value') {
+    const number = wire.numeric.read(value, (problem) =>
+      report({ kind: 'field_nulled', field, problem, value }),
+    );
+    return { ...empty, number_value: number };
+  }
+  if (column === 'text_value') return { ...empty, text_value: value as string };
+  if (column === 'item_ids') {
+    const itemIds = itemIdsField.read((value as WireRecord)['item_ids'], (problem, detail) =>
+      report({
+        kind: 'field_nulled',
+        field: `${field}.item_ids${detail?.suffix ?? ''}`,
+        problem,
+        value: detail?.value ?? null,
+      }),
+    );
+    return { ...empty, item_ids: itemIds };
+  }
+  report({
+    kind: 'field_nulled',
+    field,
+    problem: `expected a number, text or an object with item_ids, got ${describeValue(value)}`,
+    value,
+  });
+  return empty;
+}
+
+function toMetavalueRows(
+  equipmentId: string,
+  metavalues: WireRecord | null,
+  report: ReportIssue,
+): MetavalueRow[] {
+  return Object.entries(metavalues ?? {}).flatMap(([name, value]) => {
+    const metafieldId = wire.key.read(name, (problem) =>
+      report({ kind: 'record_rejected', field: 'metavalues', problem, value: { [name]: value } }),
+    );
+    return metafieldId === null
+      ? []
+      : [toMetavalueRow({ equipment_id: equipmentId, metafield_id: metafieldId }, value, report)];
+  });
+}
+
+const ownType = (record: Received): string | null =>
+  wire.identifier.read(record.field('equipmentType_id'), () => undefined);
+
+export const equipmentsStream: StreamDefinition = {
+  name: 'equipments',
+  contents: 'equipment',
+  descriptions: describeEquipment({
+    equipment: meaningsOf(equipmentFields),
+    equipment_schedules: meaningsOf(scheduleColumns),
+    equipment_metavalues: meaningsOf(metavalueColumns),
+    equipment_asked_types: meaningsOf(askedTypeColumns),
+  }),
+  method: 'equipments.list',
+  responseKey: 'equipments',
+  readMode: { kind: 'snapshot', per: 'equipment_type' },
+  partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
+  keyField: 'id',
+  peekFields: ['equipmentType_id'],
+  keyColumn: 'id',
+  parent: equipment,
+  fields: recordFields,
+  children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
+  versionColumn: null,
+  contextColumns: [],
+  histories: [
+    { of: equipment, states: equipmentStates, since: null, untracked: [] },
+    { of: equipmentSchedules, states: equipmentScheduleStates, since: null, untracked: [] },
+  ],
+  identityFields: ['serialNumber', 'created'],
+  takenFromQuestion: (record, { equipmentTypeId = null }) =>
+    ownType(record) === equipmentTypeId ? null : equipmentTypeId,
+  userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
+  version: 1,
+  toRows(record, context, report) {
+    const fields = readFields(recordFields, record, { report });
+    const id = fields.id ?? '';
+    const asked = context.equipmentTypeId ?? null;
+    const type = fields.equipment_type_id ?? asked;
+    // The response contains the equipment of one type only, so a record without a type gets the requested one.
+    const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
+    const schedules = keyedItems({
+      items: fields.schedules,
+      list: 'schedules',
+      keyField: 'schedule_id',
+      key: wire.key,
+      report,
+    }).map(({ key, item }): RowOf<typeof equipmentSchedules> => {
+      const schedule = readFields(scheduleFields, item.record, { report, at: `schedules[${item.index}]` });
+      return addColumns(schedule, { equipment_id: id, schedule_id: key });
+    });
+    const metavalues = toMetavalueRows(id, fields.metavalues, report);
+    const askedTypes: RowOf<typeof equipmentAskedTypes>[] =
+      asked === null || asked === type ? [] : [{ equipment_id: id, asked_type_id: asked }];
+    return { parent, children: [schedules, metavalues, askedTypes] };
+  },
+};

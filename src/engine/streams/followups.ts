@@ -1,0 +1,287 @@
+/** Follow-ups with their messages and attachments (specification: followups.list). */
+import { sql } from 'drizzle-orm';
+import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { describeFollowups } from '../../dictionary/followups.ts';
+import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
+import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
+import { figureColumns, figuresOf, handsOn, oldestFirst } from './followup-messages.ts';
+import { keyedItems } from './keyed-items.ts';
+import type { RowOf, StreamDefinition } from './stream.ts';
+import * as wire from './wire.ts';
+import { addColumns, readFields } from './read-fields.ts';
+
+const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
+
+const followupFields = {
+  id: field('id', as.key, 'Identifier of the follow-up.'),
+  form_id: field('form_id', as.bigint, 'Form of the response that raised it.'),
+  response_id: field('response_id', as.bigint, 'Form response that raised it.'),
+  is_open: field('open', as.boolean, 'True while pending, false when completed.'),
+  created_at: field('created_on', as.instant, 'Time at which it was raised.'),
+  updated_at: field('updated_on', as.instant, 'Last change at the source; every message changes it.'),
+  observer_id: field('m_observer_id', as.identifier, 'Observer, the user who raised it: users.id.'),
+  assigner_id: field('m_assigner_id', as.identifier, 'Assigner, the user who assigned it: users.id.'),
+  assignee_id: field('m_assignee_id', as.identifier, 'Assignee, the user who has the task now: users.id.'),
+  due_on: field('due', as.date, 'Day on which it is due.', 'null when it has no due date.'),
+  resolved_at: field('resolved_on', as.instant, 'Time of the completion.', MAY_STAY),
+  completer_id: field(
+    'm_completer_id',
+    as.identifier,
+    'Completer, the user who completed it: users.id.',
+    MAY_STAY,
+  ),
+};
+
+/** Differences between a state and the one before it. */
+const differenceColumns = {
+  _was_open: column(
+    () => boolean(),
+    'For followup_events: whether the previous state was open; null for the first state, or where the source sent no value.',
+  ),
+  _due_moved: column(
+    () => boolean().notNull().default(false),
+    'For followup_events: whether the previous state had another due day.',
+  ),
+  _due_before: column(
+    () => date(),
+    'For followup_events: the due day of the previous state; null for none, and for the first state.',
+  ),
+};
+
+const count = () => integer().notNull().default(0);
+/** Changes over all states; followup_overview shows them. */
+const changeColumns = {
+  _due_changes: column(count, 'Number of changes of its due day, as far as syncs read them; 0 for never.'),
+  _reopen_count: column(
+    count,
+    'Number of reopenings after it was closed, as far as syncs read them; 0 for never.',
+  ),
+};
+
+const firstDue = {
+  _first_due: column(
+    () => date(),
+    'For followup_overview: the due day of its first state; null for none, and while the first state is the present one.',
+  ),
+};
+
+export const followups = safetySchema.table(
+  'followups',
+  {
+    account_id: accountId(),
+    ...tableColumns(followupFields),
+    ...stateStart(),
+    ...bookkeeping(),
+    ...tableColumns(figureColumns),
+    ...tableColumns(differenceColumns),
+    ...tableColumns(changeColumns),
+    ...tableColumns(firstDue),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.id] }),
+    index('followups_created_idx').on(t.created_at),
+    index('followups_assignee_idx').on(t.assignee_id),
+    index('followups_reopened_idx')
+      .on(t.id)
+      .where(sql`${t.is_open} and not ${t._was_open}`),
+    index('followups_due_moved_idx')
+      .on(t.id)
+      .where(sql`${t._due_moved}`),
+  ],
+);
+
+/** Superseded states; with the present ones they are `followup_history`. */
+export const followupStates = safetySchema.table(
+  'followup_states',
+  {
+    account_id: accountId(),
+    ...tableColumns(followupFields),
+    ...statePeriod(),
+    ...tableColumns(differenceColumns),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.id, t.valid_from] }),
+    index('followup_states_ended_idx').on(t.valid_to),
+  ],
+);
+
+const followup_id = column(() => text().notNull(), 'Follow-up: followups.id.');
+
+const messageKey = { id: field('id', as.key, 'Identifier of the message within its follow-up.') };
+const saidFields = {
+  sent_at: field('date', as.instant, 'Time at which it was sent.'),
+  user_id: field('m_user_id', as.identifier, 'Author: users.id.'),
+  note: field('note', as.text, 'The text.'),
+  reassignee_id: field(
+    'm_reassignee_id',
+    as.identifier,
+    'Person that the message hands the follow-up to: users.id.',
+    'null when it hands over nothing.',
+  ),
+  signature: field(
+    'signature',
+    as.anything,
+    'As sent.',
+    'null when there is none (nothing else is specified).',
+  ),
+  notify: field('notify', as.boolean, 'Whether the message notified.'),
+};
+
+const messageColumns = {
+  followup_id,
+  ...messageKey,
+  position: column(() => integer().notNull(), 'Place in the conversation, 1 = oldest.'),
+  ...saidFields,
+  _handed_before: column(
+    () => text(),
+    'For followup_events: person that the previous message had handed the follow-up to; null where this message does not hand it on, or is the first that does.',
+  ),
+};
+
+export const followupMessages = safetySchema.table(
+  'followup_messages',
+  { account_id: accountId(), ...tableColumns(messageColumns) },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.followup_id, t.id] }),
+    foreignKey({
+      name: 'followup_messages_followup_fk',
+      columns: [t.account_id, t.followup_id],
+      foreignColumns: [followups.account_id, followups.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+const attachmentFields = {
+  key: field('key', as.text, 'Storage key of the file.'),
+  caption: field('caption', as.text, 'Caption.'),
+};
+
+const attachmentColumns = {
+  followup_id,
+  message_id: column(() => text().notNull(), 'Message: followup_messages.id.'),
+  position: column(() => integer().notNull(), 'Place among the files of the message, 1 = first.'),
+  ...attachmentFields,
+};
+
+export const followupAttachments = safetySchema.table(
+  'followup_attachments',
+  { account_id: accountId(), ...tableColumns(attachmentColumns) },
+  (t) => [
+    primaryKey({
+      name: 'followup_attachments_pk',
+      columns: [t.account_id, t.followup_id, t.message_id, t.position],
+    }),
+    foreignKey({
+      name: 'followup_attachments_message_fk',
+      columns: [t.account_id, t.followup_id, t.message_id],
+      foreignColumns: [followupMessages.account_id, followupMessages.followup_id, followupMessages.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+const messageFields = {
+  ...messageKey,
+  ...saidFields,
+  attachments: itemsOf(followupAttachments, attachmentFields),
+};
+
+const recordFields = { ...followupFields, messages: itemsOf(followupMessages, messageFields) };
+
+const hasOtherDue = (before: string, after: string): string =>
+  `${before}.due_on is distinct from ${after}.due_on`;
+
+export const followupsStream: StreamDefinition = {
+  name: 'followups',
+  contents: 'follow-ups',
+  descriptions: describeFollowups({
+    followups: meaningsOf(followupFields),
+    figures: meaningsOf(figureColumns),
+    differences: meaningsOf(differenceColumns),
+    changes: meaningsOf(changeColumns),
+    firstDue: meaningsOf(firstDue),
+    followup_messages: meaningsOf(messageColumns),
+    followup_attachments: meaningsOf(attachmentColumns),
+  }),
+  method: 'followups.list',
+  responseKey: 'followups',
+  readMode: { kind: 'incremental', pageSize: 500 },
+  keyField: 'id',
+  peekFields: ['created_on', 'updated_on'],
+  keyColumn: 'id',
+  countsDays: true,
+  parent: followups,
+  fields: recordFields,
+  children: [followupMessages, followupAttachments],
+  versionColumn: 'updated_at',
+  contextColumns: Object.keys(figureColumns),
+  // Every message changes `updated_at`: if it were part of the state, each message would repeat the follow-up.
+  histories: [
+    {
+      of: followups,
+      states: followupStates,
+      since: 'updated_at',
+      untracked: ['updated_at'],
+      differences: {
+        _was_open: (before) => `${before}.is_open`,
+        _due_moved: hasOtherDue,
+        _due_before: (before) => `${before}.due_on`,
+        _due_changes: (before, after) => `${before}._due_changes + (${hasOtherDue(before, after)})::int`,
+        _reopen_count: (before, after) =>
+          `${before}._reopen_count + (${before}.is_open is false and ${after}.is_open is true)::int`,
+        _first_due: (before) =>
+          `case when ${before}._due_changes = 0 then ${before}.due_on else ${before}._first_due end`,
+      },
+    },
+  ],
+  identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
+  userIdColumns: [
+    { table: followups, column: 'observer_id' },
+    { table: followups, column: 'assigner_id' },
+    { table: followups, column: 'assignee_id' },
+    { table: followups, column: 'completer_id' },
+    { table: followupMessages, column: 'user_id' },
+    { table: followupMessages, column: 'reassignee_id' },
+  ],
+  version: 1,
+  toRows(record, _context, report) {
+    const fields = readFields(recordFields, record, { report });
+    const id = fields.id ?? '';
+    const messages = keyedItems({
+      items: fields.messages,
+      list: 'messages',
+      keyField: 'id',
+      key: wire.key,
+      report,
+    }).map(({ key, item: { record: message, index: position } }) => ({
+      id: key,
+      index: position,
+      fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
+    }));
+    const parent: RowOf<typeof followups> = addColumns(fields, {
+      id,
+      ...figuresOf(messages, fields.observer_id),
+    });
+    let holder: string | null = null;
+    const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => {
+      const _handed_before = handsOn(message) ? holder : null;
+      if (handsOn(message)) holder = message.fields.reassignee_id;
+      return addColumns(message.fields, {
+        followup_id: id,
+        id: message.id,
+        position: position + 1,
+        _handed_before,
+      });
+    });
+    const attachmentRows: RowOf<typeof followupAttachments>[] = [];
+    for (const { id: messageId, index: place, fields: message } of messages) {
+      for (const { record: attachment, index: position } of message.attachments ?? []) {
+        const at = `messages[${place}].attachments[${position}]`;
+        const file = readFields(attachmentFields, attachment, { report, at });
+        attachmentRows.push(
+          addColumns(file, { followup_id: id, message_id: messageId, position: position + 1 }),
+        );
+      }
+    }
+    return { parent, children: [messageRows, attachmentRows] };
+  },
+};

@@ -1,0 +1,167 @@
+/** The definition of a stream: readonly data and pure functions without I/O. */
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Descriptions } from '../../dictionary/description.ts';
+import type { Received } from '../../shared/received.ts';
+
+/** A declaration's `name`, in lower case with hyphens; the registry lists all names. */
+export type StreamName = string;
+
+export type IssueKind = 'record_rejected' | 'field_nulled' | 'unknown_field' | 'unknown_value';
+
+/** A part of a record that could not be stored as received. */
+export interface RecordIssue {
+  readonly kind: IssueKind;
+  /** The place in the record: `due`, `messages[2].date`; for unknown fields without positions: `messages[].colour`. */
+  readonly field: string;
+  /** Plain words: the expected value and the received one. */
+  readonly problem: string;
+  readonly value: unknown;
+  /** The own name of an unknown field, the end of `field`. It may contain anything, also a dot. */
+  readonly name?: string;
+}
+
+export type ReportIssue = (issue: RecordIssue) => void;
+
+/** A JSON object as the service sent it. */
+export type WireRecord = Readonly<Record<string, unknown>>;
+
+/** Columns that the merge adds by itself. */
+type Added = 'account_id' | '_valid_from' | '_hash' | '_raw' | '_synced_at' | '_deleted_at' | '_run_id';
+
+/**
+ * A table row without the columns that the merge adds by itself. Every column of the source must be named, even with null,
+ * so the compiler rejects a `toRows` that omits one. Columns that begin with `_` are computed, here or by the merge.
+ */
+export type RowOf<Table extends PgTable, Insert = Table['$inferInsert']> = {
+  [Name in Exclude<keyof Insert, Added | `_${string}`>]-?: Exclude<Insert[Name], undefined>;
+} & Partial<Omit<Insert, Added>>;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Known facts about a response as a whole when its records are normalized. */
+export interface ReadContext {
+  /** training: `last_updated` of the cached report, ms. */
+  readonly calculatedAtMs?: number;
+  /** equipments: the requested type. */
+  readonly equipmentTypeId?: string;
+}
+
+interface NormalizedRecord {
+  readonly parent: Row;
+  /** One array of rows per child table, in the order of `StreamDefinition.children`. */
+  readonly children: readonly (readonly Row[])[];
+}
+
+/** How a stream is read; `src/reading` has a reader for each. */
+type ReadMode =
+  /** One response contains all records of the account, or of one equipment type. */
+  | { readonly kind: 'snapshot'; readonly per: 'account' | 'equipment_type' }
+  /** All pages of one cached report. */
+  | { readonly kind: 'cached_report'; readonly cacheMs: number; readonly pageSize: number }
+  /** A newest-first list with creation and update filters. */
+  | { readonly kind: 'incremental'; readonly pageSize: number }
+  /** One request per identifier in the records of other streams. */
+  | { readonly kind: 'lookup' };
+
+/**
+ * The states of a table's rows, which the source does not keep. `states` receives a row when a state is superseded; together
+ * with the present rows they are the history. A state is the row without its key and without the untracked columns.
+ */
+export interface StateHistory {
+  /** The parent, or a child with rows that are added and removed with it. Has the column `_valid_from`. */
+  readonly of: PgTable;
+  readonly states: PgTable;
+  /**
+   * The parent's column with the source's time of a new state, of the parent or of a child; null: the time when the state
+   * was seen.
+   */
+  readonly since: string | null;
+  /** Columns that change without creating another state; the history shows their last value in each. */
+  readonly untracked: readonly string[];
+  /**
+   * Columns for the difference between a state and the one before it, with their value as SQL over the aliases of the two.
+   * The table of states has those that are about one state.
+   */
+  readonly differences?: Readonly<Record<string, (before: string, after: string) => string>>;
+}
+
+/** The range that was read completely, so rows that are missing in it are deleted. */
+export interface Coverage {
+  /** The parts that were read (`partition`); null: the whole account. */
+  readonly parts: readonly string[] | null;
+}
+
+/** The relation between rows and the parts that a stream requests. */
+interface Partition {
+  /** The parent's column that names the part. */
+  readonly column: string;
+  /** The child that names the part in its last column, if the parent's column contains something else. */
+  readonly asked: PgTable;
+}
+
+/** A field of a record, limited to the storage of its value. */
+export interface WireField {
+  /** The service's name for it. Default: the name of the column. */
+  readonly name?: string;
+  /** Text that people wrote, or a list of such texts: neither an identifier nor one of a few known values. */
+  readonly isText?: true;
+  readonly rows?: WireRows;
+}
+
+/** By column; a list of objects has its own name as key, because it has rows of its own instead. */
+export type WireFields = Readonly<Record<string, WireField>>;
+
+/** The rows of a field's value in another table than the field's own. */
+interface WireRows {
+  readonly table: PgTable;
+  /** Fields of each item of a list; absent: the values of an object's entries, each in the column that `columnOf` names. */
+  readonly fields?: WireFields;
+  readonly columnOf?: (value: unknown) => string | null;
+}
+
+export interface StreamDefinition {
+  readonly name: StreamName;
+  /** The human term for its records: `documents`. */
+  readonly contents: string;
+  /** Descriptions of its tables and of the views on them. */
+  readonly descriptions: Descriptions;
+  /** The service's method. */
+  readonly method: string;
+  /** The property of the response that holds the records (for a lookup: the record). */
+  readonly responseKey: string;
+  readonly readMode: ReadMode;
+  /** Absent: a stream is requested as a whole. */
+  readonly partition?: Partition;
+  /** The wire field that identifies a record. */
+  readonly keyField: string;
+  /** Other fields that readers use before a record is parsed. */
+  readonly peekFields?: readonly string[];
+  /** The parent's column that holds it. */
+  readonly keyColumn: string;
+  /** Its days are counted and stored (followup-days.ts). */
+  readonly countsDays?: true;
+  readonly parent: PgTable;
+  /** The fields of its records, and the columns that store them. */
+  readonly fields: WireFields;
+  /** In dependency order: a table is after the one that its foreign key refers to. */
+  readonly children: readonly PgTable[];
+  /**
+   * The parent's column that determines the newer one of two versions of a record; null if the source has no such column.
+   */
+  readonly versionColumn: string | null;
+  /** Columns that are not compared, because they describe the response or are computed from the children. */
+  readonly contextColumns: readonly string[];
+  readonly histories: readonly StateHistory[];
+  /** Wire fields that do not change during the life of a record: they recognize one that returns with a repaired key. */
+  readonly identityFields: readonly string[];
+  /** Columns that contain user ids (text or text[]), per table: the `users` stream looks these up. */
+  readonly userIdColumns: readonly { readonly table: PgTable; readonly column: string }[];
+  /**
+   * The value that the row takes from the request because the record does not contain it; part of the record's hash. Absent
+   * or null: no value, so hashes of complete records do not change.
+   */
+  readonly takenFromQuestion?: (record: Received, context: ReadContext) => string | null;
+  /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
+  readonly version: number;
+  toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;
+}

@@ -1,0 +1,175 @@
+/** Training status of each employee and the completions with their times (specification: training-employee-status.list). */
+import { foreignKey, index, primaryKey, text } from 'drizzle-orm/pg-core';
+import { MINUTE_MS } from '../../shared/time.ts';
+import { describeTraining } from '../../dictionary/training.ts';
+import {
+  accountId,
+  bigintText,
+  bookkeeping,
+  instant,
+  safetySchema,
+  statePeriod,
+  stateStart,
+} from './columns.ts';
+import { as, column, field, itemsOf, kind, meaningsOf, tableColumns } from './fields.ts';
+import { toInstant } from './time-text.ts';
+import { keyedItems } from './keyed-items.ts';
+import type { RowOf, StreamDefinition } from './stream.ts';
+import * as wire from './wire.ts';
+import { addColumns, readFields } from './read-fields.ts';
+import type { Item } from './wire.ts';
+
+const statusFields = {
+  user_id: field('m_user_id', as.key, 'Employee: users.id.'),
+  status: field(
+    'status',
+    as.oneOf('incomplete', 'expiring', 'active', 'unassigned'),
+    'incomplete, expiring, active or unassigned; others are kept as they come.',
+  ),
+  percent_complete: field(
+    'percent_complete',
+    as.numeric,
+    'Completed share of the assigned trainings in percent, 0 to 100.',
+  ),
+  incomplete_training_ids: field(
+    'incomplete_training_ids',
+    as.bigints,
+    'Assigned trainings that are not complete.',
+  ),
+  complete_training_ids: field('complete_training_ids', as.bigints, 'Assigned trainings that are complete.'),
+};
+
+const statusColumns = {
+  ...statusFields,
+  calculated_at: column(
+    instant,
+    'When the service calculated the report that last changed this row. Source: last_updated (ms); null when not sent.',
+  ),
+};
+
+export const trainingEmployeeStatus = safetySchema.table(
+  'training_employee_status',
+  { account_id: accountId(), ...tableColumns(statusColumns), ...stateStart(), ...bookkeeping() },
+  (t) => [primaryKey({ columns: [t.account_id, t.user_id] })],
+);
+
+/** Superseded states; with the present ones they are `training_employee_status_history`. */
+export const trainingEmployeeStatusStates = safetySchema.table(
+  'training_employee_status_states',
+  { account_id: accountId(), ...tableColumns(statusColumns), ...statePeriod() },
+  (t) => [
+    primaryKey({
+      name: 'training_employee_status_states_pk',
+      columns: [t.account_id, t.user_id, t.valid_from],
+    }),
+  ],
+);
+
+const DOES_NOT_EXPIRE = 'null when it does not expire.';
+const completionFields = {
+  training_id: field(
+    'id',
+    kind(wire.bigint, () => bigintText().notNull(), ''),
+    'Training.',
+  ),
+  completed_on: field('date_number', as.date, 'Day of the last completion.'),
+  expires_on: field('expiresOn', as.date, 'Day on which it expires.', DOES_NOT_EXPIRE),
+  starts_expiring_on: field(
+    'startsExpiringOn',
+    as.date,
+    'Day from which it counts as expiring.',
+    DOES_NOT_EXPIRE,
+  ),
+  is_required: field('is_required', as.boolean, 'Whether the training is required of the employee.'),
+};
+
+const completionColumns = {
+  user_id: column(() => text().notNull(), 'Employee: users.id.'),
+  ...completionFields,
+};
+
+export const trainingCompletions = safetySchema.table(
+  'training_completions',
+  { account_id: accountId(), ...tableColumns(completionColumns), ...stateStart() },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.user_id, t.training_id] }),
+    foreignKey({
+      name: 'training_completions_status_fk',
+      columns: [t.account_id, t.user_id],
+      foreignColumns: [trainingEmployeeStatus.account_id, trainingEmployeeStatus.user_id],
+    }).onDelete('cascade'),
+    index('training_completions_expires_idx').on(t.expires_on),
+  ],
+);
+
+/** States that were superseded or ended; with the present ones they are `training_completion_history`. */
+export const trainingCompletionStates = safetySchema.table(
+  'training_completion_states',
+  { account_id: accountId(), ...tableColumns(completionColumns), ...statePeriod() },
+  (t) => [
+    primaryKey({
+      name: 'training_completion_states_pk',
+      columns: [t.account_id, t.user_id, t.training_id, t.valid_from],
+    }),
+  ],
+);
+
+const recordFields = { ...statusFields, last_completed: itemsOf(trainingCompletions, completionFields) };
+
+/** Keeps the more recent one of two completions of one training. */
+function isMoreRecent(kept: Item, next: Item): boolean {
+  const day = (item: Item) => wire.date.read(item.record['date_number'], () => undefined) ?? '';
+  return day(next) >= day(kept);
+}
+
+export const trainingEmployeeStatusStream: StreamDefinition = {
+  name: 'training-employee-status',
+  contents: 'training',
+  descriptions: describeTraining({
+    training_employee_status: meaningsOf(statusColumns),
+    training_completions: meaningsOf(completionColumns),
+  }),
+  method: 'training-employee-status.list',
+  responseKey: 'employees',
+  readMode: { kind: 'cached_report', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
+  keyField: 'm_user_id',
+  keyColumn: 'user_id',
+  parent: trainingEmployeeStatus,
+  fields: recordFields,
+  children: [trainingCompletions],
+  versionColumn: null,
+  contextColumns: ['calculated_at'],
+  histories: [
+    {
+      of: trainingEmployeeStatus,
+      states: trainingEmployeeStatusStates,
+      since: 'calculated_at',
+      untracked: ['calculated_at'],
+    },
+    { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at', untracked: [] },
+  ],
+  identityFields: [],
+  userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
+  version: 1,
+  toRows(record, context, report) {
+    const fields = readFields(recordFields, record, { report });
+    const userId = fields.user_id ?? '';
+    const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
+      user_id: userId,
+      calculated_at: context.calculatedAtMs === undefined ? null : toInstant(context.calculatedAtMs),
+    });
+    const completions = keyedItems({
+      items: fields.last_completed,
+      list: 'last_completed',
+      keyField: 'id',
+      key: wire.bigint,
+      report,
+      replaces: isMoreRecent,
+    }).map(({ key, item }): RowOf<typeof trainingCompletions> => {
+      const at = `last_completed[${item.index}]`;
+      const completion = readFields(completionFields, item.record, { report, at });
+      return addColumns(completion, { user_id: userId, training_id: key });
+    });
+    return { parent, children: [completions] };
+  },
+};

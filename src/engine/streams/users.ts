@@ -1,0 +1,49 @@
+/** Names of the people with ids in the other streams (specification: users.info, known from an example only). */
+import { primaryKey } from 'drizzle-orm/pg-core';
+import { ACCOUNT, BOOKKEEPING } from '../../dictionary/description.ts';
+import { accountId, bookkeeping, safetySchema } from './columns.ts';
+import { as, field, meaningsOf, tableColumns } from './fields.ts';
+import type { RowOf, StreamDefinition } from './stream.ts';
+import { addColumns, readFields } from './read-fields.ts';
+
+const userFields = {
+  id: field('id', as.key, 'Identifier of the person.'),
+  name: field('name', as.text, 'Name.'),
+};
+
+export const users = safetySchema.table(
+  'users',
+  { account_id: accountId(), ...tableColumns(userFields), ...bookkeeping() },
+  (t) => [primaryKey({ columns: [t.account_id, t.id] })],
+);
+
+export const usersStream: StreamDefinition = {
+  name: 'users',
+  contents: 'names of people',
+  descriptions: {
+    users: {
+      comment:
+        'Names of the people with an id in other tables, looked up one by one and kept (source: users.info).',
+      columns: { ...ACCOUNT, ...meaningsOf(userFields), ...BOOKKEEPING },
+    },
+  },
+  method: 'users.info',
+  responseKey: 'user',
+  readMode: { kind: 'lookup' },
+  keyField: 'id',
+  keyColumn: 'id',
+  parent: users,
+  fields: userFields,
+  children: [],
+  versionColumn: null,
+  contextColumns: [],
+  histories: [],
+  identityFields: [],
+  userIdColumns: [],
+  version: 1,
+  toRows(record, _context, report) {
+    const fields = readFields(userFields, record, { report });
+    const parent: RowOf<typeof users> = addColumns(fields, { id: fields.id ?? '' });
+    return { parent, children: [] };
+  },
+};

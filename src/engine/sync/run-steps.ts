@@ -1,0 +1,281 @@
+/** Runs the steps of a reader in their order: records, notes and state are stored and committed together. */
+import type { RequestMeter } from '../api/requests.ts';
+import { readHoles, readLedger, writeLedger } from '../control/backfill-ledger.ts';
+import type { Queryable } from '../database/connection.ts';
+import { countDays } from '../history/followup-days.ts';
+import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../control/runs.ts';
+import { endLifted, type Lifted } from '../control/stored-privacy.ts';
+import type { TransactionTime, WriteTime } from '../database/sql-names.ts';
+import type { StreamSession } from '../control/stream-session.ts';
+import { writeStreamState } from '../control/stream-state.ts';
+import {
+  readDatabaseTime,
+  readDueLookups,
+  readFailingLookups,
+  readSucceededLookups,
+  writeLookupResults,
+} from '../control/user-lookups.ts';
+import { resolveLookups } from '../loading/issue-sql.ts';
+import type { Load } from '../loading/load.ts';
+import type { CommitOptions } from '../loading/transaction.ts';
+import { countWritten } from '../loading/merge-sql.ts';
+import { streamShape } from '../database/table-shape.ts';
+import { read } from '../reading/read.ts';
+import type { WarehouseReads } from '../reading/read-request.ts';
+import type { Note, ReadOutcome, Steps } from '../reading/step.ts';
+import type { StateChange, StreamState } from '../streams/state.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
+import {
+  isOfSingleRecords,
+  isScheduled,
+  NO_RECORD,
+  type RunContext,
+  type RunEnding,
+  type RunFigures,
+  type RunRecord,
+  type RunRequest,
+  watermarkText,
+} from './run.ts';
+import { successOf, toEnding, withRemarks, withUnread } from './run-ending.ts';
+import { readStoredIssues } from './stored-issues.ts';
+import { readStoredParts } from '../control/stored-parts.ts';
+import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
+import type { RunKey, StreamKey } from '../control/control-tables.ts';
+
+/**
+ * A commit takes a few round trips, so there is not one for each response, unless the reader waits for the service anyway.
+ */
+const RECORDS_OF_A_COMMIT = 4000;
+
+/** The part of the run's result that its steps determine. */
+export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
+
+/** A run with its lock and its row. */
+interface OpenRun {
+  readonly context: RunContext;
+  readonly request: RunRequest;
+  readonly session: StreamSession;
+  readonly meter: RequestMeter;
+  readonly load: Load;
+  readonly stream: StreamDefinition;
+  readonly state: StreamState;
+  readonly key: RunKey;
+  readonly record: RunRecord;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
+}
+
+/** The steps of a stream: from the service, or from stored records. */
+function stepsOf({ context, request, session, meter, load, stream, state }: OpenRun) {
+  const { settings, clock, signal } = context;
+  if (request.retirePart !== undefined) return retirePart(request.retirePart);
+  if (request.retryIssues === true) {
+    return readStoredIssues(session.connection.db, { stream, accountId: settings.accountId });
+  }
+  return read({
+    ...request,
+    stream,
+    isScheduled: isScheduled(request),
+    state,
+    settings,
+    service: {
+      // Created at the first request, because a stream without requests needs no service.
+      get api() {
+        return context.api();
+      },
+      meter,
+      clock,
+      signal,
+    },
+    warehouse: createWarehouseReads(session, load, { accountId: settings.accountId, stream: stream.name }),
+  });
+}
+
+/** Covers a part without any record, so that the merge marks its rows as deleted. */
+async function* retirePart(part: string): Steps {
+  await Promise.resolve();
+  yield {
+    kind: 'end',
+    outcome: {
+      kind: 'read',
+      covered: { parts: [part] },
+      note: `rows of equipment type ${part} are marked deleted, because it is not configured any more`,
+      failure: null,
+    },
+  };
+}
+
+/** The queries of the reader. */
+function createWarehouseReads(
+  { connection: { db } }: StreamSession,
+  load: Load,
+  scope: StreamKey,
+): WarehouseReads {
+  const { accountId } = scope;
+  return {
+    findVanished: (covered) => load.findVanished(covered),
+    readLedger: () => readLedger(db, scope),
+    readHoles: () => readHoles(db, scope),
+    readTime: () => readDatabaseTime(db),
+    readDueLookups: (due) => readDueLookups(db, { accountId, ...due }),
+    readSucceededLookups: (limit) => readSucceededLookups(db, accountId, limit),
+    readFailingLookups: (limit) => readFailingLookups(db, accountId, limit),
+  };
+}
+
+/** Part of the transaction that stores the records of the notes. */
+async function writeNotes(
+  db: Queryable,
+  scope: StreamKey & TransactionTime,
+  notes: readonly Note[],
+): Promise<void> {
+  for (const note of notes) {
+    if (note.kind !== 'lookups') {
+      await writeLedger(db, scope, note);
+      continue;
+    }
+    const { begunAt, results, usable } = note;
+    await writeLookupResults(db, { accountId: scope.accountId, now: scope.now, begunAt }, results);
+    if (usable.length > 0) await db.execute(resolveLookups(usable, scope));
+  }
+}
+
+/** Stores the steps of the reader in their order, and closes the run with the last one. */
+export async function runSteps(run: OpenRun): Promise<StepsEnd> {
+  const { context, load, stream, key, meter } = run;
+  const { db } = run.session.connection;
+  let notes: Note[] = [];
+  /** A commit of the records so far, with their notes and the run's counters. */
+  const takeCommit = (): CommitOptions => {
+    const taken = notes;
+    notes = [];
+    return {
+      covered: null,
+      isLast: false,
+      beforeCommit: async (counts, _, { now }) => {
+        await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, taken);
+        await updateRunCounts(db, key, counts, meter);
+      },
+    };
+  };
+  for await (const step of stepsOf(run)) {
+    switch (step.kind) {
+      case 'records':
+        await load.add(step.records, step.about);
+        notes.push(...(step.notes ?? []));
+        if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
+        // Without notes the ledger would not contain these records, and they would be read again.
+        if (step.notes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) {
+          await load.beginCommit(takeCommit());
+        }
+        break;
+      case 'savepoint':
+        await load.savepoint();
+        break;
+      case 'rollback':
+        await load.rollback();
+        break;
+      case 'commit':
+        await load.commit(takeCommit());
+        break;
+      case 'idle':
+        if (load.isIdle && (load.uncommitted > 0 || notes.length > 0)) await load.beginCommit(takeCommit());
+        break;
+      case 'end':
+        return await finish(run, step.outcome, notes);
+    }
+  }
+  throw new TypeError('the reader ended without its last step');
+}
+
+/** The last commit: rows, ledger, state and the closed run in one transaction. */
+async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]): Promise<StepsEnd> {
+  const { request, session, meter, load, stream, state, key, record } = run;
+  const lifted = Object.keys(run.lifted);
+  const { db } = session.connection;
+  const change: StateChange = outcome.state ?? {};
+  const watermarkAfter = watermarkText((change.watermark ?? state.watermark)?.ms ?? null);
+  let ending = toEnding(outcome);
+  let repaired: number | null = null;
+  // A scheduled run without requests is logged and counted, and leaves no row. The exception is one after a failure of the
+  // database: its row shows that the database can be used again, else the stream would count as failing until its next request.
+  const leavesNoRow =
+    ending.outcome === 'skipped' &&
+    isScheduled(request) &&
+    meter.requests === 0 &&
+    !(await followsDatabaseFailure(db, { ...key, stream: stream.name }));
+  const counts = await load.commit({
+    covered: outcome.kind === 'read' ? outcome.covered : null,
+    isLast: true,
+    beforeCommit: async (total, merged, time) => {
+      const { now } = time;
+      await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, notes);
+      ending = withRemarks(ending, merged);
+      if (stream.partition !== undefined && !isOfSingleRecords(request)) {
+        ending = withUnread(ending, await readUnread(db, run));
+      }
+      if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
+        // A value that a privacy setting excluded was not missed by a sync.
+        repaired =
+          lifted.length > 0
+            ? 0
+            : await countRepaired(db, stream, { ...key, ...time, upToMs: outcome.repairUpToMs });
+      }
+      if (
+        lifted.length > 0 &&
+        outcome.kind === 'read' &&
+        outcome.covered !== null &&
+        ending.outcome === 'succeeded'
+      ) {
+        await endLifted(db, { accountId: key.accountId, stream: stream.name });
+        const note = `columns that are no longer protected were read again: ${lifted.join(', ')}`;
+        ending = { ...ending, note: ending.note === null ? note : `${ending.note}; ${note}` };
+      }
+      const success = successOf(ending, { request, requests: meter.requests });
+      const parts = outcome.kind === 'read' && success !== 'none' ? outcome.covered?.parts : undefined;
+      const readParts = parts == null ? undefined : Object.fromEntries(parts.map((part) => [part, now]));
+      await writeStreamState(db, key.accountId, stream.name, { change, success, readParts });
+      const isCounted =
+        success !== 'none' || (ending.outcome === 'succeeded' && request.onlyRecord !== undefined);
+      if (isCounted && stream.histories.length > 0) {
+        const keepsSpans = stream.countsDays === true;
+        await countDays(db, { accountId: key.accountId, stream: stream.name, now, keepsSpans });
+      }
+      if (leavesNoRow) {
+        await removeRun(db, key);
+        return;
+      }
+      await finishRun(db, {
+        ...key,
+        counts: total,
+        requests: meter,
+        watermark: watermarkAfter,
+        status: ending.outcome,
+        repaired,
+        note:
+          ending.outcome === 'skipped' ? ending.reason : ending.outcome === 'succeeded' ? ending.note : null,
+        failure: ending.outcome === 'failed' ? ending.error : null,
+      });
+    },
+  });
+  const kept = leavesNoRow ? NO_RECORD : record;
+  return { ...ending, counts, repaired, record: { ...kept, watermarkAfter } };
+}
+
+/** reconcile: counts the changes in this transaction that the source had made before `upToMs`. */
+async function countRepaired(
+  db: Queryable,
+  stream: StreamDefinition,
+  scope: RunKey & WriteTime & { readonly upToMs: number },
+): Promise<number> {
+  if (stream.versionColumn === null) return 0;
+  const [row] = await db.execute<{ count: number }>(
+    countWritten(streamShape(stream).parent, stream.versionColumn, scope),
+  );
+  return row?.count ?? 0;
+}
+
+async function readUnread(db: Queryable, { key, context }: OpenRun): Promise<string | null> {
+  const stored = await readStoredParts(db, [key.accountId]);
+  return describeUnread(unreadOf(stored.get(key.accountId) ?? [], context.settings.equipmentTypes));
+}

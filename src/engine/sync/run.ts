@@ -1,0 +1,141 @@
+/** The request, the context and the result of a run. */
+import type { ApiClient } from '../api/client.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
+import type { Clock } from '../../shared/time.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import { toInstant } from '../streams/time-text.ts';
+import type { Database } from '../database/connection.ts';
+import type { RunTrigger } from '../control/control-tables.ts';
+import type { Removed, Retention } from '../history/retention.ts';
+import type { RecordCounts } from '../control/record-counts.ts';
+import type { CleanResult } from '../privacy/clean-stored.ts';
+import type { PrivacySettings } from '../privacy/settings.ts';
+import { tellHolder } from '../control/lock-holders.ts';
+import type { OnStatement } from '../database/watch-statements.ts';
+import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
+import type { BackfillProgress } from '../reading/step.ts';
+
+export interface RunContext {
+  readonly settings: SyncSettings;
+  /** Absent: everything may be stored, unless the account has forgotten people. */
+  readonly privacy?: PrivacySettings;
+  /** Absent: everything is kept for ever. */
+  readonly retention?: Retention;
+  /** The streams from which a run selects its own; default: the registry. */
+  readonly streams?: readonly StreamDefinition[];
+  readonly databaseUrl: string;
+  /** For writes outside of a run's own session. */
+  readonly db: Database;
+  /** Created when the first run needs it: reading stored records again does not. */
+  readonly api: () => ApiClient;
+  readonly clock: Clock;
+  /** Host and process, for `runs.owner`. */
+  readonly owner: string;
+  readonly signal: AbortSignal;
+  readonly events: RunEvents;
+}
+
+/** Events that the caller may log. */
+export interface RunEvents {
+  /** `holder`: a description of the run or session that has the stream. */
+  readonly onWait?: (stream: StreamName, holder: string) => void;
+  readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
+  /** The stored data now complies with the privacy settings. */
+  readonly onCleaned?: (stream: StreamName, result: CleanResult) => void;
+  /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */
+  readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
+  readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
+  /** The run has its lock. */
+  readonly onSession?: (stream: StreamName) => void;
+  /** The run has its record in `runs`. */
+  readonly onBegun?: (stream: StreamName) => void;
+  /** Called after each statement of the run's session. Without it statements are not timed. */
+  readonly onStatement?: OnStatement | undefined;
+  /** The session is closed, however the run ended. */
+  readonly onSessionEnd?: (stream: StreamName) => void;
+}
+
+export interface RunRequest extends ReadOptions {
+  readonly stream: StreamName;
+  readonly trigger: RunTrigger;
+  readonly allowMassDelete: boolean;
+  /** The behaviour while another run has the stream; default: a scheduled run skips, a manual one waits. */
+  readonly whenBusy?: 'skip' | 'wait';
+  /**
+   * For workers that share a schedule, after taking the lock: skip when another one has begun the same work no longer than
+   * these ms ago (by the database's clock).
+   */
+  readonly unlessBegunWithinMs?: () => number;
+  /** Sends no request; reads the stored records with open issues again. */
+  readonly retryIssues?: boolean;
+  /** Sends no request; marks the rows of this part deleted. */
+  readonly retirePart?: string;
+}
+
+/** Identifies a run in `safety_sync.runs`, with the watermark of its stream before and after it. */
+export interface RunRecord {
+  /** null: the run ended before it had a record. */
+  readonly runId: number | null;
+  /** ISO times. */
+  readonly watermarkBefore: string | null;
+  readonly watermarkAfter: string | null;
+}
+
+export const NO_RECORD: RunRecord = { runId: null, watermarkBefore: null, watermarkAfter: null };
+
+export interface RunFigures {
+  readonly record: RunRecord;
+  readonly stream: StreamName;
+  readonly counts: Readonly<RecordCounts>;
+  readonly requests: number;
+  readonly retries: number;
+  /** Responses that said "rate limit exceeded". */
+  readonly throttled: number;
+  readonly durationMs: number;
+  /** reconcile: changes that earlier runs should have stored; null if this is unknown. */
+  readonly repaired: number | null;
+}
+
+/** How a run ended. */
+export type RunEnding =
+  | { readonly outcome: 'succeeded'; readonly note: string | null }
+  | {
+      readonly outcome: 'skipped';
+      readonly reason: string;
+      readonly dueInMs?: number | undefined;
+      /** Another run or worker has the stream, or has completed this work already. */
+      readonly isTaken?: boolean;
+    }
+  | { readonly outcome: 'failed'; readonly error: SafetySyncError };
+
+export type RunResult = RunFigures & RunEnding;
+
+export const failureOf = (result: RunResult): SafetySyncError | undefined =>
+  result.outcome === 'failed' ? result.error : undefined;
+
+/**
+ * Returns the failure if the service refused the credentials, because it would refuse every further request of the account,
+ * too.
+ */
+export function authFailureOf(result: RunResult): SafetySyncError | undefined {
+  const error = failureOf(result);
+  return error?.recovery === 'fail_run' ? error : undefined;
+}
+
+/** True for a run over single records: it shows nothing about the source's other records. */
+export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): boolean =>
+  retryIssues === true || onlyRecord !== undefined;
+
+export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
+
+/** ms since 1970 as ISO time; null before the first watermark. */
+export const watermarkText = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
+
+/** Never rejects, because the wait goes on in any case. */
+export async function announceWait(
+  { db, events, settings: { accountId } }: Pick<RunContext, 'db' | 'events' | 'settings'>,
+  stream: StreamName,
+): Promise<void> {
+  const { name } = await tellHolder(db, { accountId, stream }).catch(() => ({ name: 'another run' }));
+  events.onWait?.(stream, name);
+}

@@ -1,0 +1,161 @@
+/** Compares the stored rows of one record with the service's current record. Stores nothing. */
+import { createRequestMeter } from '../api/requests.ts';
+import type { Queryable } from '../database/connection.ts';
+import { compareRows, readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
+import type { TableShape } from '../database/table-shape.ts';
+import { normalize } from '../loading/normalize.ts';
+import { parseRecord, readRecord } from '../loading/record.ts';
+import type { StagedIssue } from '../loading/staged-issue.ts';
+import { type StreamShape, streamShape } from '../database/table-shape.ts';
+import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
+import type { KnownRecord } from '../reading/read-request.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { Row, StreamName } from '../streams/stream.ts';
+import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
+import type { RunContext } from './run.ts';
+
+export interface FieldComparison {
+  /** A column, or `followup_messages[9001].note`; without a column if a whole row exists on one side only. */
+  readonly field: string;
+  readonly isEqual: boolean;
+  /** null also if there is no row. */
+  readonly stored: unknown;
+  /** The value that would be stored. */
+  readonly source: unknown;
+}
+
+export interface Verification {
+  readonly stream: StreamName;
+  readonly key: string;
+  readonly isEqual: boolean;
+  readonly stored: 'live' | 'deleted' | 'absent';
+  /** `rejected`: the service has it, and it cannot be a row. */
+  readonly source: 'present' | 'absent' | 'rejected';
+  /** Differences first. */
+  readonly fields: readonly FieldComparison[];
+  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
+  readonly remarks: readonly Pick<StagedIssue, 'kind' | 'field' | 'problem' | 'value'>[];
+  /** Columns that are omitted or pseudonymized by the privacy settings. */
+  readonly withheld: readonly string[];
+  /** When the row last changed here. */
+  readonly storedAt: string | null;
+  /** training: `last_updated` of the response's report. */
+  readonly calculatedAtMs: number | null;
+  readonly requests: number;
+  /** For a repair: the record as it was requested. */
+  readonly known: KnownRecord;
+}
+
+export async function verifyRecord(
+  context: RunContext,
+  { stream: streamName, key }: { readonly stream: StreamName; readonly key: string },
+): Promise<Verification> {
+  const { settings, clock, signal, db } = context;
+  const stream = streamNamed(streamName, context.streams);
+  const { accountId } = settings;
+  const privacy = await readPrivacy(db, { stream, accountId, settings: context.privacy ?? NO_PRIVACY });
+  // The row of a forgotten person has another key than the service's record.
+  const scope = { accountId, key: privacy.protection?.ofKey(key) ?? key };
+  const before = await readStoredRecord(db, stream, scope);
+  const known: KnownRecord = { key, stored: before?.raw ?? null, askedType: before?.askedType ?? null };
+  const meter = createRequestMeter();
+  const service = { api: context.api(), meter, clock, signal };
+  const found = await askForRecord({ stream, service, settings }, known);
+  // The row is read again, because a run may have stored the record meanwhile.
+  const stored = await readStoredRecord(db, stream, scope);
+  const common = {
+    stream: streamName,
+    key,
+    stored: toPresence(stored),
+    storedAt: stored === undefined ? null : new Date(stored.syncedAt).toISOString(),
+    calculatedAtMs: found?.about.calculatedAtMs ?? null,
+    requests: meter.requests,
+    known,
+    withheld: [...privacy.policy.omit, ...privacy.policy.pseudonymize],
+  } as const;
+  if (found === null) {
+    return { ...common, source: 'absent', isEqual: common.stored !== 'live', fields: [], remarks: [] };
+  }
+  const { protection } = privacy;
+  const record =
+    protection === null ? found.record : found.record.replace(protection.ofRecord(found.record.parse()));
+  const { fields, remarks, isRejected } = await compareFields(db, streamShape(stream), {
+    ...scope,
+    found: { ...found, record },
+  });
+  const isEqual = !isRejected && common.stored === 'live' && fields.every((field) => field.isEqual);
+  return { ...common, source: isRejected ? 'rejected' : 'present', isEqual, fields, remarks };
+}
+
+function toPresence(stored: StoredRecord | undefined): Verification['stored'] {
+  if (stored === undefined) return 'absent';
+  return stored.deletedAt === null ? 'live' : 'deleted';
+}
+
+async function compareFields(
+  db: Queryable,
+  { stream, parent, children }: StreamShape,
+  { accountId, key, found }: { accountId: string; key: string; found: FoundRecord },
+): Promise<Pick<Verification, 'fields' | 'remarks'> & { readonly isRejected: boolean }> {
+  const { record, about } = found;
+  const read = readRecord(record, { stream, about });
+  const parsed = parseRecord(stream, read);
+  const { problem, value } = parsed;
+  if (problem !== null) {
+    const remark = { kind: 'record_rejected', field: null, problem, value } as const;
+    return { fields: [], remarks: [remark], isRejected: true };
+  }
+  const { issues, ...rows } = normalize(stream, read, parsed);
+  const fields: FieldComparison[] = [];
+  for (const [position, table] of [parent, ...children].entries()) {
+    const ofTable: readonly Row[] =
+      position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
+    // Columns of the response may differ for an equal record; the hash covers columns that are compared anyway.
+    const columns = table.columns.filter(
+      ({ name }) => name !== '_hash' && !(position === 0 && stream.contextColumns.includes(name)),
+    );
+    const compared = await compareRows(db, { table, columns, rows: ofTable, accountId, key });
+    for (const row of compared) {
+      fields.push(...(position === 0 ? toFields(columns, row, '') : toChildFields(table, columns, row)));
+    }
+  }
+  return {
+    fields: [...fields.filter((one) => !one.isEqual), ...fields.filter((one) => one.isEqual)],
+    remarks: issues.map(({ kind, field, problem, value }) => ({ kind, field, problem, value })),
+    isRejected: false,
+  };
+}
+
+type Compared = Awaited<ReturnType<typeof compareRows>>[number];
+
+function toFields(
+  columns: TableShape['columns'],
+  { source, stored, differing }: Compared,
+  prefix: string,
+): FieldComparison[] {
+  return columns.map(({ name, type }) => ({
+    field: `${prefix}${name}`,
+    isEqual: !differing.includes(name),
+    stored: toShown(stored?.[name], type),
+    source: toShown(source?.[name], type),
+  }));
+}
+
+/** Fields of a child row, with its key in their names. A row that only one side has is one difference. */
+function toChildFields(table: TableShape, columns: TableShape['columns'], row: Compared): FieldComparison[] {
+  const [, ...ownKey] = table.key;
+  const place = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
+  const label = place === '' ? table.name : `${table.name}[${place}]`;
+  const own = columns.filter(({ name }) => !table.key.includes(name));
+  if (row.stored !== null && row.source !== null) return toFields(own, row, `${label}.`);
+  const toRow = (side: Row | null) =>
+    side === null ? null : Object.fromEntries(own.map(({ name, type }) => [name, toShown(side[name], type)]));
+  return [{ field: label, isEqual: false, stored: toRow(row.stored), source: toRow(row.source) }];
+}
+
+/** Converts times, because PostgreSQL writes them in the session's time zone. */
+function toShown(value: unknown, type: string): unknown {
+  if (type !== 'timestamp with time zone' || typeof value !== 'string') return value ?? null;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? value : new Date(ms).toISOString();
+}

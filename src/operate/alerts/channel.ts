@@ -1,0 +1,104 @@
+/** A channel delivers messages: a webhook or a mail server. */
+import pRetry, { AbortError } from 'p-retry';
+import type { AlertChannel } from '../../engine/control/control-tables.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { formatDuration } from '../../shared/format.ts';
+import type { Redact } from '../../shared/redact.ts';
+import { SECOND_MS, withTimeout } from '../../shared/time.ts';
+import type { Message } from './message.ts';
+
+export interface Channel {
+  readonly name: AlertChannel;
+  /** A description without secrets, for example `the webhook at hooks.example.com`. */
+  readonly place: string;
+  /** Resolves when the receiver has accepted the message; rejects with a `NotAccepted` or any other error. */
+  send(message: Message, signal: AbortSignal): Promise<void>;
+}
+
+/** The receiver refused the message. */
+export class NotAccepted extends Error {
+  /** True: an immediate retry would be refused again. */
+  readonly isFinal: boolean;
+  constructor(message: string, isFinal: boolean) {
+    super(message);
+    this.isFinal = isFinal;
+  }
+}
+
+/** Characters of a refusing response that are shown. */
+const SHOWN_CHARACTERS = 120;
+
+/**
+ * A receiver may echo the message, and the cut may leave only the start of a secret: starts of 12 characters are redacted,
+ * too.
+ */
+export const ECHO_REDACTION = { shortestBeginning: 12 } as const;
+
+/** Redacts before the cut and again after it. */
+export const excerptOf = (response: string, redact: Redact): string =>
+  redact(redact(response).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS));
+
+/** Timeout of one attempt, from the connection to the last byte of the response. */
+export const ATTEMPT_MS = 10 * SECOND_MS;
+const ATTEMPTS = 3;
+/** Delay before the second attempt; doubles. */
+const DELAY_MS = SECOND_MS;
+
+/** Describes the failure without the address: the address is a secret, and network errors repeat it. */
+export function problemOf(error: unknown): string {
+  if (error instanceof NotAccepted) return error.message;
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
+  const known = cause?.code ?? code;
+  return typeof known === 'string' ? `it cannot be reached (${known})` : 'it cannot be reached';
+}
+
+async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Delivery): Promise<void> {
+  const late = AbortSignal.timeout(attemptMs);
+  const sent = channel.send(message, AbortSignal.any([signal, late]));
+  // One second longer than the signal, so that a transport that ignores the signal cannot delay the next attempt.
+  const outcome = await withTimeout(sent, attemptMs + SECOND_MS).catch((error: unknown) => {
+    if (!late.aborted) throw error;
+    return { inTime: false } as const;
+  });
+  if (!outcome.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`, false);
+}
+
+export interface Delivery {
+  readonly channel: Channel;
+  readonly message: Message;
+  readonly signal: AbortSignal;
+  readonly attempts?: number | undefined;
+  /** Timeout of each attempt. */
+  readonly attemptMs?: number | undefined;
+}
+
+/**
+ * Sends a message in up to three attempts within seconds, because many failures last no longer. Rejects with
+ * `webhook_failed` or `mail_failed`.
+ */
+export async function tell(delivery: Delivery): Promise<void> {
+  const { channel, signal, attempts = ATTEMPTS } = delivery;
+  try {
+    await pRetry(
+      async () => {
+        try {
+          await attempt(delivery);
+        } catch (error) {
+          const problem = new Error(problemOf(error));
+          throw error instanceof NotAccepted && error.isFinal ? new AbortError(problem) : problem;
+        }
+      },
+      {
+        retries: attempts - 1,
+        minTimeout: DELAY_MS,
+        maxTimeout: 4 * DELAY_MS,
+        factor: 2,
+        randomize: true,
+        signal,
+      },
+    );
+  } catch (error) {
+    const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';
+    throw new SafetySyncError(code, `${channel.place}: ${(error as Error).message}`, { cause: error });
+  }
+}

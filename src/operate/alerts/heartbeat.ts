@@ -1,0 +1,77 @@
+/**
+ * Sends a GET to an external monitoring service while every stream is fresh. That service sends an alert when the GETs stop,
+ * so a worker that does not run is noticed, too. A failed GET is not retried, because the next one follows within a minute.
+ */
+import type { Logger } from '../../shared/logger.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
+import { ATTEMPT_MS, NotAccepted, problemOf } from './channel.ts';
+import { requestTo } from './webhook.ts';
+
+interface HeartbeatOptions {
+  /** The whole URL is a secret: with it, any sender could report that all is well. */
+  readonly url: string;
+  readonly isFresh: () => boolean;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+export interface Heartbeat {
+  /** Never rejects. */
+  look(): Promise<void>;
+  start(everyMs?: number): void;
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 10 * SECOND_MS;
+/** Least time between two GETs. */
+const REST_MS = MINUTE_MS;
+
+export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions): Heartbeat {
+  const { address, host, headers } = requestTo(url);
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<void> = Promise.resolve();
+  let sentMs = -Infinity;
+  let isFailing = false;
+
+  async function send(): Promise<void> {
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_MS)]);
+    // Redirects are not followed, because the URL is a secret for its own host only.
+    const response = await fetch(address, { headers, redirect: 'manual', signal });
+    await response.body?.cancel();
+    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`, false);
+  }
+
+  async function look(): Promise<void> {
+    if (clock.monotonicMs() - sentMs < REST_MS || !isFresh()) return;
+    sentMs = clock.monotonicMs();
+    try {
+      await send();
+      if (isFailing) log.info(`the heartbeat is accepted by ${host} again`);
+      isFailing = false;
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      log[isFailing ? 'debug' : 'warn'](
+        `the heartbeat was not accepted by ${host}: ${problemOf(error)}; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.`,
+      );
+      isFailing = true;
+    }
+  }
+
+  return {
+    look,
+    start(everyMs = EVERY_MS) {
+      const again = async (): Promise<void> => {
+        sending = look();
+        await sending;
+        if (!stopping.signal.aborted) timer = setTimeout(() => void again(), everyMs);
+      };
+      void again();
+    },
+    async stop() {
+      clearTimeout(timer);
+      stopping.abort();
+      await withTimeout(sending, SECOND_MS);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { MailConfig } from '../../config/telling-config.ts';
+import { createRedactor, type Redact } from '../../shared/redact.ts';
+import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
+
+/** The error of nodemailer. */
+interface SmtpFailure {
+  readonly code?: string;
+  /** The mail server's code: 4xx is temporary, 5xx is permanent. */
+  readonly responseCode?: number;
+  readonly response?: string;
+  readonly command?: string;
+}
+
+function toNotAccepted(
+  { code = 'ESMTP', responseCode, response, command }: SmtpFailure,
+  redact: Redact,
+): NotAccepted {
+  const excerpt = excerptOf(response ?? '', redact);
+  const where = command === undefined || command === 'CONN' ? '' : ` at ${command}`;
+  const why = excerpt === '' ? code : `${code}${where}: ${excerpt}`;
+  return new NotAccepted(why, responseCode !== undefined && responseCode >= 500);
+}
+
+/** The secrets in the form in which SMTP sends them. */
+function secretsOf(smtpUrl: string): string[] {
+  const { username, password } = new URL(smtpUrl);
+  const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
+  return plain === '' ? [] : [plain, `\0${user}\0${plain}`];
+}
+
+/** Each message uses its own connection: messages are rare, and a server that hangs blocks no other message. */
+export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[]): Channel {
+  const redact = createRedactor(secretsOf(smtpUrl), ECHO_REDACTION);
+  return {
+    name: 'mail',
+    place: `the mail server ${new URL(smtpUrl).host}`,
+    async send({ subject, text, html, attachments = [] }, signal) {
+      // Loaded on first use, because most processes send no mail.
+      const { openTransport } = await import('./mail-transport.ts');
+      const transport = openTransport(smtpUrl);
+      try {
+        await transport.sendMail({
+          signal,
+          from,
+          to: [...to],
+          subject,
+          text,
+          html,
+          attachments: attachments.map(({ filename, contentType, content }) => ({
+            filename,
+            contentType,
+            content,
+          })),
+          // Suppresses out-of-office replies.
+          headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
+        });
+      } catch (error) {
+        throw toNotAccepted(error as SmtpFailure, redact);
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}

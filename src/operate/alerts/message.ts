@@ -1,0 +1,197 @@
+/** Renders alerts as one message: a text for a chat, and an HTML mail that fits a phone. Pure. */
+import type { AlertRow } from './ledger.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { formatMoment } from '../../pages/words.ts';
+import type { TokenPlace } from '../../shared/token-place.ts';
+import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { SECOND_MS } from '../../shared/time.ts';
+import { adviceOfAlert, ALERT_EVENTS, listOf, type DescribedAlert } from './events.ts';
+
+/** An attached file. */
+interface Attachment {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly content: string;
+}
+
+export interface Message {
+  /** One line. */
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly attachments?: readonly Attachment[];
+}
+
+/** The sender of the message, and the accounts it is about. */
+export interface MessageContext {
+  readonly version: string;
+  readonly owner: string;
+  /** Time zone and token source, by account. */
+  readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly place: TokenPlace }>;
+}
+
+interface Line {
+  readonly isOver: boolean;
+  /** The beginning of this alert was not sent before. */
+  readonly isUnsent: boolean;
+  /** `north: followups fails (network_error)` */
+  readonly what: string;
+  readonly when: string;
+  /** Advice; null: the alert is over and needs none. */
+  readonly advice: string | null;
+}
+
+/** Chat services truncate or refuse longer messages. */
+const MOST_LINES = 12;
+const MARKS = { begun: '✗', over: '✓' } as const;
+
+function durationOf({ beganMs, endedMs }: AlertRow): string {
+  return roughly(formatDuration(Math.max(SECOND_MS, (endedMs ?? beganMs) - beganMs)));
+}
+
+function toLine(
+  alike: readonly [AlertRow, ...AlertRow[]],
+  accounts: readonly string[],
+  context: MessageContext,
+): Line {
+  const [first] = alike;
+  const { event, code, detail } = first;
+  const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
+  const places = accounts.flatMap((id) => context.accounts.get(id)?.place ?? []);
+  const subjects = [...new Set(alike.map(({ subject }) => subject))];
+  const alert: DescribedAlert = { event, subjects, code, detail, places };
+  const beganMs = Math.min(...alike.map((row) => row.beganMs));
+  const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
+  const isOver = first.endedMs !== null;
+  const words = ALERT_EVENTS[event];
+  const isUnsent = first.toldMs === null;
+  const begun = isUnsent && isOver ? `over before it was sent: ${words.begun(alert)}` : words.begun(alert);
+  const text = isOver && !isUnsent ? words.over(alert) : begun;
+  // All accounts share the database; a single account is named in the signature.
+  const isNamed = context.accounts.size > 1 && event !== 'database_away';
+  return {
+    isOver,
+    isUnsent,
+    what: isNamed ? `${listOf(accounts)}: ${text}` : capital(text),
+    when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
+    advice: isOver ? null : (first.advice ?? adviceOfAlert(alert)),
+  };
+}
+
+/** Similar alerts share a line, for example those of several streams or accounts with one error code. */
+function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
+  const kindOf = ({ event, code, detail, endedMs, toldMs }: AlertRow): unknown[] => [
+    endedMs !== null,
+    event,
+    endedMs === null || toldMs === null ? code : null,
+    detail,
+    toldMs === null,
+  ];
+  const group = <Row>(all: readonly Row[], keyOf: (row: Row) => string): [Row, ...Row[]][] => {
+    const groups = new Map<string, [Row, ...Row[]]>();
+    for (const row of all) {
+      const found = groups.get(keyOf(row));
+      if (found === undefined) groups.set(keyOf(row), [row]);
+      else found.push(row);
+    }
+    return [...groups.values()];
+  };
+  const ofAccounts = group(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
+  const alike = group(ofAccounts, ([first, ...others]) =>
+    JSON.stringify([kindOf(first), [first, ...others].map(({ subject }) => subject).toSorted()]),
+  );
+  const lines = alike.map((groups) => {
+    const [[first]] = groups;
+    const all: [AlertRow, ...AlertRow[]] = [first, ...groups.flat().filter((row) => row !== first)];
+    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], context);
+  });
+  return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
+}
+
+function restOf(lines: readonly Line[]): string | null {
+  const rest = lines.length - MOST_LINES;
+  return rest > 0 ? `And ${formatNumber(rest, 'more alert')}: see the status page of the worker` : null;
+}
+
+function signatureOf({ version, owner, accounts }: MessageContext): string {
+  const [only] = accounts.keys();
+  const account = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
+  return `safety-sync ${version}, ${account}${owner}`;
+}
+
+function toText(lines: readonly Line[], context: MessageContext): string {
+  const shown = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
+    const mark = isOver ? MARKS.over : MARKS.begun;
+    return `${mark} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
+  });
+  return [...shown, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(context)}`].join(
+    '\n',
+  );
+}
+
+/** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
+export function renderMail(title: string, parts: readonly Html[], footer: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+      </head>
+      <body
+        style="margin:0;padding:16px;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;overflow-wrap:anywhere"
+      >
+        <div style="max-width:600px;margin:0 auto">
+          <h1 style="font-size:20px;line-height:1.3;margin:0 0 16px">${title}</h1>
+          ${parts}
+          <p style="font-size:13px;color:#767676;margin:24px 0 0">${footer}</p>
+        </div>
+      </body>
+    </html> `.text;
+}
+
+function toCard({ isOver, what, when, advice }: Line): Html {
+  const color = isOver ? '#1f9d55' : '#d0342c';
+  return html`<div style="border-left:4px solid ${color};padding:2px 0 2px 12px;margin:0 0 18px">
+    <p style="margin:0;font-weight:600">${what}</p>
+    <p style="margin:2px 0 0;font-size:14px;color:#767676">${isOver ? 'Over: ' : ''}${when}</p>
+    ${advice !== null && html`<p style="margin:8px 0 0"><strong>What to do:</strong> ${advice}</p>`}
+  </div>`;
+}
+
+function subjectOf(lines: readonly Line[]): string {
+  const [only] = lines;
+  const begun = lines.filter(({ isOver }) => !isOver).length;
+  if (lines.length === 1 && only !== undefined)
+    return `${only.isOver && !only.isUnsent ? 'Over: ' : ''}${only.what}`;
+  if (begun === 0) return `${formatNumber(lines.length, 'alert')} over`;
+  const over = lines.length - begun;
+  return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;
+}
+
+/** The message that `safety-sync alerts test` sends. */
+export function testMessage(): Message {
+  const text = 'This is a test: alerts of safety-sync arrive here.';
+  return {
+    subject: '[safety-sync] Test',
+    text: `✓ ${text}`,
+    html: renderMail('Test', [html`<p>${text}</p>`], 'Sent by: safety-sync alerts test'),
+  };
+}
+
+/** `rows`: at least one; all of one channel. */
+export function toMessage(rows: readonly AlertRow[], context: MessageContext): Message {
+  const lines = toLines(rows, context);
+  const subject = subjectOf(lines);
+  const rest = restOf(lines);
+  const parts = [
+    ...lines.slice(0, MOST_LINES).map(toCard),
+    ...(rest === null ? [] : [html`<p>${rest}.</p>`]),
+  ];
+  return {
+    subject: `[safety-sync] ${subject}`,
+    text: toText(lines, context),
+    html: renderMail(subject, parts, signatureOf(context)),
+  };
+}

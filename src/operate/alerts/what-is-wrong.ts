@@ -1,0 +1,127 @@
+/**
+ * Finds problems from the warehouse alone, with or without a running worker. The exit codes of `status` and `alerts` use it.
+ */
+import { sql } from 'drizzle-orm';
+import cron from 'node-cron';
+import type { OffReasons, ScheduleConfig } from '../../config/account-config.ts';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import type { Queryable } from '../../engine/database/connection.ts';
+import { newestRuns } from '../../engine/control/runs.ts';
+import { formatAge, roughly } from '../../shared/format.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { freshnessOf } from '../status/build-status.ts';
+import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
+import { type Condition, failureOf } from './conditions.ts';
+
+interface JudgedAccount {
+  readonly id: string;
+  readonly offReasons: OffReasons;
+  readonly config: { readonly schedule: ScheduleConfig };
+}
+
+interface Judging {
+  readonly accounts: readonly JudgedAccount[];
+  readonly seen: AccountsRead;
+  readonly config: { readonly freshnessBudgetMinutes: number; readonly syncSpreadSeconds: number };
+}
+
+interface WhatIsWrong {
+  /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
+  readonly isWell: boolean;
+  /** When a scheduled run was last active, by the database's clock; null: never, so no worker is expected. */
+  readonly workerSeenMs: number | null;
+  /** A sentence about a missing worker; null: none is missing. */
+  readonly workerMissing: string | null;
+}
+
+/** A run may begin this long after its tick. */
+const LATE_MS = 5 * MINUTE_MS;
+/** Ticks are searched this far back. A schedule with rarer ticks is judged by the age of its data. */
+const LOOKED_BACK_MS = 2 * DAY_MS;
+
+/** When runs of these accounts were last active: scheduled runs only (`onlyScheduled`), or all. */
+async function readNewestRun(
+  db: Queryable,
+  accountIds: readonly string[],
+  onlyScheduled: boolean,
+): Promise<number | null> {
+  const condition = onlyScheduled ? sql`r.trigger = 'schedule'` : sql`true`;
+  const at = sql`coalesce(r.finished_at, r.started_at) as at`;
+  const [row] = await db.execute<{ ms: number | null }>(sql`
+    select (extract(epoch from max(n.at)) * 1000)::float8 as ms
+    from (${newestRuns(at, condition, toArrayLiteral(accountIds))}) n`);
+  return row?.ms ?? null;
+}
+
+/** Whether a schedule has a tick between two times, to the minute. */
+function hasTick(expression: string, timezone: string, afterMs: number, upToMs: number): boolean {
+  const minutes = expression.trim().split(/\s+/).slice(-5).join(' ');
+  const task = cron.createTask(minutes, () => undefined, { timezone });
+  try {
+    const firstMs = Math.max(afterMs, upToMs - LOOKED_BACK_MS);
+    for (let ms = upToMs - (upToMs % MINUTE_MS); ms > firstMs; ms -= MINUTE_MS) {
+      if (task.match(new Date(ms))) return true;
+    }
+    return false;
+  } finally {
+    void task.destroy();
+  }
+}
+
+/** The schedules of enabled streams, each once. */
+function schedulesOf(
+  accounts: readonly JudgedAccount[],
+): (readonly [expression: string, timezone: string])[] {
+  const all = accounts.flatMap(({ offReasons, config: { schedule } }) =>
+    Object.entries(schedule.streams).flatMap(([stream, expression]) =>
+      expression === null || offReasons[stream] !== undefined
+        ? []
+        : [[expression, schedule.timezone] as const],
+    ),
+  );
+  return [...new Map(all.map((one) => [one.join('\n'), one])).values()];
+}
+
+/** A stream without a schedule is never late, but its last manual run may have failed. */
+function failuresOf({ accounts, seen, config }: Judging) {
+  const isLate = (facts: StreamFacts): boolean =>
+    freshnessOf(facts, seen.databaseNowMs, config.freshnessBudgetMinutes) !== 'fresh';
+  const all = accounts.flatMap(({ id, offReasons }) =>
+    (seen.accounts.get(id) ?? []).map((facts) => ({ id, facts, offReason: offReasons[facts.stream] })),
+  );
+  return {
+    late: all.filter(({ facts, offReason }) => offReason === undefined && isLate(facts)),
+    failed: all.flatMap(({ id, facts, offReason }): Condition[] =>
+      offReason === 'no equipment types' ? [] : failureOf(id, facts),
+    ),
+  };
+}
+
+export async function findWhatIsWrong(db: Queryable, judging: Judging): Promise<WhatIsWrong> {
+  const { accounts, seen, config } = judging;
+  const { databaseNowMs: nowMs } = seen;
+  const ids = accounts.map(({ id }) => id);
+  const workerSeenMs = await readNewestRun(db, ids, true);
+  const newestMs = await readNewestRun(db, ids, false);
+  const { late, failed } = failuresOf(judging);
+  const facts = [...seen.accounts.values()].flat();
+  // No run is recorded while the service's cache is still valid, and few are while the credentials are refused.
+  const coveredMs = Math.max(newestMs ?? 0, ...facts.map(({ currentUntilMs }) => currentUntilMs ?? 0));
+  const isAtWork =
+    facts.some(({ running }) => running !== null) ||
+    failed.some(({ event }) => event === 'credentials_refused');
+  const isHeldUp = facts.some(({ heldUpBy }) => heldUpBy !== undefined);
+  const dueMs = nowMs - LATE_MS - (accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0);
+  const isMissing =
+    workerSeenMs !== null &&
+    !isAtWork &&
+    schedulesOf(accounts).some(([expression, timezone]) => hasTick(expression, timezone, coveredMs, dueMs));
+  const age = roughly(formatAge(workerSeenMs, nowMs)).replace(/ ago$/, '');
+  return {
+    isWell: late.length === 0 && failed.length === 0 && !isMissing && !isHeldUp,
+    workerSeenMs,
+    workerMissing: isMissing
+      ? `No worker has been seen for ${age}: none runs with this schedule, or none can connect to the database.`
+      : null,
+  };
+}

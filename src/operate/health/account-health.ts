@@ -1,0 +1,177 @@
+/**
+ * Decides whether an account's service can be used. Each scheduled run requests a permit and returns its result to it. The
+ * start and the end of a problem are each logged once. The status, and the queue's decision about slots, depend on this
+ * state.
+ *
+ * There are two kinds of problems. If the service refuses the credentials, the circuit breaker holds requests back. If the
+ * service is unreachable or responds with errors, that is an outage, and scheduled requests continue.
+ */
+import { formatDuration } from '../../shared/format.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
+import type { Logger } from '../../shared/logger.ts';
+import type { Clock } from '../../shared/time.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { authFailureOf, failureOf, type RunResult } from '../../engine/sync/run.ts';
+import {
+  type CircuitChange,
+  createCircuitBreaker,
+  type OpenCircuit,
+  type Permit,
+  type TrialDelays,
+} from './circuit-breaker.ts';
+import { createOutageLog, dependencyOf, type Outage, type OutageLog } from './outage-log.ts';
+
+/** A sync that follows from the result of another run. */
+export interface NextSync {
+  readonly stream: StreamName;
+  /** 0: now. */
+  readonly inMs: number;
+}
+
+interface RunPermit {
+  /** Called when the run has ended. */
+  end(
+    result: RunResult,
+    kind: string,
+  ): {
+    /** The failure was logged here, now or at the beginning of the problem. */
+    readonly isLogged: boolean;
+    readonly nextSyncs: readonly NextSync[];
+  };
+}
+
+export interface AccountHealth {
+  /** undefined: the circuit is open for this stream. */
+  admit(stream: StreamName): RunPermit | undefined;
+  /** Called when a run's record is in the database, however long the run takes. */
+  recordBegun(stream: StreamName): void;
+  /** Called when a request failed and will be retried. The account counts as unhealthy until a run ends without an outage. */
+  recordRetry(): void;
+  onChange(listener: (isHealthy: boolean) => void): void;
+  readonly outage: Outage | undefined;
+  readonly openCircuits: readonly OpenCircuit[];
+}
+
+interface AccountHealthOptions {
+  readonly accountId: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** The scheduled streams. */
+  readonly streams: readonly StreamName[];
+  /** The outage log of the database, which all accounts share. */
+  readonly database: OutageLog;
+  readonly delays?: TrialDelays | undefined;
+  /** Whether the credentials have changed since the service refused them. */
+  readonly hasNewToken?: () => boolean;
+}
+
+export function createAccountHealth({
+  accountId,
+  log,
+  clock,
+  streams,
+  ...options
+}: AccountHealthOptions): AccountHealth {
+  const breaker = createCircuitBreaker(clock, options.delays);
+  const outage = createOutageLog({ dependency: 'service', log, clock });
+  let notify: (isHealthy: boolean) => void = () => undefined;
+
+  /** Returns true when the failure belongs to an outage; the beginning of the outage was logged. */
+  function followOutages(result: RunResult, kind: string): boolean {
+    const { stream } = result;
+    const error = failureOf(result);
+    const dependency = error === undefined ? undefined : dependencyOf(error);
+    const target = { accountId, stream };
+    const failedRun = { ...target, kind, isScheduled: streams.includes(stream) };
+    if (error !== undefined && dependency === 'database') options.database.recordFailure(error, failedRun);
+    else options.database.recordResponse(target);
+    if (error !== undefined && dependency === 'service')
+      outage.recordFailure(error, { ...failedRun, isScheduled: true });
+    if (hasResponse(result)) outage.recordResponse(target);
+    else if (error === undefined) outage.recordUnasked(target);
+    notify(outage.current === undefined);
+    return dependency !== undefined;
+  }
+
+  function logClosed(stream: StreamName, closed: CircuitChange['closed']): void {
+    if (closed === 'stream') log.info({ stream }, `the service lets the token read ${stream} again`);
+    if (closed === 'account')
+      log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
+  }
+
+  function logOpened(
+    stream: StreamName,
+    error: SafetySyncError,
+    { scope, inMs }: NonNullable<CircuitChange['trial']>,
+  ): void {
+    const what = scope === 'stream' ? `${stream} is not` : 'nothing is';
+    log.error(
+      { stream, error_code: error.code, request_id: error.requestId, next_try_ms: inMs },
+      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} requested; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
+    );
+  }
+
+  function followNoResponse({ stream, outcome }: RunResult, trial: CircuitChange['trial']): NextSync[] {
+    if (trial === null) return [];
+    if (trial.scope === 'account') {
+      // Tries the next stream, because this one may have nothing to request.
+      const next = streams[(streams.indexOf(stream) + 1) % streams.length] ?? stream;
+      return [{ stream: next, inMs: trial.inMs }];
+    }
+    // A stream with an open circuit of its own and nothing to request waits for its schedule.
+    return outcome === 'failed' ? [{ stream, inMs: trial.inMs }] : [];
+  }
+
+  function followCircuits(result: RunResult, permit: Permit): NextSync[] {
+    const { stream } = result;
+    const authFailure = authFailureOf(result);
+    if (authFailure === undefined && !hasResponse(result))
+      return followNoResponse(result, permit.noResponse().trial);
+    const { closed, trial } = authFailure === undefined ? permit.accepted() : permit.authFailed(authFailure);
+    logClosed(stream, closed);
+    if (authFailure !== undefined && trial !== null) logOpened(stream, authFailure, trial);
+    const others = closed === 'account' ? streams.filter((other) => other !== stream) : [];
+    return [
+      ...others.map((other) => ({ stream: other, inMs: 0 })),
+      ...(trial === null ? [] : [{ stream, inMs: trial.inMs }]),
+    ];
+  }
+
+  return {
+    admit(stream) {
+      let permit = breaker.admit(stream);
+      if (permit === undefined && options.hasNewToken?.() === true) {
+        breaker.tryNow();
+        permit = breaker.admit(stream);
+      }
+      if (permit === undefined) {
+        // The stream does not run, so it cannot prove that the database is back.
+        options.database.recordResponse({ accountId, stream });
+        return undefined;
+      }
+      return {
+        end(result, kind) {
+          const isOutage = followOutages(result, kind);
+          const nextSyncs = followCircuits(result, permit);
+          return { isLogged: isOutage || authFailureOf(result) !== undefined, nextSyncs };
+        },
+      };
+    },
+    recordBegun: (stream) => options.database.recordResponse({ accountId, stream }),
+    recordRetry: () => notify(false),
+    onChange: (listener) => void (notify = listener),
+    get outage() {
+      return outage.current;
+    },
+    get openCircuits() {
+      return breaker.openCircuits;
+    },
+  };
+}
+
+/** Whether the service itself has responded, with success or error. */
+function hasResponse(result: RunResult): boolean {
+  if (result.requests === 0) return false;
+  const error = failureOf(result);
+  return error === undefined || (dependencyOf(error) === undefined && error.code !== 'interrupted');
+}

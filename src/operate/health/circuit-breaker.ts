@@ -1,0 +1,172 @@
+/**
+ * Holds requests back while the service refuses the credentials. An auth failure opens the circuit. A trial run is admitted
+ * (half-open) after 15 minutes, then after 30, then every hour; a successful trial closes the circuit. A missing permission
+ * opens the circuit of its stream, any other auth failure that of the account.
+ *
+ * Each run gets a permit and returns its outcome to it. An outcome affects a circuit only if the permit was given after the
+ * failure that opened it.
+ */
+import type { SafetySyncError } from '../../shared/errors.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+
+export interface TrialDelays {
+  readonly firstMs: number;
+  readonly mostMs: number;
+}
+
+export const TRIAL_DELAYS: TrialDelays = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
+
+export interface OpenCircuit {
+  readonly stream: StreamName;
+  /** True: all streams of the account are held; false: this stream only. */
+  readonly holdsAll: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly advice: string;
+  /** ms since 1970, by this process's clock. */
+  readonly sinceMs: number;
+  readonly nextTryMs: number;
+}
+
+type Scope = 'account' | 'stream';
+
+/** The effect of a run's outcome on the circuits. */
+export interface CircuitChange {
+  /** The closed circuit; null: none. With `account`, circuits of streams may remain open. */
+  readonly closed: Scope | null;
+  /** When to try an open circuit again; null: no circuit is open, or a trial is already scheduled. */
+  readonly trial: { readonly scope: Scope; readonly inMs: number } | null;
+}
+
+/** Given to one run; exactly one method is called when it has ended. */
+export interface Permit {
+  authFailed(error: SafetySyncError): CircuitChange;
+  /** The service accepted the credentials. */
+  accepted(): CircuitChange;
+  /** The run ended without a response from the service. */
+  noResponse(): CircuitChange;
+}
+
+export interface CircuitBreaker {
+  /** Returns a permit, or undefined while a circuit is open for the stream. */
+  admit(stream: StreamName): Permit | undefined;
+  /** Admits the next run as a trial, because the credentials have changed. */
+  tryNow(): void;
+  readonly openCircuits: readonly OpenCircuit[];
+}
+
+interface Circuit {
+  readonly stream: StreamName;
+  readonly error: SafetySyncError;
+  readonly sinceMs: number;
+  readonly delayMs: number;
+  /** Permits with a higher number were given after the newest failure. */
+  readonly openedAt: number;
+  /** By the monotonic clock; while half-open, the timeout of the trial. */
+  trialAtMs: number;
+  isHalfOpen: boolean;
+}
+
+/** Delay before the next trial when the last one brought no response. */
+const NO_RESPONSE_AGAIN_MS = MINUTE_MS;
+/** Tolerance for timers that fire early. */
+const TOLERANCE_MS = 50;
+
+export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_DELAYS): CircuitBreaker {
+  /** By stream; null: the circuit of the account. */
+  const circuits = new Map<StreamName | null, Circuit>();
+  /** Numbers permits and auth failures in order of time. */
+  let count = 0;
+
+  function createPermit(stream: StreamName, trialOf: Circuit | undefined): Permit {
+    count += 1;
+    const number = count;
+    const isTrialOf = (key: StreamName | null): boolean => number > (circuits.get(key)?.openedAt ?? Infinity);
+
+    function close(key: StreamName | null): boolean {
+      return isTrialOf(key) && circuits.delete(key);
+    }
+
+    function open(scope: Scope, error: SafetySyncError): CircuitChange['trial'] {
+      const key = scope === 'account' ? null : stream;
+      const before = circuits.get(key);
+      // Runs of one tick fail together, so only a trial makes the delay longer.
+      if (before !== undefined && number < before.openedAt) return null;
+      const delayMs = before === undefined ? delays.firstMs : Math.min(before.delayMs * 2, delays.mostMs);
+      count += 1;
+      circuits.set(key, {
+        stream,
+        error,
+        sinceMs: before?.sinceMs ?? clock.now(),
+        delayMs,
+        openedAt: count,
+        trialAtMs: clock.monotonicMs() + delayMs,
+        isHalfOpen: false,
+      });
+      return { scope, inMs: delayMs };
+    }
+
+    /**
+     * Schedules the next trial of the circuit that admitted this run; null when that circuit has closed or was opened again.
+     */
+    function tryAgain(inMs: number): CircuitChange['trial'] {
+      if (trialOf === undefined || ![...circuits.values()].includes(trialOf)) return null;
+      trialOf.isHalfOpen = false;
+      trialOf.trialAtMs = clock.monotonicMs() + inMs;
+      return { scope: circuits.get(null) === trialOf ? 'account' : 'stream', inMs };
+    }
+
+    return {
+      authFailed(error) {
+        if (error.code === 'token_permission') {
+          // A token that lacks a permission is a valid token, so the account's circuit closes.
+          const closed = close(null) ? 'account' : null;
+          return { closed, trial: open('stream', error) };
+        }
+        const trial = open('account', error);
+        // If this was a trial of the stream alone, the stream is tried again once the account's circuit closes.
+        tryAgain(0);
+        return { closed: null, trial };
+      },
+      accepted() {
+        const [isAccount, isStream] = [close(null), close(stream)];
+        return { closed: isAccount ? 'account' : isStream ? 'stream' : null, trial: null };
+      },
+      noResponse: () => ({
+        closed: null,
+        trial: tryAgain(Math.min(NO_RESPONSE_AGAIN_MS, delays.firstMs)),
+      }),
+    };
+  }
+
+  return {
+    admit(stream) {
+      const circuit = circuits.get(null) ?? circuits.get(stream);
+      if (circuit !== undefined) {
+        const nowMs = clock.monotonicMs();
+        if (nowMs < circuit.trialAtMs - TOLERANCE_MS) return undefined;
+        // Timeout of a trial that hangs.
+        circuit.trialAtMs = nowMs + delays.mostMs;
+        circuit.isHalfOpen = true;
+      }
+      return createPermit(stream, circuit);
+    },
+    tryNow() {
+      for (const circuit of circuits.values())
+        if (!circuit.isHalfOpen) circuit.trialAtMs = clock.monotonicMs();
+    },
+    get openCircuits() {
+      const nowMs = clock.monotonicMs();
+      return [...circuits].map(([key, { stream, error, sinceMs, trialAtMs, isHalfOpen }]) => ({
+        stream,
+        holdsAll: key === null,
+        code: error.code,
+        message: error.message,
+        advice: error.advice,
+        sinceMs,
+        nextTryMs: clock.now() + (isHalfOpen ? 0 : Math.max(0, trialAtMs - nowMs)),
+      }));
+    },
+  };
+}

@@ -1,0 +1,141 @@
+/** The metrics of `/metrics`: counters of this process's runs, and gauges that are set from the Status. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import type { AlertChannel } from '../../engine/control/control-tables.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import type { RunResult } from '../../engine/sync/run.ts';
+import type { RunKind } from '../../engine/streams/state.ts';
+import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, PREFIX } from './gauges.ts';
+import type { Status } from './status.ts';
+
+type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
+
+export interface Metrics {
+  recordRun(accountId: string, kind: RunKind, result: RunResult): void;
+  recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
+  recordAlert(channel: AlertChannel, outcome: 'told' | 'not_taken', alerts: number): void;
+  /** Renders the Prometheus text format. */
+  render(status: Status): Promise<string>;
+  readonly contentType: string;
+  close(): void;
+}
+
+const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400];
+const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
+
+interface MetricsOptions {
+  readonly version: string;
+  readonly accountIds: readonly string[];
+  /** Channels for alerts. */
+  readonly channels?: readonly AlertChannel[];
+}
+
+function buildCounters(registers: Registry[]) {
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter<Label | 'account'>({
+      name: `${PREFIX}${name}`,
+      help,
+      labelNames: [...labelNames, 'account'],
+      registers,
+    });
+  return {
+    runs: counter('runs_total', 'Runs of this worker that ended, by stream, kind and how they ended.', [
+      'stream',
+      'kind',
+      'status',
+    ]),
+    rows: counter('rows_total', 'Records of ended runs, by what was done with them.', ['stream', 'op']),
+    requests: counter('requests_total', 'Requests to the service in ended runs, repeated ones included.', [
+      'stream',
+    ]),
+    retries: counter('retries_total', 'Requests to the service that repeated a failed one.', ['stream']),
+    throttled: counter('throttled_responses_total', 'Responses of the service with rate_limit_exceeded.', [
+      'stream',
+    ]),
+    repaired: counter(
+      'repaired_by_reconcile_total',
+      'Changes that an earlier sync missed and a reconcile found. Should stay 0.',
+      ['stream'],
+    ),
+    skipped: counter(
+      'skipped_ticks_total',
+      'Ticks of a schedule that led to no run: still running, still waiting for a slot, missed (made up for at once), credentials refused.',
+      ['stream', 'reason'],
+    ),
+    alerts: counter(
+      'alerts_total',
+      'Alerts that this worker sent, and alerts that a channel did not accept.',
+      ['channel', 'outcome'],
+    ),
+    duration: new Histogram({
+      name: `${PREFIX}run_duration_seconds`,
+      help: 'How long runs took that succeeded or failed.',
+      labelNames: ['stream', 'kind', 'account'],
+      buckets: DURATION_BUCKETS_SECONDS,
+      registers,
+    }),
+  };
+}
+
+export function createMetrics({ version, accountIds, channels = [] }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const [only] = accountIds;
+  const isSingle = accountIds.length === 1;
+  // A single account has counters for each stream, and metrics of the process.
+  if (isSingle && only !== undefined) registry.setDefaultLabels({ account: only });
+  collectDefaultMetrics({ register: registry });
+  const counters = buildCounters([registry]);
+  const setGauges = createGauges([registry]);
+  new Gauge({
+    name: `${PREFIX}build_info`,
+    help: 'Always 1; the labels show the version.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version, node: process.version }, 1);
+  const labelOf = (accountId: string): AccountLabel => {
+    if (isSingle) return {};
+    return { account: accountIds.length <= MOST_LABELLED_ACCOUNTS ? accountId : '' };
+  };
+  // Counters start at 0, because alert rules would miss the first increment of a new series.
+  const labelled = new Map(accountIds.map((accountId) => [labelOf(accountId).account, labelOf(accountId)]));
+  for (const label of labelled.values()) startCounters(counters, label);
+  for (const channel of channels) {
+    for (const outcome of ['told', 'not_taken'] as const) counters.alerts.inc({ channel, outcome }, 0);
+  }
+
+  return {
+    recordRun(accountId, kind, result) {
+      const { stream, outcome, counts } = result;
+      const label = labelOf(accountId);
+      counters.runs.inc({ stream, kind, status: outcome, ...label });
+      for (const op of ROW_OPERATIONS) counters.rows.inc({ stream, op, ...label }, counts[op]);
+      const labels = { stream, ...label };
+      counters.requests.inc(labels, result.requests);
+      counters.retries.inc(labels, result.retries);
+      counters.throttled.inc(labels, result.throttled);
+      counters.repaired.inc(labels, result.repaired ?? 0);
+      if (outcome !== 'skipped')
+        counters.duration.observe({ stream, kind, ...label }, result.durationMs / 1000);
+    },
+    recordSkippedTick: (accountId, stream, reason) =>
+      counters.skipped.inc({ stream, reason, ...labelOf(accountId) }),
+    recordAlert: (channel, outcome, alerts) => counters.alerts.inc({ channel, outcome }, alerts),
+    async render(status) {
+      setGauges(status);
+      return await registry.metrics();
+    },
+    contentType: registry.contentType,
+    close: () => registry.clear(),
+  };
+}
+
+function startCounters(counters: ReturnType<typeof buildCounters>, label: AccountLabel): void {
+  for (const stream of STREAM_NAMES) {
+    for (const status of ['succeeded', 'failed', 'skipped'])
+      counters.runs.inc({ stream, kind: 'sync', status, ...label }, 0);
+    for (const op of ROW_OPERATIONS) counters.rows.inc({ stream, op, ...label }, 0);
+    for (const one of [counters.requests, counters.retries, counters.throttled, counters.repaired])
+      one.inc({ stream, ...label }, 0);
+    counters.skipped.inc({ stream, reason: 'running', ...label }, 0);
+  }
+}

@@ -1,0 +1,208 @@
+/** Reads the state of accounts: one row per stream and account, in a fixed number of statements. */
+import { sql } from 'drizzle-orm';
+import { type Clock, systemClock } from '../../shared/time.ts';
+import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import type { Connection, Queryable } from '../../engine/database/connection.ts';
+import type { RunStatus } from '../../engine/control/control-tables.ts';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import { readHeldUp } from '../../engine/control/lock-holders.ts';
+import { findDeadRuns } from '../../engine/control/dead-runs.ts';
+import { readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { newestRuns, TOOK_PLACE } from '../../engine/control/runs.ts';
+import type { UncleanedStream } from './keeping.ts';
+import { type AccountRows, readAccountRows } from './read-account-rows.ts';
+
+interface LastRun {
+  readonly status: Exclude<RunStatus, 'running'>;
+  readonly errorCode: string | null;
+}
+
+/** Times are ms since 1970; null: never, or unknown. */
+export interface StreamFacts {
+  readonly stream: StreamName;
+  readonly lastSuccessMs: number | null;
+  readonly watermarkMs: number | null;
+  readonly calculatedMs: number | null;
+  /** End of the service's cache of the training report: until then it responds with the same data. */
+  readonly currentUntilMs: number | null;
+  readonly lastRun: LastRun | null;
+  /** null: no run is active. */
+  readonly running: object | null;
+  readonly openIssues: number;
+  /** The session that holds the stream's lock without a run, in words; absent: none. No sync can start until it ends. */
+  readonly heldUpBy?: string;
+}
+
+export interface DatabaseFacts {
+  /** Start of the read by the database's clock, ms; all values were read then or later. */
+  readonly databaseNowMs: number;
+  /** Start of the read by this process's clock. */
+  readonly readAtMs: number;
+  readonly pendingMigrations: number;
+}
+
+export interface AccountsRead extends DatabaseFacts {
+  /** All streams of an account, in the order of `STREAM_NAMES`. Empty while migrations are pending. */
+  readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
+  /** Present when one account was read in full. */
+  readonly rows: AccountRows | null;
+  /** Streams that do not match the privacy settings yet; present when one account was read in full. */
+  readonly uncleaned?: readonly Omit<UncleanedStream, 'isScheduled'>[];
+  /** The reporting time zone; undefined if the warehouse has none yet, or if the account was not read in full. */
+  readonly reportingTimezone?: string | undefined;
+}
+
+/** The state of an account without any data. */
+export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream) => ({
+  stream,
+  lastSuccessMs: null,
+  watermarkMs: null,
+  calculatedMs: null,
+  currentUntilMs: null,
+  lastRun: null,
+  running: null,
+  openIssues: 0,
+}));
+
+interface Keyed extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly stream: StreamName;
+}
+
+const keyOf = ({ account_id, stream }: Pick<Keyed, 'account_id' | 'stream'>) => `${stream} ${account_id}`;
+
+function byKey<Row extends Keyed>(rows: Iterable<Row>): Map<string, Row> {
+  return new Map([...rows].map((row) => [keyOf(row), row]));
+}
+
+const ms = (column: string) => sql.raw(`floor(extract(epoch from ${column}) * 1000)`);
+/** No cast to float8, because the server's extra_float_digits can round its text to days. */
+const numberOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
+
+async function readStates(db: Queryable, accounts: string) {
+  return byKey(
+    await db.execute<
+      Keyed & {
+        readonly last_success_ms: string | null;
+        readonly watermark_ms: string | null;
+        readonly calculated_ms: string | null;
+        readonly current_until_ms: string | null;
+      }
+    >(sql`
+      select account_id, stream, ${ms('last_success_at')} as last_success_ms, ${ms('watermark')} as watermark_ms,
+        ${ms('calculated_at')} as calculated_ms,
+        ${ms(`(checked_at_database + fresh_for_ms * interval '1 millisecond')`)} as current_until_ms
+      from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
+  );
+}
+
+type Ended = Keyed & { readonly status: LastRun['status']; readonly error_code: string | null };
+
+async function readEndedRuns(db: Queryable, accounts: string) {
+  const hasEnded = sql`r.status <> 'running' and ${TOOK_PLACE}`;
+  return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
+}
+
+/** The open run of each stream, and whether its worker is dead. */
+async function readOpenRuns(db: Queryable, accounts: string) {
+  const open = [
+    ...(await db.execute<Keyed & { readonly run_id: string }>(sql`
+      select account_id, stream, run_id from safety_sync.runs
+      where status = 'running' and account_id = any (${accounts}::text[]) order by run_id`)),
+  ].map((row) => ({ ...row, run_id: Number(row.run_id) }));
+  const dead = await findDeadRuns(db, open);
+  return byKey(open.map((row) => ({ ...row, isDead: dead.has(row.run_id) })));
+}
+
+async function countIssues(db: Queryable, accounts: string) {
+  return byKey(
+    await db.execute<Keyed & { readonly count: number }>(sql`
+      select account_id, stream, count(*)::int as count from safety_sync.data_issues
+      where resolved_at is null and account_id = any (${accounts}::text[]) group by account_id, stream`),
+  );
+}
+
+type RunFacts = Pick<StreamFacts, 'lastRun' | 'running' | 'openIssues'>;
+
+async function readRunFacts(
+  db: Queryable,
+  accounts: string,
+): Promise<(key: Pick<Keyed, 'account_id' | 'stream'>) => RunFacts> {
+  const open = await readOpenRuns(db, accounts);
+  const ended = await readEndedRuns(db, accounts);
+  const issues = await countIssues(db, accounts);
+  return (row) => {
+    const key = keyOf(row);
+    const last = ended.get(key);
+    const run = open.get(key);
+    const lastRun = last === undefined ? null : { status: last.status, errorCode: last.error_code };
+    return {
+      // A later run would have closed the dead run, so the dead run is the last one.
+      lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
+      running: run?.isDead === false ? {} : null,
+      openIssues: issues.get(key)?.count ?? 0,
+    };
+  };
+}
+
+/** Builds the state from rows that were already read. */
+export function runFactsOf({
+  runs,
+  issues,
+}: Pick<AccountRows, 'runs' | 'issues'>): (key: Pick<Keyed, 'stream'>) => RunFacts {
+  return ({ stream }) => {
+    const own = runs.filter((run) => run.stream === stream);
+    const last = own.find(({ status }) => status !== 'running');
+    return {
+      lastRun:
+        last === undefined ? null : { status: last.status as LastRun['status'], errorCode: last.error_code },
+      running: own.some(({ status }) => status === 'running') ? {} : null,
+      openIssues: issues.reduce((sum, one) => (one.stream === stream ? sum + one.count : sum), 0),
+    };
+  };
+}
+
+interface ReadAccountsOptions {
+  readonly clock?: Pick<Clock, 'now'>;
+  /** Includes the rows of the facts; for one account only. */
+  readonly isInFull?: boolean;
+}
+
+export async function readAccounts(
+  { db, query }: Pick<Connection, 'db' | 'query'>,
+  accountIds: readonly string[],
+  { clock = systemClock, isInFull = false }: ReadAccountsOptions = {},
+): Promise<AccountsRead> {
+  const [row] = await db.execute<{ now: string }>(
+    sql`select extract(epoch from clock_timestamp()) * 1000 as now`,
+  );
+  const readAtMs = clock.now();
+  const { pending } = await readMigrationStatus({ query });
+  const database = { databaseNowMs: Number(row?.now), readAtMs, pendingMigrations: pending };
+  if (pending > 0) return { ...database, accounts: new Map(), rows: null };
+  const list = toArrayLiteral(accountIds);
+  const states = await readStates(db, list);
+  const [only] = accountIds;
+  const rows = isInFull && only !== undefined ? await readAccountRows(db, only) : null;
+  const heldUp = await readHeldUp(db, accountIds);
+  const runFacts = rows === null ? await readRunFacts(db, list) : runFactsOf(rows);
+  const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
+    const state = states.get(keyOf({ account_id, stream }));
+    const heldUpBy = heldUp.get(keyOf({ account_id, stream }));
+    return {
+      ...(heldUpBy === undefined ? {} : { heldUpBy }),
+      stream,
+      lastSuccessMs: numberOf(state?.last_success_ms),
+      watermarkMs: numberOf(state?.watermark_ms),
+      calculatedMs: numberOf(state?.calculated_ms),
+      currentUntilMs: numberOf(state?.current_until_ms),
+      ...runFacts({ account_id, stream }),
+    };
+  };
+  return {
+    ...database,
+    accounts: new Map(accountIds.map((id) => [id, STREAM_NAMES.map((stream) => factsOf(id, stream))])),
+    rows,
+  };
+}

@@ -1,0 +1,102 @@
+/** Reads expensive counts: rows of the tables, and changes per day. Runs rarely. */
+import { sql } from 'drizzle-orm';
+import { STREAMS } from '../../engine/streams/index.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import type { StoredPart } from '../../engine/streams/unread-parts.ts';
+import type { Queryable } from '../../engine/database/connection.ts';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import { target } from '../../engine/database/sql-names.ts';
+import { readStoredParts } from '../../engine/control/stored-parts.ts';
+import { tableShape } from '../../engine/database/table-shape.ts';
+
+interface RowVolume {
+  readonly stream: StreamName;
+  readonly rows: number;
+  /** An estimate from the planner's statistics, over all accounts and with deleted rows. */
+  readonly isEstimate: boolean;
+}
+
+export interface DayVolume {
+  /** A UTC day, for example `2026-03-01`. */
+  readonly day: string;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly failedRuns: number;
+}
+
+export interface Volumes {
+  readonly rows: readonly RowVolume[];
+  /** Oldest first, without gaps. */
+  readonly days: readonly DayVolume[];
+  /** For streams that are requested in parts; absent: not read. */
+  readonly parts?: readonly StoredPart[];
+}
+
+const DAYS = 14;
+/** Tables with more rows than this are estimated. */
+const COUNTED_ROWS = 200_000;
+/** Bytes per row, to estimate tables that were never analyzed. */
+const BYTES_A_ROW = 500;
+
+async function readRows(db: Queryable, accountId: string): Promise<RowVolume[]> {
+  const volumes: RowVolume[] = [];
+  for (const { name: stream, parent } of STREAMS) {
+    const shape = tableShape(parent);
+    const table = `${shape.schema}.${shape.name}`;
+    const [guess] = await db.execute<{ rows: number }>(sql`
+      select case when reltuples < 0 then pg_relation_size(oid)::float8 / ${BYTES_A_ROW} else reltuples::float8 end as rows
+      from pg_class where oid = ${table}::regclass`);
+    const estimate = Math.round(guess?.rows ?? 0);
+    if (estimate > COUNTED_ROWS) {
+      volumes.push({ stream, rows: estimate, isEstimate: true });
+      continue;
+    }
+    const [counted] = await db.execute<{ rows: number }>(sql`
+      select count(*)::int as rows from ${target(shape)} where account_id = ${accountId} and _deleted_at is null`);
+    volumes.push({ stream, rows: counted?.rows ?? 0, isEstimate: false });
+  }
+  return volumes;
+}
+
+export async function readVolumes(db: Queryable, accountId: string): Promise<Volumes> {
+  const days = await db.execute<{
+    day: string;
+    inserted: number;
+    updated: number;
+    deleted: number;
+    failed: number;
+  }>(sql`
+    select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(sum(r.inserted), 0)::float8 as inserted,
+      coalesce(sum(r.updated), 0)::float8 as updated, coalesce(sum(r.deleted), 0)::float8 as deleted,
+      count(*) filter (where r.status = 'failed')::int as failed
+    from generate_series((now() at time zone 'UTC')::date - ${DAYS - 1}::int, (now() at time zone 'UTC')::date,
+      interval '1 day') as d (day)
+    left join safety_sync.runs r on r.account_id = ${accountId}
+      and (r.started_at at time zone 'UTC')::date = d.day::date
+      and r.started_at > now() - make_interval(days => ${DAYS + 1}::int)
+    group by d.day order by d.day`);
+  return {
+    rows: await readRows(db, accountId),
+    days: days.map(({ failed, ...day }) => ({ ...day, failedRuns: failed })),
+    parts: (await readStoredParts(db, [accountId])).get(accountId) ?? [],
+  };
+}
+
+interface RowCount extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly stream: StreamName;
+  readonly live: number;
+  readonly deleted: number;
+}
+
+/** Counts every row, in one statement for all accounts. */
+export async function countRows(db: Queryable, accountIds: readonly string[]): Promise<Iterable<RowCount>> {
+  const counts = STREAMS.map(
+    ({ name, parent }) => sql`select account_id, ${name}::text as stream,
+      count(*) filter (where _deleted_at is null)::int as live,
+      count(*) filter (where _deleted_at is not null)::int as deleted
+    from ${target(tableShape(parent))} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`,
+  );
+  return await db.execute<RowCount>(sql.join(counts, sql` union all `));
+}

@@ -1,0 +1,114 @@
+/** Runs the jobs of one account and keeps their progress. A failure here affects no other account. */
+import type { Account } from '../../app.ts';
+import type { NextSync } from '../health/account-health.ts';
+import type { Metrics } from '../status/metrics.ts';
+import type { ServiceLoad } from '../status/status.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
+import { type Clock, MINUTE_MS } from '../../shared/time.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import type { BackfillProgress } from '../../engine/reading/step.ts';
+import type { RunEvents, RunRequest, RunResult } from '../../engine/sync/run.ts';
+import { runStream } from '../../engine/sync/run-stream.ts';
+import type { Monitor } from './monitor.ts';
+import { buildRunEvents, logResult } from './run-report.ts';
+import type { Job } from './scheduler.ts';
+
+export interface AccountRunner {
+  readonly account: Account;
+  /** Progress of this process's runs. */
+  readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
+  /** Load of the service; null: no request was sent yet. */
+  readonly pressure: ServiceLoad | null;
+  run(job: Job): Promise<readonly NextSync[]>;
+}
+
+interface AccountRunnerOptions {
+  readonly account: Account;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Receives database responses and changes that the runs observe. */
+  readonly monitor: Pick<Monitor<unknown, unknown>, 'refreshSoon' | 'recordResponse'>;
+  /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
+  readonly onNewer: (error: SafetySyncError) => void;
+}
+
+/** A skipped sync that becomes due within this time runs then, not a whole period later. */
+const SOON_MS = MINUTE_MS;
+/** Margin for inexact clocks and timers. */
+const MARGIN_MS = 250;
+/** Ticks of several workers count as one tick when their clocks differ by less than this. */
+const MOST_SKEW_MS = MINUTE_MS;
+
+function toRequest({ stream, kind, triggeredMs, periodMs }: Job, clock: Clock): RunRequest {
+  const request = { stream, kind, trigger: 'schedule', allowMassDelete: false } as const;
+  if (kind === 'sync') return { ...request, force: false };
+  const skewMs = Math.min(MOST_SKEW_MS, (periodMs ?? Infinity) / 2);
+  return {
+    ...request,
+    force: true,
+    whenBusy: 'wait',
+    unlessBegunWithinMs: () => clock.monotonicMs() - triggeredMs + skewMs,
+  };
+}
+
+/** Schedules another sync when the source is due to change soon. */
+function whenDue(result: RunResult): NextSync[] {
+  if (result.outcome !== 'skipped' || result.dueInMs === undefined || result.dueInMs > SOON_MS) return [];
+  return [{ stream: result.stream, inMs: result.dueInMs + MARGIN_MS }];
+}
+
+export function createAccountRunner(options: AccountRunnerOptions): AccountRunner {
+  const { account, clock, metrics, monitor } = options;
+  const { log, health } = account;
+  const progress = new Map<StreamName, BackfillProgress>();
+  let hasAsked = false;
+
+  const events: RunEvents = {
+    ...buildRunEvents(account),
+    onProgress: (stream, made) => void progress.set(stream, made),
+    onSession: () => {
+      monitor.recordResponse();
+      monitor.refreshSoon();
+    },
+    onBegun: (stream) => health.recordBegun(stream),
+    onSessionEnd: (stream) => void progress.delete(stream),
+  };
+
+  return {
+    account,
+    progress,
+    get pressure() {
+      // Reading `account.api` creates the client, which would waste memory for thousands of idle accounts.
+      if (!hasAsked) return null;
+      const { inFlight, waiting, concurrencyNow, coolingUntilMs } = account.api.pressure;
+      return { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null };
+    },
+    async run(job) {
+      const { stream, kind } = job;
+      const permit = health.admit(stream);
+      if (permit === undefined) {
+        metrics.recordSkippedTick(account.id, stream, 'credentials_refused');
+        log.debug({ stream }, `${stream}: skipped, because the service refuses the credentials`);
+        return [];
+      }
+      hasAsked = true;
+      const result = await runStream(account.runContext(events), toRequest(job, clock));
+      metrics.recordRun(account.id, kind, result);
+      const { isLogged, nextSyncs } = permit.end(result, kind);
+      // A stream that another worker runs is the normal case, so it is logged at debug level.
+      const isTaken = result.outcome === 'skipped' && result.isTaken === true;
+      logResult(account, result, { kind, isKnown: isLogged || isTaken });
+      if ((result.repaired ?? 0) > 0) {
+        const { repaired } = result;
+        log.warn(
+          { stream, repaired },
+          `${stream}: reconcile found changes that an earlier sync should have brought; please report this`,
+        );
+      }
+      if (result.outcome !== 'failed') monitor.recordResponse();
+      else if (result.error.code === 'database_newer') options.onNewer(result.error);
+      monitor.refreshSoon();
+      return [...nextSyncs, ...whenDue(result)];
+    },
+  };
+}

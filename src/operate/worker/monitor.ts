@@ -1,0 +1,181 @@
+/** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
+import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
+import { toDatabaseError } from '../../engine/database/database-error.ts';
+
+/** The result of the last read. */
+export interface MonitorState<Seen, Counted> {
+  readonly seen: Seen | null;
+  readonly counted: Counted | null;
+  /** When the count started, by this process's clock; null: never. */
+  readonly countedAtMs: number | null;
+  /** Why the database is unreachable. A slow database is not: its last read is shown with its age. */
+  readonly problem: string | null;
+  /** The newest read timed out, though the database responds. */
+  readonly isSlow: boolean;
+}
+
+export interface Monitor<Seen, Counted> {
+  readonly latest: MonitorState<Seen, Counted>;
+  /** Reads now; never rejects. */
+  refresh(): Promise<void>;
+  /** Reads within a second, because a run has changed the state. */
+  refreshSoon(): void;
+  /** A run of this worker got a response: the database is reachable, even if a read hangs. */
+  recordResponse(): void;
+  stop(): void;
+}
+
+export interface MonitorOptions<Seen extends { readonly pendingMigrations: number }, Counted> {
+  /** The frequent, cheap read. */
+  readonly read: () => Promise<Seen>;
+  /** The expensive read: runs rarely, apart from the frequent one. */
+  readonly count: () => Promise<Counted>;
+  /** The cheapest query, for example `select 1`. */
+  readonly ping: () => Promise<unknown>;
+  /** Opens and closes a new connection, as every run does. Called during an outage only. */
+  readonly connect: () => Promise<unknown>;
+  /** Called when a new connection was opened during an outage, at most once per `everyMs`: failed runs may retry. */
+  readonly onConnected?: (() => void) | undefined;
+  readonly clock: Clock;
+  readonly outage: OutageLog;
+  readonly onDefect: (error: SafetySyncError) => void;
+  /** Called once when a read takes longer than this many ms while the database responds, and again only after a quick read. */
+  readonly onSlow: (ms: number) => void;
+  /** Default: ten seconds. */
+  readonly everyMs?: number | undefined;
+}
+
+const EVERY_MS = 10 * SECOND_MS;
+const SOON_MS = 300;
+/** Timeout of a read, and of the ping that follows. */
+const READ_TIMEOUT_MS = 5 * SECOND_MS;
+/** Reads take at most 1/20 of the time, because their cost grows with the number of accounts; but see `MOST_REST_MS`. */
+const READING_SHARE = 20;
+/** Longest pause after a slow read. */
+const MOST_REST_MS = 30 * SECOND_MS;
+/** Counting takes at most 1/200 of the time, within these bounds. */
+const COUNTING_SHARE = 200;
+const COUNT_EVERY_MS = 15 * SECOND_MS;
+const MOST_COUNT_REST_MS = 2 * MINUTE_MS;
+
+/** Concurrent calls share one read, so a hanging database gets one query. */
+function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => (underWay ??= work().finally(() => (underWay = undefined)));
+}
+
+export function createMonitor<Seen extends { readonly pendingMigrations: number }, Counted>(
+  options: MonitorOptions<Seen, Counted>,
+): Monitor<Seen, Counted> {
+  const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
+  let latest: MonitorState<Seen, Counted> = {
+    seen: null,
+    counted: null,
+    countedAtMs: null,
+    problem: null,
+    isSlow: false,
+  };
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let countAtMs = -Infinity;
+  let restUntilMs = -Infinity;
+  let respondedAtMs = -Infinity;
+  let connectedAtMs = -Infinity;
+
+  function recordFailure(caught: unknown): void {
+    if (isStopped) return;
+    const error = toDatabaseError(caught);
+    latest = { ...latest, problem: error.message, isSlow: false };
+    if (dependencyOf(error) === 'database') outage.recordFailure(error);
+    else onDefect(error);
+  }
+
+  const ping = oneAtATime(options.ping);
+
+  /** Runs apart from the reads, because counting can take minutes. */
+  const count = oneAtATime(async (): Promise<void> => {
+    const startedMs = clock.monotonicMs();
+    const countedAtMs = clock.now();
+    if (startedMs < countAtMs || isStopped) return;
+    let restMs = COUNT_EVERY_MS;
+    try {
+      const counted = await options.count();
+      latest = { ...latest, counted, countedAtMs };
+      const shareMs = (clock.monotonicMs() - startedMs) * COUNTING_SHARE;
+      restMs = Math.min(Math.max(COUNT_EVERY_MS, shareMs), MOST_COUNT_REST_MS);
+    } catch (caught) {
+      const error = toDatabaseError(caught);
+      // If PostgreSQL refuses the count (for example by a statement timeout), the other values stay current.
+      if (dependencyOf(error) === 'database') recordFailure(error);
+      else onDefect(error);
+    }
+    countAtMs = clock.monotonicMs() + restMs;
+  });
+
+  /** A result that arrives after the timeout is still used. */
+  const read = oneAtATime(async (): Promise<void> => {
+    const startedMs = clock.monotonicMs();
+    const seen = await options.read();
+    const endedMs = clock.monotonicMs();
+    respondedAtMs = endedMs;
+    latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > READ_TIMEOUT_MS };
+    restUntilMs = endedMs + Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS);
+    if (seen.pendingMigrations === 0) void count();
+  });
+
+  /** Called when a read timed out: a ping distinguishes a slow database from an unreachable one. */
+  async function judgeSilence(sinceMs: number): Promise<void> {
+    const { inTime } = await withTimeout(ping(), READ_TIMEOUT_MS);
+    if (inTime) respondedAtMs = clock.monotonicMs();
+    if (respondedAtMs < sinceMs) {
+      throw new SafetySyncError('database_unreachable', 'PostgreSQL does not respond');
+    }
+    if (!latest.isSlow) options.onSlow(READ_TIMEOUT_MS);
+    latest = { ...latest, problem: null, isSlow: true };
+  }
+
+  /** Ends an outage when a new connection opens. Connections that are already open prove nothing. */
+  async function endOutage(): Promise<void> {
+    if (outage.current === undefined) return;
+    await options.connect();
+    outage.recordResponse();
+    const nowMs = clock.monotonicMs();
+    // Limits the retries: where connections are scarce, immediate retries take them from each other.
+    if (nowMs - connectedAtMs < everyMs) return;
+    connectedAtMs = nowMs;
+    options.onConnected?.();
+  }
+
+  const refresh = oneAtATime(async (): Promise<void> => {
+    const startedMs = clock.monotonicMs();
+    try {
+      const { inTime } = await withTimeout(read(), READ_TIMEOUT_MS);
+      if (!inTime) await judgeSilence(startedMs);
+      await endOutage();
+    } catch (error) {
+      recordFailure(error);
+    }
+    schedule(everyMs);
+  });
+
+  function schedule(ms: number): void {
+    clearTimeout(timer);
+    const restMs = Math.max(0, restUntilMs - clock.monotonicMs());
+    if (!isStopped) timer = setTimeout(() => void refresh(), Math.max(ms, restMs));
+  }
+
+  return {
+    get latest() {
+      return { ...latest, problem: latest.problem ?? outage.current?.message ?? null };
+    },
+    refresh,
+    refreshSoon: () => schedule(SOON_MS),
+    recordResponse: () => void (respondedAtMs = clock.monotonicMs()),
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

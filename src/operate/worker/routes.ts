@@ -1,0 +1,124 @@
+/** Maps paths to pages, all rendered from one Status. */
+import { randomBytes } from 'node:crypto';
+import { formatNumber } from '../../shared/format.ts';
+import { SECOND_MS, toIso } from '../../shared/time.ts';
+import { renderStatus } from '../../pages/status/render-status.ts';
+import { redactStatus, toJsonStatus } from '../status/json-status.ts';
+import type { Metrics } from '../status/metrics.ts';
+import { pageOf, type ProcessStatus, type Status } from '../status/status.ts';
+import { jsonPage, type Page, type Routes } from './http-server.ts';
+
+interface RoutesOptions {
+  /** Status of all accounts. */
+  readonly status: () => Status;
+  /** Status of one account with its details; undefined: no such account. */
+  readonly statusOfOne: (accountId: string) => Promise<Status | undefined>;
+  /** Removes secrets from texts. */
+  readonly redact: (text: string) => string;
+  readonly metrics: Metrics;
+}
+
+/** Paths for orchestrators and Prometheus, which may use any host name. */
+export const PROBES = ['/healthz', '/readyz', '/metrics'];
+
+/** Probe responses are kept short, because orchestrators copy them into event logs. */
+const LISTED_REASONS = 20;
+/** Accounts per HTML page, and per JSON response. */
+const PAGE_SIZE = 50;
+const JSON_SIZE = 1000;
+
+/** Lists accounts that are not ready. With a single account the reasons of the process already include its own. */
+function listTrouble({ accounts, accountCount }: Status): string[] {
+  if (accountCount === 1) return [];
+  const troubled = accounts.filter(({ isReady }) => !isReady);
+  const listed = troubled
+    .slice(0, LISTED_REASONS)
+    .map(
+      ({ accountId, notReady }) =>
+        `${accountId}: ${notReady.map((reason) => reason.replace(/\.$/, '')).join('; ')}`,
+    );
+  const rest = troubled.length - listed.length;
+  return rest > 0 ? [...listed, `and ${formatNumber(rest, 'account')} more`] : listed;
+}
+
+/** Fails only while stopping or when the scheduler is dead, because a restart repairs neither a database nor a service. */
+export function healthPage(status: Status): Page {
+  const isAlive = status.worker !== 'stopping' && status.isSchedulerAlive;
+  return jsonPage(isAlive ? 200 : 503, {
+    status: status.worker === 'stopping' ? 'stopping' : isAlive ? 'ok' : 'scheduler_dead',
+    version: status.version,
+    uptime_seconds: Math.max(0, Math.round((status.nowMs - status.startedMs) / SECOND_MS)),
+    problems: [...status.notReady, ...listTrouble(status)],
+  });
+}
+
+/** When the data was read from the database, and its age. */
+function asOf({ database: { readAtMs }, nowMs }: ProcessStatus) {
+  return {
+    as_of: toIso(readAtMs),
+    age_seconds: readAtMs === null ? null : Math.max(0, Math.round((nowMs - readAtMs) / SECOND_MS)),
+  };
+}
+
+/** One failing account of several does not make the worker unready; it is listed, and has its own probe by `?account=`. */
+export function readyPage(status: Status): Page {
+  return jsonPage(status.isReady ? 200 : 503, {
+    ready: status.isReady,
+    reasons: status.notReady,
+    ...asOf(status),
+    ...(status.accountCount === 1 ? {} : { accounts: status.counts, trouble: listTrouble(status) }),
+  });
+}
+
+/** The policy admits only this response's own style and script, and requests of the script to this server. */
+export function statusPage(status: Status, nonce: string, isOneOfMany = false): Page {
+  return {
+    status: 200,
+    contentType: 'text/html; charset=utf-8',
+    body: renderStatus(status, nonce, isOneOfMany),
+    headers: {
+      'content-security-policy': [
+        "default-src 'none'",
+        `style-src 'nonce-${nonce}'`,
+        `script-src 'nonce-${nonce}'`,
+        'img-src data:',
+        "connect-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+      ].join('; '),
+    },
+  };
+}
+
+const newNonce = (): string => randomBytes(16).toString('base64');
+
+/** Without a query: all accounts, in pages. With `?account=NAME`: one account with its details. */
+export function buildRoutes({ status, statusOfOne, redact, metrics }: RoutesOptions): Routes {
+  /** The details of a single account, or one page of several. */
+  const shown = (query: URLSearchParams, size: number): Status => {
+    const all = status();
+    const page = Number(query.get('page') ?? 1) || 1;
+    return redactStatus(all.accountCount === 1 ? all : pageOf(all, page, size), redact);
+  };
+  const route = (size: number, toPage: (status: Status, isOneOfMany: boolean) => Page) => {
+    return async (query: URLSearchParams): Promise<Page> => {
+      const accountId = query.get('account');
+      if (accountId === null || status().accountCount === 1) return toPage(shown(query, size), false);
+      const found = await statusOfOne(accountId);
+      if (found === undefined) return jsonPage(404, { error: 'no account has that name' });
+      return toPage(redactStatus(found, redact), true);
+    };
+  };
+  return {
+    '/': route(PAGE_SIZE, (found, isOneOfMany) => statusPage(found, newNonce(), isOneOfMany)),
+    '/healthz': () => healthPage(shown(new URLSearchParams(), JSON_SIZE)),
+    '/readyz': route(JSON_SIZE, readyPage),
+    '/metrics': async () => ({
+      status: 200,
+      contentType: metrics.contentType,
+      body: await metrics.render(status()),
+    }),
+    '/api/status': route(JSON_SIZE, (found) => jsonPage(200, toJsonStatus(found))),
+  };
+}

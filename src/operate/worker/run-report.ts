@@ -1,0 +1,130 @@
+/** Formats the results of runs: as JSON, and as one log line each. */
+import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
+import type { Logger } from '../../shared/logger.ts';
+import type { RunKind } from '../../engine/streams/state.ts';
+import type { RunEvents, RunResult } from '../../engine/sync/run.ts';
+
+/** One JSON object per run, for `--json`. */
+export function toJsonResult(result: RunResult): Record<string, unknown> {
+  const { stream, outcome, requests, retries } = result;
+  const { read, ...counts } = result.counts;
+  return {
+    run_id: result.record.runId,
+    stream,
+    outcome,
+    records_read: read,
+    ...counts,
+    requests,
+    retries,
+    duration_ms: Math.round(result.durationMs),
+    ...(result.repaired === null ? {} : { repaired: result.repaired }),
+    ...(result.outcome === 'succeeded' ? { note: result.note } : {}),
+    ...(result.outcome === 'skipped' ? { reason: result.reason } : {}),
+    ...(result.outcome === 'failed'
+      ? {
+          error_code: result.error.code,
+          error_message: result.error.message,
+          advice: result.error.advice,
+          request_id: result.error.requestId ?? null,
+        }
+      : {}),
+  };
+}
+
+/** For example `2,000 read, 13 updated`; counts of 0 are left out. */
+function describeCounts({ counts }: RunResult): string {
+  const shown = (['read', 'inserted', 'updated', 'deleted', 'rejected'] as const).filter(
+    (name) => name === 'read' || counts[name] > 0,
+  );
+  return shown.map((name) => `${formatCount(counts[name])} ${name}`).join(', ');
+}
+
+/** Logs one line per run with all fields. The message alone is complete, because a terminal shows no fields. */
+export function logResult(
+  { log }: { readonly log: Logger },
+  result: RunResult,
+  { kind = 'sync', isKnown = false }: { readonly kind?: RunKind; readonly isKnown?: boolean } = {},
+): void {
+  const { watermarkBefore, watermarkAfter } = result.record;
+  const fields = {
+    kind,
+    ...toJsonResult(result),
+    watermark_before: watermarkBefore,
+    watermark_after: watermarkAfter,
+  };
+  const name = kind === 'sync' ? result.stream : `${result.stream} ${kind}`;
+  switch (result.outcome) {
+    case 'succeeded':
+      log.info(
+        fields,
+        `${name}: succeeded, ${describeCounts(result)} in ${formatDuration(result.durationMs)}`,
+      );
+      break;
+    case 'skipped':
+      log[isKnown ? 'debug' : 'info'](fields, `${name}: skipped, ${result.reason}`);
+      break;
+    case 'failed':
+      log[levelOfFailure(result.error, isKnown)](
+        fields,
+        `${name}: failed, ${result.error.code}: ${result.error.message}`,
+      );
+      break;
+  }
+}
+
+function levelOfFailure({ code }: SafetySyncError, isKnown: boolean): 'debug' | 'warn' | 'error' {
+  // Failures during an outage are logged at debug level, because its beginning was logged as an error.
+  if (isKnown) return 'debug';
+  // An operator stopped the run, so it needs no attention.
+  return code === 'interrupted' ? 'warn' : 'error';
+}
+
+export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
+  return {
+    onWait: (stream, holder) => {
+      log.warn({ stream }, `${stream}: waiting for ${holder} to finish with this stream`);
+    },
+    onCleaned: (stream, { rowsChanged, hasOtherKey, unprotected }) => {
+      if (rowsChanged > 0) {
+        log.info(
+          { stream, rows: rowsChanged },
+          `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten to match the privacy settings`,
+        );
+      } else log.debug({ stream }, `${stream}: stored rows match the privacy settings`);
+      if (unprotected.length > 0) {
+        const [is, comes] = unprotected.length === 1 ? ['is', 'it comes'] : ['are', 'they come'];
+        log.warn(
+          { stream, columns: unprotected },
+          `${stream}: ${unprotected.join(', ')} ${is} not protected any more and stored as ${comes} from here on; if that is not meant, this command lacks the PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE that the last run had`,
+        );
+      }
+      if (hasOtherKey) {
+        log.warn(
+          { stream },
+          `${stream}: PRIVACY_KEY has changed: stored pseudonyms do not match new ones; safety-sync backfill ${stream} --restart recreates them`,
+        );
+      }
+    },
+    onRemoved: (stream, removed, failure) => {
+      if (failure !== undefined) {
+        log.warn(
+          { stream, error_code: failure.code },
+          `${stream}: data older than its retention could not be removed (${failure.message}); the next run tries again`,
+        );
+        return;
+      }
+      const { rows, runs, issues } = removed;
+      log.info(
+        { stream, removed },
+        `${stream}: removed data older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
+      );
+    },
+    onDeadRuns: (stream, closed) => {
+      log.warn(
+        { stream, closed },
+        `${stream}: closed ${closed} run(s) that were left open by a worker or a database session that ended`,
+      );
+    },
+  };
+}

@@ -1,0 +1,227 @@
+/** The long-lived worker: connects scheduler, runs, status and HTTP server, from start to stop. */
+import { configuredChannels } from '../alerts/configured-channels.ts';
+import type { Account, App } from '../../app.ts';
+import { toDatabaseError } from '../../engine/database/database-error.ts';
+import { closeAllDeadRuns } from '../../engine/control/dead-runs.ts';
+import { dependencyOf } from '../health/outage-log.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import type { Logger } from '../../shared/logger.ts';
+import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
+import { createMetrics, type Metrics } from '../status/metrics.ts';
+import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
+import { VERSION } from '../../version.ts';
+import { type AccountRunner, createAccountRunner } from './account-runner.ts';
+import { startHttpServer } from './http-server.ts';
+import { buildRoutes, PROBES } from './routes.ts';
+import { createRunQueue, type RunQueue } from './run-queue.ts';
+import { buildRunEvents } from './run-report.ts';
+import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
+import { buildAlerts, buildHeartbeat, buildReportSchedule } from './notifications.ts';
+import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
+
+export interface WorkerOptions {
+  /** Interval between reads of the warehouse; default: ten seconds. */
+  readonly refreshEveryMs?: number;
+  /** Interval between checks for alerts; default: ten seconds. */
+  readonly alertEveryMs?: number;
+  readonly onListening?: (url: string) => void;
+}
+
+/** Runs until the app's signal is aborted, then ends the runs and returns. */
+export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
+  const { config, log, clock, signal, accounts } = app;
+  const channels = configuredChannels(config.telling);
+  const metrics = createMetrics({
+    version: VERSION,
+    accountIds: accounts.map(({ id }) => id),
+    channels: channels.map(({ name }) => name),
+  });
+  const queue = createRunQueue({ slots: config.syncConcurrency, clock });
+  let state: 'starting' | 'running' = 'starting';
+
+  let stopAsNewer: (error: SafetySyncError) => void = () => undefined;
+  /**
+   * Rejects when a newer program has migrated the warehouse: the worker then stops, because it would look healthy without
+   * storing anything.
+   */
+  const newer = new Promise<never>((_, reject) => (stopAsNewer = reject));
+  newer.catch(() => undefined);
+
+  const monitor = createWarehouseMonitor(app, {
+    everyMs: options.refreshEveryMs,
+    // Runs the failed streams again at once, because their schedules may be a day away.
+    onConnected: () => {
+      for (const { accountId, stream } of app.databaseOutage.failing) scheduler.trigger(accountId, stream);
+    },
+  });
+  const runners = new Map(
+    accounts.map((account): [string, AccountRunner] => [
+      account.id,
+      createAccountRunner({ account, clock, metrics, monitor, onNewer: stopAsNewer }),
+    ]),
+  );
+  // A single account has no other accounts to take slots from.
+  if (accounts.length > 1) {
+    for (const { id, health } of accounts) health.onChange((isHealthy) => queue.setHealth(id, isHealthy));
+  }
+  const scheduler = buildScheduler(app, { queue, metrics, runners });
+  const alerts = buildAlerts(app, { monitor, metrics, channels });
+  const reports = buildReportSchedule(app, { monitor });
+  const { status, statusOfOne } = createWorkerStatus({
+    app,
+    startedMs: clock.now(),
+    state: () => (signal.aborted ? 'stopping' : state),
+    monitor,
+    queue,
+    scheduler,
+    runners,
+    alerts,
+  });
+
+  const heartbeat = buildHeartbeat(app, { status });
+
+  // HTTP starts first, so that the status is available while the worker waits for its database.
+  const server = await startHttpServer({
+    ...config.http,
+    openPaths: PROBES,
+    routes: buildRoutes({ status, statusOfOne, redact: app.redact, metrics }),
+    onError: (path, error) => log.error({ path, err: error }, `the request for ${path} failed`),
+  });
+  log.info(
+    { version: VERSION, http: server.url, owner: app.owner },
+    `safety-sync ${VERSION} started; status page ${server.url}/, health at ${server.url}/healthz`,
+  );
+  options.onListening?.(server.url);
+  void monitor.refresh();
+  alerts.start(options.alertEveryMs);
+  reports?.start();
+  heartbeat?.start(options.alertEveryMs);
+  try {
+    if (await prepareWarehouse(app)) {
+      scheduler.start();
+      state = 'running';
+      await monitor.refresh();
+      // Streams without data are synced at once, not at their first tick.
+      for (const account of accounts) {
+        for (const stream of neverSynced(account, monitor.latest)) scheduler.trigger(account.id, stream);
+      }
+      logWhatIsOff(app);
+      await Promise.race([untilAborted(signal), newer]);
+    }
+    const { message: reason } = signal.reason as Error;
+    log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
+  } finally {
+    await Promise.all([stopRuns(app, scheduler), alerts.stop(), reports?.stop(), heartbeat?.stop()]);
+    monitor.stop();
+    await server.close();
+    metrics.close();
+    log.info('stopped');
+  }
+}
+
+interface SchedulerParts {
+  readonly queue: RunQueue;
+  readonly metrics: Metrics;
+  readonly runners: ReadonlyMap<string, AccountRunner>;
+}
+
+function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): Scheduler {
+  const { config, accounts, clock } = app;
+  const logOf = ({ accountId }: JobTarget): Logger => runners.get(accountId)?.account.log ?? app.log;
+  return createScheduler({
+    accounts: accounts.map(({ id, config: { schedule }, offReasons }) => ({
+      accountId: id,
+      ...schedule,
+      // A stream whose sync schedule is off is still reconciled; one without equipment types is not.
+      off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
+    })),
+    spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
+    queue,
+    clock,
+    runsLast: (stream) => streamNamed(stream).readMode.kind === 'lookup',
+    onOverrun: (job, jobState) => {
+      const { accountId, stream, kind } = job;
+      metrics.recordSkippedTick(accountId, stream, jobState);
+      const name = kind === 'sync' ? stream : `${stream} ${kind}`;
+      const why = jobState === 'running' ? 'still running' : 'still waiting for its turn';
+      logOf(job).warn({ stream, kind }, `${name}: ${why}, this tick of the schedule is skipped`);
+    },
+    onMissed: (target) => {
+      const { accountId, stream, kind } = target;
+      metrics.recordSkippedTick(accountId, stream, 'missed');
+      logOf(target).warn(
+        { stream, kind },
+        `${stream}: a tick of the schedule was missed and is made up for now`,
+      );
+    },
+    run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
+  });
+}
+
+const FIRST_DELAY_MS = SECOND_MS;
+const MOST_DELAY_MS = 30 * SECOND_MS;
+
+/**
+ * Migrates as soon as the database is reachable, and waits for it without a limit. Returns false when a stop was requested
+ * first. Throws errors that waiting does not cure: missing rights, an old server.
+ */
+async function prepareWarehouse(app: App): Promise<boolean> {
+  const { signal, databaseOutage, log } = app;
+  const stopped = untilAborted(signal).then(() => 'stopped' as const);
+  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_DELAY_MS)) {
+    try {
+      const migrated = await Promise.race([app.migrate(), stopped]);
+      if (migrated === 'stopped') return false;
+      databaseOutage.recordResponse();
+      await closeDeadRuns(app);
+      if (migrated.applied > 0) log.info({ applied: migrated.applied }, 'the warehouse was migrated');
+      return true;
+    } catch (error) {
+      if (!(error instanceof SafetySyncError) || dependencyOf(error) !== 'database') throw error;
+      databaseOutage.recordFailure(error);
+      log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);
+      await sleep(delayMs, signal);
+    }
+  }
+  return false;
+}
+
+/** Closes runs of dead workers, which would otherwise look active until the next run of their stream. */
+async function closeDeadRuns({ accounts, warehouse }: App): Promise<void> {
+  const byId = new Map(accounts.map((account): [string, Account] => [account.id, account]));
+  try {
+    for (const one of await closeAllDeadRuns(warehouse.connection.db, [...byId.keys()])) {
+      const account = byId.get(one.accountId);
+      if (account !== undefined) buildRunEvents(account).onDeadRuns?.(one.stream, one.closed);
+    }
+  } catch (error) {
+    throw toDatabaseError(error);
+  }
+}
+
+/** Logs a count for several accounts, because each has its own reasons. */
+function logWhatIsOff({ log, accounts }: App): void {
+  const off = accounts.flatMap(({ offReasons }) => Object.entries(offReasons));
+  if (off.length === 0) return;
+  const isOne = accounts.length === 1;
+  const what = isOne
+    ? off.map(([stream, reason]) => `${stream} (${reason})`).join(', ')
+    : `${off.length} streams of ${accounts.length} accounts`;
+  log.info({ off: isOne ? off.map(([stream]) => stream) : off.length }, `off: ${what}`);
+}
+
+/** The signal cancels requests and statements. With the other steps of a stop, the total stays below ten seconds. */
+const GIVE_UP_MS = 7 * SECOND_MS;
+
+/** Waits for the running jobs, so that a stop takes seconds and leaves no run open. */
+async function stopRuns({ log }: App, scheduler: Scheduler): Promise<void> {
+  await scheduler.stop();
+  const { inTime: hasEnded } = await withTimeout(scheduler.idle(), GIVE_UP_MS);
+  if (!hasEnded) {
+    const streams = scheduler.open.map(({ stream }) => stream);
+    log.error(
+      { streams },
+      `${streams.join(', ')}: not ended in time; the next run closes the record, nothing is half stored`,
+    );
+  }
+}

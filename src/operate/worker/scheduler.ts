@@ -1,0 +1,195 @@
+/** Turns ticks into jobs. A process runs each job once at a time; between processes the lock in PostgreSQL decides. */
+import type { NextSync } from '../health/account-health.ts';
+import { type Clock, MINUTE_MS } from '../../shared/time.ts';
+import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
+import { type CronEntry, type CronGroups, startCronGroups } from './cron-groups.ts';
+import type { RunQueue } from './run-queue.ts';
+
+type JobKind = 'sync' | 'reconcile';
+
+export interface JobTarget {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  readonly kind: JobKind;
+}
+
+export interface Job extends JobTarget {
+  /** By the monotonic clock. */
+  readonly triggeredMs: number;
+  /** ms from this tick to the next one; null: not triggered by a schedule. */
+  readonly periodMs: number | null;
+}
+
+interface AccountSchedule {
+  readonly accountId: string;
+  readonly timezone: string;
+  /** null: off. */
+  readonly streams: Readonly<Record<StreamName, string | null>>;
+  /** Schedule of the full refresh of all streams except `off`; null: off. */
+  readonly reconcile: string | null;
+  /** Streams that are never triggered. */
+  readonly off?: readonly StreamName[];
+}
+
+/** The state of an unfinished job. */
+type JobState = 'waiting' | 'running';
+
+interface ScheduleOptions {
+  readonly accounts: readonly AccountSchedule[];
+  /** Period over which ticks are staggered, ms. */
+  readonly spreadMs: number;
+  readonly queue: RunQueue;
+  readonly clock: Clock;
+  /** Runs a job and returns the syncs that should follow; must not reject. */
+  readonly run: (job: Job) => Promise<readonly NextSync[]>;
+  /** Called when a tick finds its job still running, or waiting for a slot. */
+  readonly onOverrun: (job: Job, state: JobState) => void;
+  /** Called when a tick is late (the machine slept, or the process got no processor time); the job runs now. */
+  readonly onMissed: (target: JobTarget) => void;
+  /** Whether this stream starts only after the account's other running streams have ended. */
+  readonly runsLast: (stream: StreamName) => boolean;
+}
+
+interface NextRun {
+  readonly stream: StreamName;
+  readonly kind: JobKind;
+  /** ms from now. */
+  readonly inMs: number;
+}
+
+export interface Scheduler {
+  /** Starts the schedules. */
+  start(): void;
+  /** Starts a sync now, unless one waits or is running. */
+  trigger(accountId: string, stream: StreamName): void;
+  /** Unfinished jobs. */
+  readonly open: readonly JobTarget[];
+  /** Next runs of one account, soonest first. */
+  nextRuns(accountId: string): NextRun[];
+  /** False when the schedules have not been compared with the clock for minutes, although the process is up. */
+  isAlive(): boolean;
+  /** Starts no more jobs. */
+  stop(): Promise<void>;
+  /** Resolves when no job is running. */
+  idle(): Promise<void>;
+}
+
+const DEAD_AFTER_MS = 3 * MINUTE_MS;
+
+interface OpenJob {
+  readonly job: Job;
+  state: JobState;
+  done: Promise<void>;
+}
+
+const keyOf = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
+
+function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[] {
+  return accounts.flatMap(({ accountId, timezone, streams, reconcile, off = [] }) =>
+    STREAM_NAMES.filter((stream) => !off.includes(stream)).flatMap((stream) =>
+      (['sync', 'reconcile'] as const).flatMap((kind) => {
+        const expression = kind === 'sync' ? (streams[stream] ?? null) : reconcile;
+        return expression === null
+          ? []
+          : [{ accountId, target: { accountId, stream, kind }, timezone, expression }];
+      }),
+    ),
+  );
+}
+
+export function createScheduler(options: ScheduleOptions): Scheduler {
+  const { clock, queue } = options;
+  const open = new Map<string, OpenJob>();
+  const timers = new Set<NodeJS.Timeout>();
+  let groups: CronGroups<JobTarget> | undefined;
+  let isStopping = false;
+
+  /** Running jobs of the same kind and account that must end before this one. */
+  const firstOf = (job: Job): Promise<void>[] =>
+    STREAM_NAMES.filter((stream) => !options.runsLast(stream)).flatMap(
+      (stream) => open.get(keyOf({ ...job, stream }))?.done ?? [],
+    );
+
+  function busyWith(target: JobTarget): OpenJob | undefined {
+    // A reconcile includes a sync; during a sync, a reconcile waits for the stream's lock.
+    return open.get(keyOf(target)) ?? open.get(keyOf({ ...target, kind: 'reconcile' }));
+  }
+
+  async function work(entry: OpenJob): Promise<void> {
+    const { job } = entry;
+    // Ticks of one minute arrive one after the other: all of their jobs are registered first.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (options.runsLast(job.stream)) await Promise.all(firstOf(job));
+    const nextSyncs = await queue.run(job.accountId, async () => {
+      entry.state = 'running';
+      return isStopping ? [] : await options.run(job);
+    });
+    for (const next of nextSyncs) follow(job.accountId, next);
+  }
+
+  function trigger(target: JobTarget, periodMs: number | null = null): void {
+    if (isStopping) return;
+    const job = { ...target, triggeredMs: clock.monotonicMs(), periodMs };
+    const busy = busyWith(job);
+    if (busy !== undefined) {
+      options.onOverrun(job, busy.state);
+      return;
+    }
+    const entry: OpenJob = { job, state: 'waiting', done: Promise.resolve() };
+    entry.done = work(entry).finally(() => open.delete(keyOf(job)));
+    open.set(keyOf(job), entry);
+  }
+
+  function follow(accountId: string, { stream, inMs }: NextSync): void {
+    if (isStopping) return;
+    const target = { accountId, stream, kind: 'sync' } as const;
+    if (inMs === 0) {
+      trigger(target);
+      return;
+    }
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      const busy = busyWith(target);
+      if (busy === undefined) trigger(target);
+      // A follow-up sync must not be dropped, so it waits for a running one.
+      else void busy.done.then(() => trigger(target));
+    }, inMs);
+    timers.add(timer);
+  }
+
+  return {
+    start() {
+      groups = startCronGroups<JobTarget>({
+        entries: toEntries(options.accounts),
+        spreadMs: options.spreadMs,
+        clock,
+        onTick: trigger,
+        onMissed: (target) => {
+          if (!isStopping) options.onMissed(target);
+        },
+      });
+    },
+    trigger(accountId, stream) {
+      const target = { accountId, stream, kind: 'sync' } as const;
+      if (busyWith(target) === undefined) trigger(target);
+    },
+    get open() {
+      return [...open.values()].map(({ job }) => job);
+    },
+    nextRuns: (accountId) =>
+      (groups?.next(accountId) ?? [])
+        .map(({ target: { stream, kind }, inMs }) => ({ stream, kind, inMs }))
+        .sort((one, other) => one.inMs - other.inMs),
+    isAlive: () => groups === undefined || clock.monotonicMs() - groups.lookedMs < DEAD_AFTER_MS,
+    async stop() {
+      isStopping = true;
+      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
+      await groups?.stop();
+    },
+    async idle() {
+      await Promise.all([...open.values()].map(({ done }) => done));
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * The relations of schema safety that a confined role may read: those that are known to show only its
+ * accounts. Everything else, such as a table created by hand or a materialized view, is not granted to it,
+ * not even in advance.
+ */
+import type { Asked } from '../engine/database/connection.ts';
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** Reads a schema other than its own, where readers have no rights. */
+const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+    and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
+    where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
+const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
+const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
+
+/** Views that nevertheless do so, as their owner. */
+const OWNERS_VIEWS = `('freshness', 'people')`;
+
+/**
+ * The relations `c` of schema safety that a confined role may read: tables with policies, and views with
+ * `security_invoker`; also the calendar, which is equal for all accounts, and `freshness` and `people`, which
+ * read the control tables as their owner and filter their rows themselves.
+ */
+const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}
+    or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
+
+/** Relations that this role should be able to read and cannot. */
+export async function readReadable(connection: Asked, role: string): Promise<readonly string[]> {
+  const rows = await connection.query<{ name: string }>(
+    `select format('%I.%I', 'safety', c.relname) as name from pg_class c, pg_roles r
+     where r.rolname = $1 and c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
+       and not exists (select from aclexplode(c.relacl) g where g.grantee = r.oid and g.privilege_type = 'SELECT')
+     order by c.relname`,
+    [role],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** For the role itself, because as a member of an unconfined role it could become that role (`set role`). */
+export const grantStatements = (role: string, relations: readonly string[]): string[] => [
+  `grant usage on schema safety to ${quoted(role)}`,
+  ...(relations.length === 0 ? [] : [`grant select on ${relations.join(', ')} to ${quoted(role)}`]),
+];
+
+export const withdrawStatements = (role: string): string[] => [
+  `revoke select on all tables in schema safety from ${quoted(role)}`,
+  `revoke usage on schema safety from ${quoted(role)}`,
+];
+
+/** A view that shows more than it should until the owner has run `statement`. */
+interface UnsecuredView {
+  readonly name: string;
+  readonly isOwn: boolean;
+  readonly statement: string;
+}
+
+/**
+ * Views without `security_invoker`; and the owner's views without `security_barrier`: a reader's condition
+ * would be evaluated on rows before they are filtered out, and could disclose them, for example by an error.
+ */
+export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
+  const rows = await connection.query<{ name: string; is_own: boolean; option: string }>(
+    `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as is_own, o.option
+     from pg_class c cross join lateral (
+       select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
+     where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and (c.relname in ${OWNERS_VIEWS} or not ${READS_ELSEWHERE})
+       and not coalesce(c.reloptions @> array[o.option || '=true'], false)
+     order by 1`,
+  );
+  return rows.map(({ name, is_own: isOwn, option }) => ({
+    name,
+    isOwn,
+    statement: `alter view ${name} set (${option} = true)`,
+  }));
+}
+
+const SHOWN = 3;
+export const nameSome = (relations: readonly string[]): string =>
+  `${relations.slice(0, SHOWN).join(', ')}${relations.length > SHOWN ? ', …' : ''}`;
+
+/**
+ * Relations beyond its accounts that are visible to a role that is confined as `role`, or as a member of it.
+ */
+export interface Overreach {
+  readonly role: string;
+  readonly member: string;
+  readonly relations: readonly string[];
+}
+
+/** Relations without policies that these roles, or roles that inherit from them, may read. */
+export async function readOverreach(
+  connection: Asked,
+  roles: readonly string[],
+): Promise<readonly Overreach[]> {
+  const rows = await connection.query<Omit<Overreach, 'relations'> & { readonly relations: string }>(
+    `select r.rolname as role, m.rolname as member, json_agg(n.name order by n.name)::text as relations
+     from pg_roles r
+     join pg_roles m on not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
+     join pg_class c on c.relnamespace in ('safety'::regnamespace, 'safety_sync'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+     cross join lateral (select format('%s.%I', c.relnamespace::regnamespace, c.relname) as name) n
+     where r.rolname in (select json_array_elements_text($1::text::json))
+       and has_schema_privilege(m.oid, c.relnamespace, 'usage') and has_table_privilege(m.oid, c.oid, 'select')
+       and not (c.relnamespace = 'safety'::regnamespace and ${IS_SAFE})
+     group by 1, 2 order by 1, 2`,
+    [JSON.stringify(roles)],
+  );
+  return rows.map(({ relations, ...one }) => ({ ...one, relations: JSON.parse(relations) as string[] }));
+}
+
+/**
+ * Roles among these that should be confined and may not read all of schema safety: after a restore, for
+ * instance.
+ */
+export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {
+  const rows = await connection.query<{ role: string }>(
+    `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))
+       and (not has_schema_privilege(r.oid, 'safety', 'usage') or exists (select from pg_class c
+         where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
+           and not has_table_privilege(r.oid, c.oid, 'select'))) order by 1`,
+    [JSON.stringify(roles)],
+  );
+  return rows.map(({ role }) => role);
+}

@@ -1,0 +1,219 @@
+/** Confines a role to accounts, or revokes its access. */
+import { sql } from 'drizzle-orm';
+import { SafetySyncError } from '../shared/errors.ts';
+import { sleep } from '../shared/time.ts';
+import {
+  type Confinement,
+  confineStatements,
+  confinementsIn,
+  freeStatements,
+  type PolicyTable,
+  readPolicyTables,
+  whyNotConfine,
+} from './access.ts';
+import {
+  grantStatements,
+  nameSome,
+  quoted,
+  readOverreach,
+  readReadable,
+  readUnsecuredViews,
+  withdrawStatements,
+} from './access-relations.ts';
+import { hasRole, readUnfit, readWaysOut } from './access-roles.ts';
+import type { Asked, Connection } from '../engine/database/connection.ts';
+import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
+
+/** How long statements of others may queue up behind one that waits for its lock. */
+const LOCK_TIMEOUT_MS = 2_000;
+const LOCK_PAUSE_MS = 200;
+const LOCK_ATTEMPTS = 15;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * The statements of one transaction: separate transactions, so that none waits for a lock while it holds
+ * another.
+ */
+type Step = readonly string[];
+
+async function apply(connection: Connection, statements: Step): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await connection.db.transaction(async (tx) => {
+        await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`));
+        for (const statement of statements) await tx.execute(sql.raw(statement));
+      });
+      return;
+    } catch (error) {
+      if (databaseCode(error) !== LOCK_NOT_AVAILABLE) throw toDatabaseError(error);
+      if (attempt === LOCK_ATTEMPTS) {
+        throw new SafetySyncError(
+          'database_error',
+          `no moment without other statements for: ${statements.join('; ')}`,
+          {
+            cause: error,
+            advice:
+              'Run the same command again when no long query or first load is under way: it goes on where it stopped.',
+          },
+        );
+      }
+      await sleep(LOCK_PAUSE_MS);
+    }
+  }
+}
+
+/** Only the owner of a table changes its policies. `statements`: all statements to run. */
+function assertOwner(tables: readonly PolicyTable[], command: string, statements: Step): void {
+  if (tables.every(({ isOwn }) => isOwn)) return;
+  throw new SafetySyncError(
+    'database_permission',
+    'only the owner of the tables of schema safety decides who may read which accounts',
+    {
+      advice: `As the owner: safety-sync access ${command}\nor in psql:\n${statements.map((one) => `${one};`).join('\n')}`,
+    },
+  );
+}
+
+const usage = (message: string, advice?: string): SafetySyncError =>
+  new SafetySyncError('usage_invalid', message, { advice });
+
+async function assertKnown(connection: Asked, wanted: readonly string[], configured: readonly string[]) {
+  const stored = await connection.query<{ account_id: string }>(
+    'select account_id from safety.reporting_settings union select account_id from safety_sync.stream_state',
+  );
+  const known = [...new Set([...configured, ...stored.map((row) => row.account_id)])].toSorted();
+  const unknown = wanted.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const named = known.slice(0, 10).join(', ') + (known.length > 10 ? ', …' : '');
+  throw usage(`no account is named ${unknown.join(', ')}; there are: ${named}`);
+}
+
+async function assertFit(connection: Asked, role: string): Promise<void> {
+  if (!(await hasRole(connection, role))) {
+    throw usage(
+      `this server has no role ${role}`,
+      `As a user who may create roles, in psql: create role ${quoted(role)} login password '…'; then try again.`,
+    );
+  }
+  const unfit = (await readUnfit(connection, [role])).find(({ member }) => member === role);
+  if (unfit !== undefined) {
+    throw usage(
+      `${role} cannot be confined: it ${unfit.reason}`,
+      `Let the readers of an account have a role of their own, in psql: create role NAME login password '…';`,
+    );
+  }
+  const beyond = (await readOverreach(connection, [role])).find(({ member }) => member === role);
+  if (beyond !== undefined) {
+    throw usage(
+      `${role} may read ${nameSome(beyond.relations)}, which no policy confines`,
+      `As the owner, in psql: revoke select on ${beyond.relations.join(', ')} from ${quoted(role)}; (or from the role through which it has the right) then try again.`,
+    );
+  }
+  const ways = (await readWaysOut(connection, [role])).filter(({ member }) => member === role);
+  if (ways.length === 0) return;
+  const others = ways.map(({ other }) => other);
+  throw usage(
+    `${role} is a member of ${others.join(', ')}, can become that role (set role), and would see what that one sees`,
+    `As a user who may, in psql: ${others.map((other) => `revoke ${quoted(other)} from ${quoted(role)};`).join(' ')} then try again: it gets the right to read of its own.`,
+  );
+}
+
+interface AccessChange {
+  readonly role: string;
+  readonly accounts: readonly string[];
+}
+
+const accountOptions = (accounts: readonly string[]): string =>
+  accounts.map((name) => ` --account ${name}`).join('');
+
+/** `configured`: accounts that may be named before they have rows. Returns what the role may read now. */
+export async function grantAccess(
+  connection: Connection,
+  { role, accounts, configured }: AccessChange & { readonly configured: readonly string[] },
+): Promise<Confinement> {
+  const reason = await whyNotConfine(connection);
+  if (reason !== null) throw new SafetySyncError('access_unsupported', reason);
+  await assertKnown(connection, accounts, configured);
+  await assertFit(connection, role);
+  const tables = await readPolicyTables(connection);
+  const foreign = tables.find(({ isEnabled, isOpen }) => isEnabled && !isOpen);
+  if (foreign !== undefined) {
+    throw new SafetySyncError(
+      'access_unsupported',
+      `${foreign.name} has row-level security already that safety-sync did not make`,
+      {
+        advice: `Take it away first: alter table ${foreign.name} disable row level security; and drop its policies.`,
+      },
+    );
+  }
+  const before = confinementsIn(tables).find((one) => one.role === role)?.accounts ?? [];
+  const wanted = [...new Set([...before, ...accounts])].toSorted();
+  const views = await readUnsecuredViews(connection);
+  const steps: Step[] = [
+    ...views.map(({ statement }) => [statement]),
+    ...tables.map((table) => confineStatements(table, role, wanted)).filter((step) => step.length > 0),
+    // Last: until it is confined on all tables it sees nothing.
+    grantStatements(role, await readReadable(connection, role)),
+  ];
+  assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, steps.flat());
+  for (const step of steps) await apply(connection, step);
+  return { role, accounts: wanted, differing: [] };
+}
+
+/** No accounts: all. Returns the remaining accounts; with none the role can no longer read schema safety. */
+export async function revokeAccess(
+  connection: Connection,
+  { role, accounts }: AccessChange,
+): Promise<Confinement> {
+  const tables = await readPolicyTables(connection);
+  const before = confinementsIn(tables).find((one) => one.role === role);
+  if (before === undefined) {
+    throw usage(
+      `${role} is not confined to accounts`,
+      `What else it may read it was granted in PostgreSQL, e.g. by: grant safety_reader to ${quoted(role)};`,
+    );
+  }
+  const unknown = accounts.filter((name) => !before.accounts.includes(name));
+  if (unknown.length > 0)
+    throw usage(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
+  const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
+  const command = `revoke ${role}${accountOptions(accounts)}`;
+  if (left.length > 0) {
+    const steps = tables
+      .map((table) => confineStatements(table, role, left))
+      .filter((step) => step.length > 0);
+    assertOwner(tables, command, steps.flat());
+    for (const step of steps) await apply(connection, step);
+    return { role, accounts: left, differing: [] };
+  }
+  const steps = tables.map((table) => freeStatements(table, role)).filter((step) => step.length > 0);
+  assertOwner(tables, command, [...withdrawStatements(role), ...steps.flat()]);
+  await withdraw(connection, role);
+  for (const step of steps) await apply(connection, step);
+  return { role, accounts: [], differing: [] };
+}
+
+/** Revokes the right to read; nothing is changed where the role also has it from another grant. */
+async function withdraw(connection: Connection, role: string): Promise<void> {
+  try {
+    await connection.db.transaction(async (tx) => {
+      for (const statement of withdrawStatements(role)) await tx.execute(sql.raw(statement));
+      const rows = await tx.execute<{ name: string }>(
+        sql`select u.rolname as name from pg_roles u where pg_has_role(${role}, u.oid, 'usage') and exists (
+          select from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v')
+            and has_table_privilege(u.oid, c.oid, 'select'))`,
+      );
+      const others = rows.map(({ name }) => name).filter((name) => name !== role);
+      if (rows.length === 0) return;
+      const from = others.length === 0 ? ['public'] : others;
+      throw usage(
+        `${role} reads schema safety as ${from.join(', ')} too: without its policies it would see every account`,
+        others.length === 0
+          ? 'As the owner, in psql: revoke select on all tables in schema safety from public; then try again.'
+          : `As a user who may, in psql: ${others.map((other) => `revoke ${quoted(other)} from ${quoted(role)};`).join(' ')} then try again.`,
+      );
+    });
+  } catch (error) {
+    throw toDatabaseError(error);
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * A warehouse that is distributed over the nodes of a Citus cluster by `account_id`: all rows of an account
+ * are on one node. Only `migrate` and `check` know about Citus; every other statement is the same as on one
+ * PostgreSQL.
+ */
+import { SafetySyncError } from '../shared/errors.ts';
+import type { Asked } from '../engine/database/connection.ts';
+import { READER_ROLE } from './reader-role.ts';
+
+const OLDEST_CITUS = 13;
+/** Small, and common to all accounts or read by all of them: a copy on every node. */
+const REFERENCE_TABLES = ['safety.calendar', 'safety.reporting_settings', 'safety_sync.account_changes'];
+/** Read and written by `migrate` alone. */
+const LOCAL_TABLES = ['safety_sync.migrations'];
+/** The first table that is distributed; the others are colocated with it. */
+const FIRST_TABLE = 'safety.followups';
+
+interface CitusStatus {
+  /** As it is installed in this database: `13.2-1`. */
+  readonly version: string;
+  /** Nodes that hold rows. */
+  readonly nodes: number;
+  /** `migrate --citus` has been run. */
+  readonly isDistributed: boolean;
+  /** Tables that belong on the nodes and are not there. */
+  readonly missing: readonly string[];
+}
+
+interface Table {
+  readonly name: string;
+  readonly placed: string | null;
+  readonly has_account: boolean;
+}
+
+/** Parents first: a foreign key may only point to a table that is distributed already. */
+async function readTables(connection: Asked): Promise<readonly Table[]> {
+  return await connection.query<Table>(
+    `with recursive ours as (
+       select c.oid, n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p')),
+     depths as (
+       select oid, 0 as depth from ours
+       union
+       select k.conrelid, d.depth + 1 from depths d join pg_constraint k on k.confrelid = d.oid and k.contype = 'f'
+         and k.conrelid <> k.confrelid)
+     select o.name, p.partmethod::text as placed, exists (select from pg_attribute a
+         where a.attrelid = o.oid and a.attname = 'account_id' and not a.attisdropped) as has_account
+     from ours o left join pg_dist_partition p on p.logicalrelid = o.oid
+     order by (select max(depth) from depths d where d.oid = o.oid), o.name <> '${FIRST_TABLE}', o.name`,
+  );
+}
+
+const isPlaced = ({ name, placed, has_account }: Table): boolean =>
+  LOCAL_TABLES.includes(name) ||
+  (REFERENCE_TABLES.includes(name) ? placed === 'n' : placed === 'h' || !has_account);
+
+/** undefined: this database has no Citus. */
+export async function readCitus(connection: Asked): Promise<CitusStatus | undefined> {
+  const [extension] = await connection.query<{ version: string }>(
+    `select extversion as version from pg_extension where extname = 'citus'`,
+  );
+  if (extension === undefined) return undefined;
+  const [cluster] = await connection.query<{ nodes: number }>(
+    `select count(*)::int as nodes from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards`,
+  );
+  const tables = await readTables(connection);
+  return {
+    version: extension.version,
+    nodes: cluster?.nodes ?? 0,
+    isDistributed: tables.some(({ name, placed }) => name === FIRST_TABLE && placed === 'h'),
+    missing: tables.filter((table) => !isPlaced(table)).map(({ name }) => name),
+  };
+}
+
+/** Checks that the tables can be distributed. Errors: `citus_missing`, `citus_unfit`. */
+export async function assertCitus(connection: Asked): Promise<void> {
+  const citus = await readCitus(connection);
+  if (citus === undefined) {
+    throw new SafetySyncError(
+      'citus_missing',
+      'this database does not have the extension citus: it is no coordinator of a Citus cluster',
+    );
+  }
+  if (Number.parseInt(citus.version, 10) < OLDEST_CITUS) {
+    throw new SafetySyncError(
+      'citus_unfit',
+      `this database has Citus ${citus.version}, and version ${OLDEST_CITUS} or later is needed`,
+    );
+  }
+  const [node] = await connection.query<{ coordinator: boolean }>(
+    'select citus_is_coordinator() as coordinator',
+  );
+  if (node?.coordinator !== true) {
+    throw new SafetySyncError(
+      'citus_unfit',
+      'this is a worker node of the Citus cluster, not its coordinator',
+    );
+  }
+}
+
+/**
+ * Functions of the schema read `safety.reporting_settings`, a reference table; Citus treats that as a nested
+ * statement. Takes effect for new sessions.
+ */
+const ALLOW_FUNCTIONS = `select run_command_on_all_nodes(format(
+  'alter database %I set citus.allow_nested_distributed_execution = on', current_database()))`;
+
+/** Distributes the remaining tables, with the rows that they hold. Returns the tables. */
+export async function distribute(connection: Asked): Promise<readonly string[]> {
+  const tables = (await readTables(connection)).filter((table) => !isPlaced(table));
+  for (const { name } of tables) {
+    if (REFERENCE_TABLES.includes(name)) {
+      await connection.query('select create_reference_table($1::text::regclass)', [name]);
+    } else {
+      await connection.query(
+        `select create_distributed_table($1::text::regclass, 'account_id', colocate_with => $2)`,
+        [name, name === FIRST_TABLE ? 'none' : FIRST_TABLE],
+      );
+    }
+  }
+  // The coordinator still holds the earlier rows, hidden: all tables are truncated together, because foreign
+  // keys connect them.
+  for (const { name } of tables.toReversed()) {
+    await connection.query('select truncate_local_data_after_distributing_table($1::text::regclass)', [name]);
+  }
+  if (tables.length > 0) await connection.query(ALLOW_FUNCTIONS);
+  return tables.map(({ name }) => name);
+}
+
+const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync', 'usage')
+    and has_column_privilege(oid, 'safety_sync.stream_state', 'complete_until', 'select')
+    and has_column_privilege(oid, 'safety_sync.runs', 'finished_at', 'select')
+    and has_column_privilege(oid, 'safety_sync.user_lookups', 'user_id', 'select')
+    and has_column_privilege(oid, 'safety_sync.forgotten', 'person', 'select'), false) as may
+  from pg_roles where rolname = '${READER_ROLE}'`;
+
+/**
+ * The views `safety.freshness` and `people` read the control tables as their owner, but Citus sends the
+ * content of a view to the nodes as a statement of the current user. So the reader may read those columns,
+ * and no others.
+ */
+const LET_READ_CONTROL = `do $$
+begin
+  grant usage on schema safety_sync to ${READER_ROLE};
+  grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts, complete_until)
+    on safety_sync.stream_state to ${READER_ROLE};
+  grant select (account_id, stream, run_id, status, finished_at, requests) on safety_sync.runs to ${READER_ROLE};
+  grant select (account_id, user_id) on safety_sync.user_lookups to ${READER_ROLE};
+  grant select (account_id, person) on safety_sync.forgotten to ${READER_ROLE};
+exception when insufficient_privilege then null;
+end $$`;
+
+/** Grants the reader's missing rights, if there is a reader, as far as this user may. */
+export async function grantControl(connection: Asked): Promise<void> {
+  const [reader] = await connection.query<{ may: boolean }>(MAY_READ_CONTROL);
+  if (reader?.may === false) await connection.query(LET_READ_CONTROL);
+}

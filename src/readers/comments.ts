@@ -1,0 +1,57 @@
+/** Stores the dictionary as COMMENTs, where psql, BI tools and catalogues find it. */
+import type { Connection } from '../engine/database/connection.ts';
+import { dictionaryOf } from '../dictionary/dictionary.ts';
+import { STREAMS } from '../engine/streams/index.ts';
+
+const DICTIONARY = dictionaryOf(STREAMS);
+
+interface Commented {
+  readonly schema: string;
+  readonly relation: string;
+  /** null: the relation itself. */
+  readonly name: string | null;
+  readonly is_view: boolean;
+}
+
+/** The comments that this user may set: on relations and schemas that it owns. */
+const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname as name, c.relkind = 'v' as is_view,
+    col_description(c.oid, coalesce(a.attnum, 0)) as column_comment, obj_description(c.oid, 'pg_class') as relation_comment
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  left join (select attrelid, attname, attnum from pg_attribute where attnum > 0 and not attisdropped
+    union all select oid, null, 0 from pg_class) a on a.attrelid = c.oid
+  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p', 'v')
+    and pg_has_role(c.relowner, 'usage')`;
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+const quoted = (text: string): string => `"${text}"`;
+
+function meaningOf({ schema, relation, name }: Commented): string | null {
+  const description = DICTIONARY[schema as keyof typeof DICTIONARY][relation];
+  return (name === null ? description?.comment : description?.columns[name]) ?? null;
+}
+
+function toStatement(one: Commented, meaning: string): string {
+  const relation = `${quoted(one.schema)}.${quoted(one.relation)}`;
+  const what =
+    one.name === null
+      ? `${one.is_view ? 'view' : 'table'} ${relation}`
+      : `column ${relation}.${quoted(one.name)}`;
+  return `comment on ${what} is ${literal(meaning)}`;
+}
+
+/** Writes the comments that are missing or differ; none where this user is not the owner. Returns how many. */
+export async function writeComments(connection: Connection): Promise<number> {
+  const rows = await connection.query<
+    Commented & { column_comment: string | null; relation_comment: string | null }
+  >(COMMENTED);
+  const statements = rows.flatMap((row) => {
+    const comment = row.name === null ? row.relation_comment : row.column_comment;
+    const meaning = meaningOf(row);
+    return meaning === null || meaning === comment ? [] : [toStatement(row, meaning)];
+  });
+  if (statements.length > 0) {
+    // As one block: a statement sent with parameters may not hold several.
+    await connection.query(`do $comments$ begin ${statements.join('; ')}; end $comments$`);
+  }
+  return statements.length;
+}

@@ -1,0 +1,186 @@
+/** Imports a file of labels: all of them, or none if one line is invalid. */
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Database, Queryable } from '../engine/database/connection.ts';
+import { labels } from './labels.ts';
+import { asGiven } from '../engine/database/sql-names.ts';
+import { formatNumber } from '../shared/format.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
+
+interface ImportOptions {
+  readonly accountId: string;
+  /** For each kind in the file, stored labels that the file lacks are removed. */
+  readonly replace: boolean;
+  /** When aborted, the import is rolled back. */
+  readonly signal: AbortSignal;
+}
+
+export interface ImportOutcome {
+  readonly added: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly removed: number;
+  /** Lines without a label. */
+  readonly unfilled: number;
+}
+
+const MOST_LISTED = 20;
+/** Rows per statement, far below PostgreSQL's limit of 65,534 parameters. */
+const ROWS_PER_STATEMENT = 1000;
+
+/** The key separates kind and id by a space, because kinds contain none. */
+const keyOf = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
+
+function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
+  const first = new Map<string, number>();
+  return lines.flatMap((one) => {
+    const { line } = one;
+    const key = keyOf(one);
+    const before = first.get(key);
+    if (before === undefined) first.set(key, line);
+    return before === undefined
+      ? []
+      : [{ line, problem: `${key} is already on line ${before}; keep one of them` }];
+  });
+}
+
+/**
+ * Follows the parents of a label. Returns the cycle that the label is part of, or null. `ending` collects labels without a
+ * cycle, so that each is visited once.
+ */
+function cycleOf(
+  { kind, id }: Label,
+  parents: ReadonlyMap<string, string | null>,
+  ending: Set<string>,
+): string[] | null {
+  const parentOf = (one: string) => parents.get(keyOf({ kind, id: one })) ?? null;
+  const way = new Set<string>();
+  for (let at = parentOf(id); at !== null && !ending.has(keyOf({ kind, id: at })); at = parentOf(at)) {
+    if (at === id) return [id, ...way, id];
+    // A cycle further up is reported by its own lines.
+    if (way.has(at)) return null;
+    way.add(at);
+  }
+  for (const one of [id, ...way]) ending.add(keyOf({ kind, id: one }));
+  return null;
+}
+
+/**
+ * Checks lines against each other and against `staying`, the stored labels that they do not replace: duplicates, missing
+ * parents, cycles.
+ */
+export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
+  const parents = new Map([...staying, ...lines].map((one) => [keyOf(one), one.parentId] as const));
+  const ending = new Set<string>();
+  const hierarchy = lines.flatMap((line): BadLine[] => {
+    const { kind, parentId } = line;
+    if (parentId === null) return [];
+    if (!parents.has(keyOf({ kind, id: parentId }))) {
+      const problem = `parent_id ${parentId} of ${keyOf(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
+      return [{ line: line.line, problem }];
+    }
+    const circle = cycleOf(line, parents, ending);
+    if (circle === null) return [];
+    const problem = `${keyOf(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
+    return [{ line: line.line, problem }];
+  });
+  return [...duplicatesOf(lines), ...hierarchy];
+}
+
+function refuse(bad: readonly BadLine[]): void {
+  if (bad.length === 0) return;
+  const sorted = bad.toSorted((one, other) => one.line - other.line);
+  const rest = sorted.length - MOST_LISTED;
+  const list = sorted.slice(0, MOST_LISTED).map(({ line, problem }) => `  - line ${line}: ${problem}`);
+  throw new SafetySyncError(
+    'usage_invalid',
+    `nothing was imported: ${formatNumber(sorted.length, 'line')} of the labels file ${sorted.length === 1 ? 'is' : 'are'} not usable:\n${list.join('\n')}${rest > 0 ? `\n  and ${rest} more` : ''}`,
+    { advice: 'Correct these lines and import the file again.' },
+  );
+}
+
+async function readLabels(db: Queryable, accountId: string): Promise<Label[]> {
+  return await db
+    .select({ kind: labels.kind, id: labels.id, label: labels.label, parentId: labels.parent_id })
+    .from(labels)
+    .where(eq(labels.account_id, accountId));
+}
+
+function* inChunks<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += ROWS_PER_STATEMENT) yield all.slice(at, at + ROWS_PER_STATEMENT);
+}
+
+/**
+ * Throws `usage_invalid` with every invalid line, or `interrupted`; both import nothing. Importing a file twice changes
+ * nothing.
+ */
+export async function importLabels(
+  db: Database,
+  { lines, kinds, unfilled, bad }: LabelsFile,
+  { accountId, replace, signal }: ImportOptions,
+): Promise<ImportOutcome> {
+  return await db.transaction(async (tx) => {
+    // Locks the table, because two concurrent imports could each be valid and create a cycle together.
+    await tx.execute(
+      sql`select pg_advisory_xact_lock(hashtextextended(${`safety-sync:labels:${accountId}`}, 0))`,
+    );
+    const stored = await readLabels(tx, accountId);
+    const named = new Set(lines.map(keyOf));
+    const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(keyOf(one));
+    refuse([
+      ...bad,
+      ...checkLabels(
+        lines,
+        stored.filter((one) => !isGone(one)),
+      ),
+    ]);
+
+    const known = new Map(stored.map((one) => [keyOf(one), one]));
+    const isNews = (one: Label) => {
+      const before = known.get(keyOf(one));
+      return before?.label !== one.label || before.parentId !== one.parentId;
+    };
+    const news = lines.filter(isNews);
+    for (const chunk of inChunks(news)) {
+      if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported');
+      await tx
+        .insert(labels)
+        .values(
+          chunk.map(({ kind, id, label, parentId }) => ({
+            account_id: accountId,
+            kind,
+            id,
+            label,
+            parent_id: parentId,
+          })),
+        )
+        .onConflictDoUpdate({
+          target: [labels.account_id, labels.kind, labels.id],
+          set: asGiven({ label: '', parent_id: '' }),
+        });
+    }
+    const gone = stored.filter(isGone);
+    for (const kind of kinds) {
+      for (const chunk of inChunks(gone.filter((one) => one.kind === kind))) {
+        await tx.delete(labels).where(
+          and(
+            eq(labels.account_id, accountId),
+            eq(labels.kind, kind),
+            inArray(
+              labels.id,
+              chunk.map(({ id }) => id),
+            ),
+          ),
+        );
+      }
+    }
+    const changed = news.filter((one) => known.has(keyOf(one))).length;
+    return {
+      added: news.length - changed,
+      changed,
+      unchanged: lines.length - news.length,
+      removed: gone.length,
+      unfilled,
+    };
+  });
+}

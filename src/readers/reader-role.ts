@@ -1,0 +1,78 @@
+/**
+ * The role `safety_reader`: reads schema `safety`, nothing else. Roles belong to the server, not to the
+ * database, so the migrating user may not be allowed to create one; this is not an error, only a message.
+ */
+import type { Connection } from '../engine/database/connection.ts';
+
+export const READER_ROLE = 'safety_reader';
+
+export interface ReaderRole {
+  readonly exists: boolean;
+  /** The rights that it should have and lacks. */
+  readonly lacking: readonly string[];
+}
+
+const STATE = `select r.oid is not null as exists,
+    coalesce(has_schema_privilege(r.oid, s.oid, 'usage'), false) as may_use,
+    (select count(*) from pg_class c where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v')
+      and not has_table_privilege(r.oid, c.oid, 'select'))::int as unreadable,
+    exists (select from pg_default_acl d, aclexplode(d.defaclacl) a where d.defaclnamespace = s.oid
+      and d.defaclobjtype = 'r' and a.grantee = r.oid and a.privilege_type = 'SELECT') as may_read_future
+  from pg_namespace s left join pg_roles r on r.rolname = '${READER_ROLE}' where s.nspname = 'safety'`;
+
+export async function readReaderRole(connection: Connection): Promise<ReaderRole> {
+  const [row] = await connection.query<{
+    exists: boolean;
+    may_use: boolean;
+    unreadable: number;
+    may_read_future: boolean;
+  }>(STATE);
+  if (row?.exists !== true) return { exists: false, lacking: [] };
+  const lacking = [
+    ...(row.may_use ? [] : ['usage on schema safety']),
+    ...(row.unreadable === 0 ? [] : [`select on ${row.unreadable} tables or views of it`]),
+    ...(row.may_read_future ? [] : ['select on tables that are still to come']),
+  ];
+  return { exists: true, lacking };
+}
+
+/**
+ * Default privileges apply to objects that are created by the user that grants them: the owner, which
+ * migrates.
+ */
+const GRANT = `do $$
+begin
+  if to_regrole('${READER_ROLE}') is null then
+    begin
+      create role ${READER_ROLE} nologin;
+    -- Another database of this server may be migrated at the same moment.
+    exception when insufficient_privilege or duplicate_object or unique_violation then null;
+    end;
+  end if;
+  if to_regrole('${READER_ROLE}') is not null then
+    begin
+      grant usage on schema safety to ${READER_ROLE};
+      grant select on all tables in schema safety to ${READER_ROLE};
+      alter default privileges in schema safety grant select on tables to ${READER_ROLE};
+    exception when insufficient_privilege then null;
+    end;
+  end if;
+end $$`;
+
+/** Creates the role and grants its missing rights, as far as this user may. */
+export async function grantReader(connection: Connection): Promise<ReaderRole> {
+  const before = await readReaderRole(connection);
+  if (before.exists && before.lacking.length === 0) return before;
+  await connection.query(GRANT);
+  return await readReaderRole(connection);
+}
+
+/** The advice for the operator; null when nothing is missing. */
+export function adviseOnReader({ exists, lacking }: ReaderRole): string | null {
+  if (!exists) {
+    return `For BI tools that shall read and not write (if there are none, leave it): as a user who may create roles: create role ${READER_ROLE} nologin; then run safety-sync migrate as the owner.`;
+  }
+  return lacking.length === 0
+    ? null
+    : `For BI tools, which read as ${READER_ROLE}: run safety-sync migrate as the owner of schema safety; it lacks ${lacking.join(', ')}.`;
+}
