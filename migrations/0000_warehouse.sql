@@ -489,8 +489,7 @@ ALTER TABLE "safety"."training_completions" ADD CONSTRAINT "training_completions
 CREATE INDEX "equipment_type_idx" ON "safety"."equipment" USING btree ("equipment_type_id");--> statement-breakpoint
 CREATE INDEX "equipment_schedules_expires_idx" ON "safety"."equipment_schedules" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "followup_states_ended_idx" ON "safety"."followup_states" USING btree ("valid_to");--> statement-breakpoint
-CREATE INDEX "followups_created_idx" ON "safety"."followups" USING btree ("created_at");--> statement-breakpoint
-CREATE INDEX "followups_assignee_idx" ON "safety"."followups" USING btree ("assignee_id");--> statement-breakpoint
+CREATE INDEX "followups_created_idx" ON "safety"."followups" USING brin ("created_at") WITH (pages_per_range=32);--> statement-breakpoint
 CREATE INDEX "followups_reopened_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."is_open" and not "safety"."followups"."_was_open";--> statement-breakpoint
 CREATE INDEX "followups_due_moved_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."_due_moved";--> statement-breakpoint
 CREATE INDEX "resource_versions_creator_idx" ON "safety"."resource_versions" USING btree ("creator_id");--> statement-breakpoint

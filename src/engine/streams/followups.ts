@@ -79,8 +79,7 @@ export const followups = safetySchema.table(
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
-    index('followups_created_idx').on(t.created_at),
-    index('followups_assignee_idx').on(t.assignee_id),
+    index('followups_created_idx').using('brin', t.created_at).with({ pages_per_range: 32 }),
     index('followups_reopened_idx')
       .on(t.id)
       .where(sql`${t.is_open} and not ${t._was_open}`),
