@@ -1,12 +1,8 @@
 /** The dbt package of docs/dbt without dbt: its models and tests as the statements that dbt makes of them. */
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { buildModels, modelPaths, nameOf, readYaml, relationOf, TARGET } from '../support/dbt-package.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
-
-const FOLDER = new URL('../../docs/dbt/', import.meta.url);
-const read = (path: string): string => readFileSync(new URL(path, FOLDER), 'utf8');
 
 interface DbtTest {
   readonly name?: string;
@@ -25,27 +21,8 @@ interface Node {
   readonly columns?: readonly { readonly name: string; readonly data_tests?: Tests }[];
 }
 
-const sources = (parse(read('models/sources.yml')) as { sources: [{ tables: Node[] }] }).sources[0].tables;
-const models = (parse(read('models/models.yml')) as { models: Node[] }).models;
-const paths = readdirSync(new URL('models/', FOLDER), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.sql'))
-  .map((path) => path.replaceAll('\\', '/'));
-const nameOf = (path: string): string => path.replace(/^.*\/|\.sql$/g, '');
-
-/** Where dbt would build. */
-const TARGET = 'dbt_test';
-
-function relationOf(call: string): string {
-  const [, kind, first = '', second = ''] = /^(ref|source)\('(\w+)'(?:, '(\w+)')?\)$/.exec(call) ?? [];
-  if (kind === 'ref' && paths.some((path) => nameOf(path) === first)) return `${TARGET}.${first}`;
-  if (kind === 'source' && first === 'safety' && sources.some(({ name }) => name === second))
-    return `safety.${second}`;
-  throw new Error(`no such relation: ${call}`);
-}
-
-const render = (sql: string): string =>
-  sql.replace(/\{\{ (.*?) \}\}/g, (_, call: string) => relationOf(call));
-
+const sources = (readYaml('models/sources.yml') as { sources: [{ tables: Node[] }] }).sources[0].tables;
+const models = (readYaml('models/models.yml') as { models: Node[] }).models;
 /** What dbt's own generic tests select: rows that should not be there. */
 function toStatement(
   kind: string,
@@ -84,19 +61,6 @@ function testsOf(node: Node, relation: string): [name: string, statement: string
   ];
 }
 
-/** Those that others refer to first. */
-function inOrder(): string[] {
-  const built: string[] = [];
-  const build = (path: string): void => {
-    if (built.includes(path)) return;
-    for (const [, name] of read(`models/${path}`).matchAll(/ref\('(\w+)'\)/g))
-      for (const other of paths.filter((one) => nameOf(one) === name)) build(other);
-    built.push(path);
-  };
-  for (const path of paths) build(path);
-  return built;
-}
-
 let worker: TestWorker;
 beforeAll(async () => {
   worker = await createTestWorker({ sandbox: { seed: 9 } });
@@ -112,19 +76,15 @@ beforeAll(async () => {
   });
   for (const result of await south.runAll({ force: true })) expectSucceeded(result);
   await south.close();
-  await worker.query(`create schema ${TARGET}`);
 });
 afterAll(() => worker.close());
 
 test('every model is described, and none is that is not there', () => {
-  expect(models.map(({ name }) => name).toSorted()).toEqual(paths.map(nameOf).toSorted());
+  expect(models.map(({ name }) => name).toSorted()).toEqual(modelPaths.map(nameOf).toSorted());
 });
 
 test('models build one after the other, as views and tables', async () => {
-  for (const path of inOrder()) {
-    const kind = path.startsWith('marts/') ? 'table' : 'view';
-    await worker.query(`create ${kind} ${TARGET}.${nameOf(path)} as (${render(read(`models/${path}`))})`);
-  }
+  await buildModels(worker);
 });
 
 describe.each([

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { type Cell, expectedAnswers, type TableRow, type Tables } from '../support/expected-answers.ts';
+import { type Cell, expectedAnswers, readTables } from '../support/expected-answers.ts';
 import { fillDifferences } from '../support/fill-differences.ts';
 import { holdGenerated, isWriting } from '../support/generated.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -259,33 +259,6 @@ test('renewals are counted: some late, and none for a day that was corrected', a
   expect(Number(corrected?.['rows'])).toBeGreaterThan(0);
 });
 
-const TABLES = [
-  'followups',
-  'followup_states',
-  'followup_messages',
-  'users',
-  'labels',
-  'equipment',
-  'equipment_schedules',
-  'equipment_schedule_states',
-  'training_employee_status',
-  'training_completions',
-  'training_completion_states',
-  'training_employee_status_states',
-] as const;
-
-async function readTables(): Promise<Tables> {
-  const read = async (table: string) => {
-    const rows = await worker.query<{ text: string }>(
-      `select (to_jsonb(t) - '_raw')::text as text from safety.${table} t`,
-    );
-    return rows.map((row) => JSON.parse(row.text) as TableRow);
-  };
-  return Object.fromEntries(
-    await Promise.all(TABLES.map(async (table) => [table, await read(table)] as const)),
-  );
-}
-
 /** Counts and shares arrive as text where they may be larger than a number of JavaScript. */
 const toCell = (value: unknown): Cell =>
   typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : (value as Cell);
@@ -303,7 +276,7 @@ describe('the answers for the Monday meeting are those of a computation of its o
   beforeAll(async () => {
     const nowMs = Date.now();
     expected = expectedAnswers({
-      tables: await readTables(),
+      tables: await readTables(worker),
       today: new Date(nowMs).toISOString().slice(0, 10),
       nowMs,
     });

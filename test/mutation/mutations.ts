@@ -2201,6 +2201,14 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'one of several workers|killed',
   },
   {
+    breaks: 'a metric of the dbt package counts expired trainings as valid',
+    invariant: 1,
+    file: 'docs/dbt/models/metrics.yml',
+    search: "is_required and state in ('complete', 'expiring')",
+    replace: "is_required and state <> 'missing'",
+    tests: ['test/integration/metrics.test.ts'],
+  },
+  {
     breaks: 'a mart of the dbt package counts what is closed once more for every month',
     invariant: 1,
     file: 'docs/dbt/models/marts/fct_followups_monthly.sql',

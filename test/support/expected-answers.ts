@@ -3,11 +3,40 @@
  * in UTC.
  */
 import { dayNumber } from './expected-views.ts';
+import type { TestWorker } from './worker.ts';
 
 export type Cell = string | number | boolean | null;
 export type TableRow = Readonly<Record<string, Cell | readonly Cell[]>>;
 export type Tables = Readonly<Record<string, readonly TableRow[]>>;
 type Answer = Record<string, Cell>[];
+
+const TABLES = [
+  'followups',
+  'followup_states',
+  'followup_messages',
+  'users',
+  'labels',
+  'equipment',
+  'equipment_schedules',
+  'equipment_schedule_states',
+  'training_employee_status',
+  'training_completions',
+  'training_completion_states',
+  'training_employee_status_states',
+] as const;
+
+/** Those of one account. */
+export async function readTables(worker: TestWorker, accountId = 'default'): Promise<Tables> {
+  const read = async (table: string) => {
+    const rows = await worker.query<{ text: string }>(
+      `select (to_jsonb(t) - '_raw')::text as text from safety.${table} t where account_id = '${accountId}'`,
+    );
+    return rows.map((row) => JSON.parse(row.text) as TableRow);
+  };
+  return Object.fromEntries(
+    await Promise.all(TABLES.map(async (table) => [table, await read(table)] as const)),
+  );
+}
 
 const DAY_MS = 86_400_000;
 const text = (cell: TableRow[string] | undefined): string | null =>
@@ -33,7 +62,7 @@ function groups<T>(items: readonly T[], keyOf: (item: T) => string): [string, T[
 }
 
 /** Equals `percentile_cont`. */
-function percentile(values: readonly number[], share: number): number {
+export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = share * (sorted.length - 1);
   const low = sorted[Math.floor(at)] ?? 0;

@@ -182,6 +182,44 @@ function renderDiagram(relations: readonly Relation[], references: readonly Refe
   ].join('\n\n');
 }
 
+/** Relations that others join, with their key of one column. Columns that lead to a person are named after its part. */
+const DIMENSIONS: Readonly<Record<string, string>> = {
+  people: 'user_key',
+  followup_overview: 'followup_key',
+  equipment_overview: 'equipment_key',
+  current_resource_versions: 'resource_key',
+  calendar: 'date',
+};
+
+/** The dimension that a column of a view leads to. */
+function dimensionOf({ name, type, meaning }: Column): string | undefined {
+  if (meaning.includes('people.user_key')) return 'people';
+  if (type === 'date' && (name === 'date' || name.endsWith('_on'))) return 'calendar';
+  return Object.keys(DIMENSIONS).find((relation) => DIMENSIONS[relation] === name);
+}
+
+function renderStar(relations: readonly Relation[]): string {
+  const lines = ['erDiagram'];
+  for (const dimension of Object.keys(DIMENSIONS)) {
+    for (const { name: fact, kind, columns } of relations) {
+      if (kind !== 'v' || fact === dimension) continue;
+      const keys = columns.filter((one) => dimensionOf(one) === dimension);
+      const mayLack =
+        fact.endsWith('_history') || // of deleted objects
+        fact === 'resource_tags' || // of documents without a version
+        dimension === 'people' || // without a person
+        keys.some(({ name }) => name.endsWith('_on'));
+      if (keys.length > 0)
+        lines.push(
+          `  ${dimension} ${mayLack ? '|o' : '||'}--o{ ${fact} : "${keys.map(({ name }) => name).join(', ')}"`,
+        );
+    }
+  }
+  for (const [dimension, key] of Object.entries(DIMENSIONS))
+    lines.push(`  ${dimension} {`, `    ${key === 'date' ? 'date' : 'text'} ${key} PK`, '  }');
+  return `\`\`\`mermaid\n${lines.join('\n')}\n\`\`\``;
+}
+
 const renderTables = (relations: readonly Relation[]): string =>
   markdownTable(
     ['table', 'key', 'holds'],
@@ -200,6 +238,7 @@ export async function renderSchemaDocs(connection: Connection): Promise<Record<s
     'docs/bi.md': {
       tables: renderTables(relations),
       'control tables': renderTables(await readRelations(connection, 'safety_sync')),
+      star: renderStar(relations),
     },
     'docs/data-dictionary.md': renderDictionary(relations),
     'docs/dbt/models/sources.yml': renderSources(relations, references),

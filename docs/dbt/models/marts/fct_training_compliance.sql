@@ -1,7 +1,7 @@
 select
   account_id,
   training_id,
-  training,
+  training_label,
   count(*) as required,
   count(*) filter (where state in ('complete', 'expiring')) as valid,
   count(*) filter (where state = 'expiring') as expiring,

@@ -1,0 +1,1 @@
+select * from {{ source('safety', 'current_resource_versions') }}

@@ -1,0 +1,335 @@
+/** The metrics of docs/dbt against tables, questions and report: each figure has one definition. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readReport, type Report } from '../../src/pages/report/read-report.ts';
+import { outOfDateOf } from '../../src/pages/report/equipment-section.ts';
+import { trainedOf } from '../../src/pages/report/training-section.ts';
+import { buildModels, readYaml, relationOf } from '../support/dbt-package.ts';
+import { expectedAnswers, percentile, readTables, type Tables } from '../support/expected-answers.ts';
+import { dayNumber } from '../support/expected-views.ts';
+import { type MetricQuery, METRICS_FILE, metricSql, primaryEntityOf, timeOf } from '../support/metric-sql.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+
+const file = METRICS_FILE.parse(readYaml('models/metrics.yml'));
+const models = file.semantic_models.map((model) => [model.name, model] as const);
+
+let worker: TestWorker;
+let tables: Tables;
+let expected: ReturnType<typeof expectedAnswers>;
+let report: Report;
+
+beforeAll(async () => {
+  worker = await createTestWorker({
+    sandbox: { seed: 31, size: { followups: 300, employees: 80, equipment: 120, resources: 20, users: 40 } },
+  });
+  // A second account, which has ids of the first one.
+  const south = await createTestWorker({
+    sandbox: { seed: 9, size: SMALL_SANDBOX },
+    database: { url: worker.databaseUrl, drop: () => Promise.resolve() },
+    settings: { accountId: 'south' },
+  });
+  for (let round = 0; round < 3; round += 1) {
+    for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+    worker.sandbox.live.step(200);
+  }
+  for (const result of await south.runAll({ force: true })) expectSucceeded(result);
+  await south.close();
+  // One inspection, three days late.
+  await worker.query(`insert into safety.equipment_schedule_states (account_id, equipment_id, schedule_id, status,
+      last_completed_at, expiring_at, expires_at, valid_from, valid_to)
+    select account_id, equipment_id, schedule_id, 'expired', null, null, last_completed_at - interval '3 days',
+      _valid_from - interval '1 day', _valid_from
+    from safety.equipment_schedules s where account_id = 'default' and last_completed_at is not null
+      and not exists (select from safety.equipment_schedule_states t
+        where t.account_id = s.account_id and t.equipment_id = s.equipment_id and t.schedule_id = s.schedule_id)
+    order by equipment_id, schedule_id limit 1`);
+  await buildModels(worker);
+  tables = await readTables(worker);
+  const nowMs = Date.now();
+  expected = expectedAnswers({ tables, today: new Date(nowMs).toISOString().slice(0, 10), nowMs });
+  report = await readReport(worker.connection, 'default');
+});
+afterAll(() => worker.close());
+
+/** By group; the group of a metric without groups is null. Rows without a time belong to no group of time. */
+async function read(metric: string, query: MetricQuery = {}): Promise<Map<string | null, number>> {
+  const rows = await worker.query<{ by: string | null; value: number | string | null }>(
+    metricSql(file, metric, relationOf, query),
+  );
+  return new Map(
+    rows.flatMap(({ by, value }) =>
+      query.by !== undefined && by === null ? [] : [[by, value === null ? Number.NaN : Number(value)]],
+    ),
+  );
+}
+const readOne = async (metric: string, accountId = 'default'): Promise<number | undefined> =>
+  (await read(metric, { accountId })).get(null);
+const inDefault = (by: string) => ({ by, accountId: 'default' });
+
+type Row = Readonly<Record<string, unknown>>;
+/** The metric as the expected rows show it, for those of them that have a value. */
+async function expectColumn(
+  metric: string,
+  by: string,
+  rows: readonly Row[],
+  key: string,
+  value: (row: Row) => number | null,
+) {
+  const wanted = rows.filter((row) => value(row) !== null);
+  expect(wanted.length).toBeGreaterThan(1);
+  const found = await read(metric, inDefault(by));
+  for (const row of wanted)
+    expect(found.get(String(row[key])), `${metric} ${String(row[key])}`).toBeCloseTo(value(row) ?? 0, 6);
+}
+const sum = (rows: readonly Row[] | undefined, column: string): number =>
+  (rows ?? []).reduce((total, row) => total + Number(row[column]), 0);
+const live = (table: string) => (tables[table] ?? []).filter((row) => row['_deleted_at'] === null);
+
+describe('the file', () => {
+  test.each(models)(
+    'of %s names only what is there, and every relation leads to one row',
+    async (_, model) => {
+      const relation = relationOf(model.model);
+      const elements = [...model.entities, ...model.dimensions].map((one) => one.expr ?? one.name);
+      await worker.query(`select ${elements.join(', ')} from ${relation} limit 0`);
+      expect(primaryEntityOf(model), 'primary entity').toBeDefined();
+      for (const { name, type, expr = name } of model.entities) {
+        if (type !== 'foreign') {
+          const [row] = await worker.query<Row>(
+            `select count(*)::int as rows, count(distinct ${expr})::int as keys from ${relation}`,
+          );
+          expect(row?.['keys'], name).toBe(row?.['rows']);
+          continue;
+        }
+        if (name === 'account') continue;
+        const homes = file.semantic_models.flatMap(({ model: home, entities }) =>
+          entities
+            .filter((one) => one.name === name && one.type !== 'foreign')
+            .map((one) => [home, one.expr ?? name] as const),
+        );
+        expect(homes.length, `tables with ${name}`).toBeGreaterThan(0);
+        const [home = '', key = ''] = homes[0] ?? [];
+        const lost = await worker.query(
+          `select ${expr} from ${relation} where ${expr} is not null except select ${key} from ${relationOf(home)}`,
+        );
+        expect(lost, `${name} of ${model.name}`).toEqual([]);
+      }
+    },
+  );
+
+  test('every name is given once, and every measure serves a metric', () => {
+    const measures = file.semantic_models.flatMap(({ measures: own = [] }) => own.map(({ name }) => name));
+    const metrics = file.metrics.map(({ name }) => name);
+    expect(new Set([...measures, ...metrics]).size).toBe(measures.length + metrics.length);
+    const served = file.metrics.flatMap((one) => (one.type === 'simple' ? [one.type_params.measure] : []));
+    expect(measures.filter((name) => !served.includes(name))).toEqual([]);
+  });
+
+  test('the time spine is the calendar and has every day that a measure is grouped by', async () => {
+    const described = readYaml('models/models.yml') as { models: { name: string; time_spine?: object }[] };
+    expect(described.models.filter((one) => one.time_spine !== undefined)).toMatchObject([
+      {
+        name: 'dim_dates',
+        time_spine: { standard_granularity_column: 'date' },
+        columns: [{ name: 'date', granularity: 'day' }],
+      },
+    ]);
+    for (const [, model] of models) {
+      for (const time of new Set((model.measures ?? []).map((one) => timeOf(model, one)))) {
+        const lost = await worker.query(
+          `select ${time} from ${relationOf(model.model)} where ${time} is not null
+           except select date from ${relationOf("ref('dim_dates')")}`,
+        );
+        expect(lost, `${model.name}.${time}`).toEqual([]);
+      }
+    }
+  });
+});
+
+test.each(file.metrics.map((one) => [one.name, one.type] as const))(
+  '%s counts something, by month and by account as well',
+  async (name, type) => {
+    const isShare = (value: number) => type !== 'ratio' || (value >= 0 && value <= 1);
+    const all = (await read(name)).get(null) ?? 0;
+    expect(all).toBeGreaterThan(0);
+    const accounts = await read(name, { by: 'account' });
+    expect([...accounts.keys()].toSorted()).toEqual(['default', 'south']);
+    const months = await read(name, { by: 'metric_time__month' });
+    expect([...months.keys()].every((month) => /^\d{4}-\d\d-01$/.test(month ?? ''))).toBe(true);
+    expect(
+      [all, ...accounts.values(), ...months.values()].filter((one) => !Number.isNaN(one)).every(isShare),
+    ).toBe(true);
+  },
+);
+
+describe('equal to a computation of its own from the tables:', () => {
+  test('open and overdue follow-ups', async () => {
+    expect(await readOne('open_followups')).toBe(sum(expected[32], 'open'));
+    expect(await readOne('overdue_followups')).toBe(sum(expected[32], 'overdue'));
+    await expectColumn('overdue_followups', 'age_bucket', expected[32] ?? [], 'days_open', (row) =>
+      Number(row['overdue']),
+    );
+    expect(await readOne('raised_followups')).toBe(live('followups').length);
+  });
+
+  test('follow-ups closed, and closed in time, by month', async () => {
+    const rows = expected[33] ?? [];
+    await expectColumn('closed_followups', 'metric_time__month', rows, 'month', (row) =>
+      Number(row['closed']),
+    );
+    const shares = await read('closed_in_time', inDefault('metric_time__month'));
+    for (const { month, percent_by_due_day: percent } of rows) {
+      const share = shares.get(String(month));
+      expect(share === undefined || Number.isNaN(share) ? null : Math.round(share * 1000) / 10).toBe(percent);
+    }
+  });
+
+  test('days to close', async () => {
+    const days = live('followups')
+      .filter((row) => row['is_open'] === false && row['resolved_at'] !== null)
+      .map((row) =>
+        Math.max(
+          0,
+          dayNumber(String(row['resolved_at']).slice(0, 10)) -
+            dayNumber(String(row['created_at']).slice(0, 10)),
+        ),
+      );
+    expect(await readOne('days_to_close')).toBe(percentile(days, 0.5));
+    expect(await readOne('days_to_close_slowest_tenth')).toBeCloseTo(percentile(days, 0.9), 6);
+  });
+
+  test('trained employees and valid trainings', async () => {
+    const of = (...statuses: string[]) =>
+      live('training_employee_status').filter((row) => statuses.includes(String(row['status']))).length;
+    expect(await readOne('trained')).toBe(of('active', 'expiring') / of('active', 'expiring', 'incomplete'));
+    const valid = sum(expected[42], 'complete') + sum(expected[42], 'expiring');
+    expect(await readOne('valid_trainings')).toBe(valid / sum(expected[42], 'required'));
+    await expectColumn(
+      'valid_trainings',
+      'training_label',
+      expected[42] ?? [],
+      'training_label',
+      (row) => (Number(row['complete']) + Number(row['expiring'])) / Number(row['required']),
+    );
+  });
+
+  test('expired equipment and valid inspections', async () => {
+    const inService = new Map(
+      live('equipment')
+        .filter((row) => row['is_in_service'] === true)
+        .map((row) => [row['id'], row]),
+    );
+    const schedules = (tables['equipment_schedules'] ?? []).filter((row) =>
+      inService.has(row['equipment_id'] ?? ''),
+    );
+    const valid = schedules.filter((row) => row['status'] === 'uptodate' || row['status'] === 'expiring');
+    expect(await readOne('valid_inspections')).toBe(valid.length / schedules.length);
+    expect(valid.length).toBeLessThan(schedules.length);
+    expect(await readOne('expired_equipment')).toBe(
+      [...inService.values()].filter((row) => row['status'] === 'expired').length,
+    );
+  });
+
+  test('inspected in time, by month', async () => {
+    const rows = (expected[41] ?? []).filter((row) => Number(row['due_day_known']) > 0);
+    const found = await read('inspected_in_time', inDefault('metric_time__month'));
+    expect(rows.length).toBeGreaterThan(0);
+    expect(sum(rows, 'in_time')).toBeLessThan(sum(rows, 'due_day_known'));
+    for (const row of rows)
+      expect(found.get(String(row['month']))).toBe(Number(row['in_time']) / Number(row['due_day_known']));
+    expect(await readOne('inspected_in_time')).toBe(sum(rows, 'in_time') / sum(rows, 'due_day_known'));
+  });
+});
+
+describe('equal to the report and to docs/questions.md:', () => {
+  test('the figures at the head of the report', async () => {
+    const { answers } = report;
+    const now = (status: string) => answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
+    for (const suffix of ['', '_by_day']) {
+      expect(await readOne(`overdue_followups${suffix}`)).toBe(now('overdue'));
+      expect(await readOne(`open_followups${suffix}`)).toBe(now('open') + now('overdue'));
+      const { trained, needed } = trainedOf(answers.trainingNow);
+      expect(await readOne(`trained${suffix}`)).toBe(trained / needed);
+      expect(await readOne(`expired_equipment${suffix}`)).toBe(outOfDateOf(report).expired);
+    }
+    await expectColumn(
+      'closed_in_time',
+      'metric_time__month',
+      answers.closedInTime,
+      'month',
+      (row) => Number(row['in_time']) / Number(row['closed']),
+    );
+  });
+
+  test.each([
+    ['What share was closed by its due day?', 'closed_in_time'],
+    ['What share of those who need training is compliant?', 'trained'],
+  ])('%s', async (title, metric) => {
+    const questions = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
+    const sql =
+      questions
+        .slice(questions.indexOf(`. ${title}`))
+        .split('```sql\n')[1]
+        ?.split('```')[0] ?? '';
+    const [row = {}] = await worker.query<Record<string, string>>(sql);
+    const share = (await read(metric)).get(null) ?? 0;
+    expect(Math.round(share * 1000) / 10).toBe(Number(Object.values(row)[0]));
+  });
+
+  test('the marts of the package', async () => {
+    const [marts] = await worker.query<Record<string, number>>(
+      `select (select sum(closed_in_time)::float8 / sum(closed_with_due_day) from dbt_test.fct_followups_monthly) as closed_in_time,
+         (select sum(valid)::float8 / sum(required) from dbt_test.fct_training_compliance) as valid_trainings,
+         (select sum(valid)::float8 / sum(in_service) from dbt_test.fct_inspection_compliance) as valid_inspections`,
+    );
+    for (const [metric, value] of Object.entries(marts ?? {}))
+      expect((await read(metric)).get(null), metric).toBe(value);
+  });
+});
+
+test('at the end of a month counts the last counted day of each account, whichever day that is', async () => {
+  const days = await worker.query<{ date: string; followups: string }>(
+    `select date::text as date, followups from safety.followup_daily where account_id = 'default' and status = 'overdue' order by date`,
+  );
+  const months = new Map(days.map(({ date, followups }) => [`${date.slice(0, 7)}-01`, Number(followups)]));
+  expect(months.size).toBeGreaterThan(12);
+  expect(await read('overdue_followups_by_day', inDefault('metric_time__month'))).toEqual(months);
+
+  await worker.query(
+    `update safety.counted_days set counted_to = counted_to - 1 where account_id = 'south' and stream = 'followups'`,
+  );
+  const south = (await readOne('open_followups_by_day', 'south')) ?? 0;
+  expect(south).toBeGreaterThan(0);
+  expect((await read('open_followups_by_day')).get(null)).toBe(
+    ((await readOne('open_followups_by_day')) ?? 0) + south,
+  );
+});
+
+test('the drawing of the star in docs/bi.md has the keys and cardinalities of the data', async () => {
+  const drawn = readFileSync(new URL('../../docs/bi.md', import.meta.url), 'utf8');
+  const keys = new Map(
+    [...drawn.matchAll(/^ {2}(\w+) \{\n {4}\w+ (\w+) PK$/gm)].map(([, relation = '', key = '']) => [
+      relation,
+      key,
+    ]),
+  );
+  const relations = [...drawn.matchAll(/^ {2}(\w+) (\|\||\|o)--o\{ (\w+) : "(.*)"$/gm)];
+  expect(relations.length).toBeGreaterThan(40);
+  for (const [line, dimension = '', side, fact = '', columns = ''] of relations) {
+    const key = keys.get(dimension) ?? '';
+    for (const column of columns.split(', ')) {
+      const [row] = await worker.query<Record<string, boolean>>(
+        `select (select count(*) = count(distinct ${key}) from safety.${dimension}) as is_unique,
+           exists (select from safety.${fact} where ${column} is null) as has_nulls,
+           exists (select ${column} from safety.${fact} where ${column} is not null
+             except select ${key} from safety.${dimension}) as lacks_rows`,
+      );
+      expect(row, line).toMatchObject({
+        is_unique: true,
+        ...(side === '||' ? { has_nulls: false, lacks_rows: false } : {}),
+        ...(dimension === 'people' ? { lacks_rows: false } : {}),
+      });
+    }
+  }
+});
