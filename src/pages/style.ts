@@ -106,6 +106,10 @@ section{background:var(--card);border:1px solid var(--line);border-radius:.7rem;
 .figures .change{font-size:.85rem;font-weight:600;line-height:1.35;color:var(--dim)}
 .figures .worse{color:var(--bad)}.figures .better{color:var(--good)}
 .figures .beside{color:var(--dim);font-size:.85rem;line-height:1.35}
+header .bad{color:var(--bad)}
+.first{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr));gap:1.2rem}
+.first section{margin:0;padding:1rem 1.3rem}.first h2{font-size:1rem}
+.first ol,.first ul{margin:0;padding-left:1.2rem;font-size:.95rem}
 figure{margin:0 0 1.2rem}
 figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .5rem}
 svg{height:auto;overflow:visible;font-size:12px;font-family:inherit;color:var(--dim)}

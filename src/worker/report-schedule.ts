@@ -106,7 +106,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   /** Writes the file first and mails last, because writing twice is harmless and mailing twice is not. */
   async function make({ id, log, reportTitle, equipmentTypes, mail }: ReportedAccount): Promise<void> {
     const startedMs = clock.monotonicMs();
-    const report = await readReport(connection, id, equipmentTypes);
+    const report = await readReport(connection, id, { equipmentTypes });
     const page = await renderReport(report, { title: reportTitle });
     // Some file systems forbid colons in file names.
     const filename = `safety-report-${id.replaceAll(':', '_')}-${report.today}.html`;

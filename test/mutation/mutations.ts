@@ -1462,7 +1462,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an id that begins as a formula is one in the labels file',
     invariant: 5,
-    file: 'src/labels/labels-file.ts',
+    file: 'src/shared/spreadsheet.ts',
     search: "(FORMULA.test(cell) ? `'${cell}` : cell)",
     replace: '(FORMULA.test(cell) ? cell : cell)',
     tests: ['test/unit/labels/labels-file.test.ts'],
