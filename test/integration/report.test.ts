@@ -80,7 +80,7 @@ describe('of a warehouse with everything in it', () => {
     expect(figures).toContain(`Expired equipment ${expired} `);
     expect(figures).toContain(`of ${inService} in service`);
     expect(textOf(page)).toContain(
-      `Late tasks are listed below: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
+      `Late tasks are in lists of their own: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
     );
   });
 
@@ -97,6 +97,9 @@ describe('of a warehouse with everything in it', () => {
   test('has every section with its charts and tables, each with a caption or a text that stands for it', () => {
     const headings = [...page.matchAll(/<h2[^>]*>([^<]*)</g)].map(([, title]) => title);
     expect(headings).toEqual([
+      'Call first',
+      'Due and lapsing next',
+      'Overdue',
       'This week',
       'Follow-ups',
       'Training',
@@ -154,7 +157,9 @@ describe('of a warehouse with everything in it', () => {
     expect([...list.matchAll(/form \d+ (\d+) /g)].map(([, id]) => id)).toEqual(
       overdue.slice(0, 10).map(({ id }) => id),
     );
-    expect(list).toContain(`and ${overdue.length - 10} more.`);
+    expect(list).toContain(
+      `and ${overdue.length - 10} more: all with safety-sync report --account default --xlsx FILE , sheet overdue-followups .`,
+    );
     for (const { first, last, messages } of overdue.slice(0, 10)) {
       expect(list).toContain(`“${first}”`);
       if (messages > 1) expect(list).toContain(`: “${last}”`);

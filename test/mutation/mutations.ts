@@ -2021,8 +2021,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the report of an account that was never read is mailed as five dashes',
     invariant: 8,
-    file: 'src/worker/report-schedule.ts',
-    search: 'isAnythingRead(report) ? figuresOf(report) : []',
+    file: 'src/worker/report-mail.ts',
+    search: 'isRead ? figuresOf(report) : []',
     replace: 'figuresOf(report)',
     tests: [REPORTS],
     names: 'was never read',

@@ -15,8 +15,7 @@ import { countOf, overdueSection } from './overdue-section.ts';
 import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { empty, section } from './section.ts';
-import { disambiguate } from './disambiguate.ts';
-import { type Along, linked, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
+import { type Along, linked, linkedPerson, restOf, type ShownReport, showReport } from './shown-report.ts';
 import { trainingSection } from './training-section.ts';
 import { weekSection } from './week-section.ts';
 
@@ -111,11 +110,21 @@ function labelsHint({ answers }: Report): Html | null {
   </p>`;
 }
 
+function allLists({ along, accountId }: ShownReport): Html {
+  const [file] = [along.xlsx, along.csv].filter((one) => one !== undefined);
+  return file === undefined
+    ? html`<p class="note">
+        Every list with all its rows, as a workbook or as CSV files:
+        <code>safety-sync report --account ${accountId} --xlsx FILE --csv DIR</code>
+      </p>`
+    : html`<p class="note">Every list with all its rows: <code>${file}</code></p>`;
+}
+
 /** The reliability of the data: its age, and the open data issues. */
-function dataSection(report: Report): Html {
+function dataSection(report: ShownReport): Html {
   return html`<section id="data" aria-labelledby="data-title">
     <h2 id="data-title">About this data</h2>
-    ${freshness(report)} ${issues(report)} ${labelsHint(report)}
+    ${freshness(report)} ${issues(report)} ${labelsHint(report)} ${isAnythingRead(report) && allLists(report)}
   </section>`;
 }
 
@@ -154,7 +163,7 @@ export async function renderReport(
   { title, recordUrls = {}, along = {} }: RenderOptions,
 ): Promise<string> {
   const renderer = await createChartRenderer();
-  const report: ShownReport = { ...read, answers: disambiguate(read.answers), recordUrls, along };
+  const report = showReport(read, { recordUrls, along });
   const age = ageOf(report);
   const { accountId, asOfMs, timezone } = report;
   const sections = sectionsOf(report, renderer);

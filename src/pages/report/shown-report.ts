@@ -3,6 +3,7 @@ import { formatCount } from '../../shared/format.ts';
 import { recordUrlOf, type RecordKind, type RecordUrls } from '../../shared/record-urls.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { personOf } from '../words.ts';
+import { disambiguate } from './disambiguate.ts';
 import type { ListName } from './lists.ts';
 import type { Report } from './read-report.ts';
 
@@ -17,6 +18,12 @@ export interface ShownReport extends Report {
   readonly recordUrls: RecordUrls;
   readonly along: Along;
 }
+
+/** Makes equal names distinct. */
+export const showReport = (
+  report: Report,
+  { recordUrls = {}, along = {} }: Partial<Pick<ShownReport, 'recordUrls' | 'along'>>,
+): ShownReport => ({ ...report, answers: disambiguate(report.answers), recordUrls, along });
 
 type Linking = Pick<ShownReport, 'recordUrls'>;
 

@@ -93,8 +93,6 @@ async function* toCsv(columns: readonly string[], batches: AsyncIterable<Cell[][
   for await (const rows of batches) yield stringify(rows.map((row) => row.map(toCsvCell)));
 }
 
-export const csvFileOf = (name: ListName): string => `${name}.csv`;
-
 /** One file per list; makes the directory. */
 export async function writeCsv(lists: Lists, folder: string): Promise<Counts> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
@@ -108,7 +106,7 @@ export async function writeCsv(lists: Lists, folder: string): Promise<Counts> {
   const counts: Record<string, number> = {};
   for (const name of LIST_NAMES) {
     const columns = columnsOf(LISTS[name], lists.urls);
-    await writeWholeFile(join(folder, csvFileOf(name)), toCsv(columns, readCells(lists, name, counts)));
+    await writeWholeFile(join(folder, `${name}.csv`), toCsv(columns, readCells(lists, name, counts)));
   }
   return counts;
 }

@@ -10,7 +10,7 @@ import { withoutControls } from '../html.ts';
 /** A URL is a link. */
 export type Cell = string | number | boolean | null | URL;
 
-export interface Sheet {
+interface Sheet {
   /** 31 characters at most. */
   readonly name: string;
   /** Columns that end in `_on` hold days. */
