@@ -144,6 +144,23 @@ describe('of a warehouse with everything in it', () => {
     }
   });
 
+  test('says how many are open also on a day that no run has counted yet', async () => {
+    const figuresNow = async () =>
+      textOf(/<dl class="figures">[^]*?<\/dl>/.exec(await pageOf(worker))?.[0] ?? '');
+    const before = /Open follow-ups (\d+)/.exec(await figuresNow())?.[1];
+    await worker.query(
+      `update safety.counted_days set counted_to = counted_to - 1 where stream = 'followups'`,
+    );
+    try {
+      expect(/Open follow-ups (\d+)/.exec(await figuresNow())?.[1]).toBe(before);
+      expect(Number(before)).toBeGreaterThan(10);
+    } finally {
+      await worker.query(
+        `update safety.counted_days set counted_to = counted_to + 1 where stream = 'followups'`,
+      );
+    }
+  });
+
   test('lists the overdue ones, with what was said first and last, and how many more there are', async () => {
     const overdue = await worker.query<{ id: string; first: string; last: string; messages: number }>(
       `select f.id, min(m.note) filter (where m.position = 1) as first, count(*)::int as messages,

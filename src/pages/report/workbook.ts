@@ -137,7 +137,10 @@ function* namesOf(sheets: readonly string[]): Generator<readonly [path: string, 
 }
 
 /** Pulls the rows of one sheet after the other; a sheet with more rows than Excel reads continues on another one. */
-export async function* renderWorkbook(sheets: Iterable<Sheet>): AsyncGenerator<Uint8Array> {
+export async function* renderWorkbook(
+  sheets: Iterable<Sheet>,
+  mostRows = MOST_ROWS,
+): AsyncGenerator<Uint8Array> {
   let chunks: Uint8Array[] = [];
   let failure: Error | null = null;
   const zip = new Zip((error, chunk) => {
@@ -169,7 +172,7 @@ export async function* renderWorkbook(sheets: Iterable<Sheet>): AsyncGenerator<U
     for await (const batch of rows) {
       let xml = '';
       for (const cells of batch) {
-        if (count === MOST_ROWS) {
+        if (count === mostRows) {
           yield* write(xml + endSheet(columns, count), true);
           write = beginNext(`${name.slice(0, 25)} (${++continued})`);
           [count, xml] = [1, beginSheet(columns)];

@@ -70,18 +70,14 @@ test('a text that is longer than a cell may be is cut, and says so', async () =>
 });
 
 test('rows beyond the most that a sheet may have continue on another one', async () => {
-  const rows = Array.from({ length: 1_048_580 }, (_, at) => [at]);
+  const rows = [[[1], [2], [3]], [[4]], [[5], [6], [7]]];
   const chunks: Uint8Array[] = [];
-  const many = [
-    ...(function* () {
-      for (let at = 0; at < rows.length; at += 10_000) yield rows.slice(at, at + 10_000);
-    })(),
-  ];
-  for await (const chunk of renderWorkbook([{ name: 'many', columns: ['n'], rows: many }]))
-    chunks.push(chunk);
+  const sheet = { name: 'a list with a name of 31 letters', columns: ['n'], rows };
+  for await (const chunk of renderWorkbook([sheet], 4)) chunks.push(chunk);
   const sheets = readWorkbook(Buffer.concat(chunks));
-  expect([...sheets].map(([name, read]) => [name, read.length])).toEqual([
-    ['many', 1_048_576],
-    ['many (2)', 6],
+  expect([...sheets].map(([name, read]) => [name, read.map((row) => row.get('A')?.text)])).toEqual([
+    ['a list with a name of 31 letters', ['n', '1', '2', '3']],
+    ['a list with a name of 31  (2)', ['n', '4', '5', '6']],
+    ['a list with a name of 31  (3)', ['n', '7']],
   ]);
-}, 120_000);
+});
