@@ -165,12 +165,12 @@ const ALERTS = {
   REPORT_EMAIL_TO: variable(
     form.addressList,
     EXPECTED.addresses,
-    'Recipients of the report by mail: its figures in the mail, the page attached.',
+    'Recipients of the report by mail: its first screen in the mail, the page and a workbook attached.',
   ),
   REPORT_DIR: variable(
     form.path,
     'the path of a directory',
-    'Directory of the report, one file a day, readable by the worker’s user alone.',
+    'Directory of the report, a page and a workbook a day, readable by the worker’s user alone.',
   ),
   REPORT_TITLE: variable(
     form.lineOfText,

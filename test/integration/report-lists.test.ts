@@ -1,4 +1,5 @@
 /** The lists to take along against the report that counts them, read by code of the test alone. */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,6 +92,14 @@ async function countsOf({ answers }: Report): Promise<Record<ListName, number>> 
 
 const readCsv = async (name: string): Promise<Record<string, string>[]> =>
   parse(await readFile(join(folder, `${name}.csv`), 'utf8'), { columns: true });
+
+test('docs/operations.md describes every list', () => {
+  const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  const described = [...text.matchAll(/^\| `([a-z-]+)` +\| /gm)].map(([, name]) => name);
+  expect(described.filter((name) => (LIST_NAMES as readonly (string | undefined)[]).includes(name))).toEqual(
+    LIST_NAMES,
+  );
+});
 
 describe('as CSV files', () => {
   let report: Report;

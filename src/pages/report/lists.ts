@@ -84,7 +84,10 @@ export const LISTS = {
     'o.is_overdue',
     'o.due_on, o.id',
   ),
-  'overdue-by-person': wholeTable('overdue follow-ups by assignee', FOLLOWUP_QUESTIONS.overdueByAssignee),
+  'overdue-by-person': wholeTable(
+    'assignees of overdue follow-ups, with their number',
+    FOLLOWUP_QUESTIONS.overdueByAssignee,
+  ),
   'this-week': {
     about: 'tasks of the next seven days: one row per person and task',
     columns: ['by_on', 'user_id', 'user_name', 'task', 'label', 'id', 'equipment'],
@@ -116,7 +119,10 @@ order by t.by_on, u.name, t.user_id, t.task, t.label, t.id`,
     'o.closed_in_time is not null and o.resolved_on > safety.reporting_today($1) - 30',
     'o.closed_in_time, o.resolved_on, o.id',
   ),
-  'followups-by-form': wholeTable('follow-ups by form', FOLLOWUP_QUESTIONS.timeToCloseByForm),
+  'followups-by-form': wholeTable(
+    'forms, with the number of their follow-ups and the time to close them',
+    FOLLOWUP_QUESTIONS.timeToCloseByForm,
+  ),
   employees: {
     about: 'employees with their training status, incomplete ones first',
     columns: [
@@ -145,7 +151,10 @@ where account_id = $1 and is_required and state in ('missing', 'expired')
 order by user_name, user_id, training_label, training_id`,
     recordOf: record('employee', 'user_id'),
   },
-  'lacking-by-training': wholeTable('required trainings that are lacking', TRAINING_QUESTIONS.gapsByTraining),
+  'lacking-by-training': wholeTable(
+    'required trainings, with the number of employees that lack them',
+    TRAINING_QUESTIONS.gapsByTraining,
+  ),
   'lapsing-trainings': {
     about: 'trainings that lapse in the next ninety days',
     columns: [
@@ -189,7 +198,7 @@ order by array_position(array['expired', 'expiring', 'uptodate'], e.status), e.e
     recordOf: record('equipment', 'id'),
   },
   'equipment-by-office': wholeTable(
-    'equipment in service by field office',
+    'field offices, with the number of their equipment',
     EQUIPMENT_QUESTIONS.equipmentByOffice,
   ),
   'expired-inspections': {
