@@ -2019,6 +2019,15 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'has expired today',
   },
   {
+    breaks: 'the lists to take along end with their first rows',
+    invariant: 1,
+    file: 'src/pages/report/take-along.ts',
+    search: 'yield row === undefined ? [...rows] : rows.map((one) => row.parse(one));',
+    replace: 'yield row === undefined ? [...rows] : rows.map((one) => row.parse(one)); return;',
+    tests: ['test/integration/report-lists.test.ts'],
+    names: 'as many rows as the report counts',
+  },
+  {
     breaks: 'the report of an account that was never read is mailed as five dashes',
     invariant: 8,
     file: 'src/worker/report-mail.ts',
