@@ -50,7 +50,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function take(urls: RecordUrls, write: (lists: Lists) => Promise<unknown>): Promise<Report> {
   return await readReport(worker.connection, 'default', {
-    also: async (db, report) => void (await write(listsOf(db, report, urls))),
+    also: async (db, report) => {
+      await write(listsOf(db, report, urls));
+    },
   });
 }
 

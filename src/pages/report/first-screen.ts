@@ -1,4 +1,4 @@
-/** The first lines of the report and of its mail: whom to call, what lapses, and how old the data is. */
+/** The first lines of the report and of its mail: the people to call, due and lapsing records, the age of the data. */
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import type { RecordKind } from '../../shared/record-urls.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
@@ -35,7 +35,7 @@ export const longestOf = ({ answers }: Report): RecordLine[] =>
     text: `: ${formatNumber(row.days_overdue, 'day')} overdue, with ${personOf(row.assignee_name, row.assignee_id)}`,
   }));
 
-/** What lapses in the next days; empty: nothing. */
+/** Counts of due and lapsing records of the next days; empty: there are none. */
 export function lapsesOf({ answers }: Report): string[] {
   const within = (days: number) => answers.lapsing.find((row) => row.days === days)?.required ?? 0;
   const { due = 0 } = answers.lastWeek[0] ?? {};

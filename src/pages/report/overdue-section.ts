@@ -1,4 +1,4 @@
-/** Overdue follow-ups: for how long, of whom, and the longest overdue ones. */
+/** Overdue follow-ups: their ages, their assignees, and the longest overdue ones. */
 import { html, type Html } from '../html.ts';
 import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';

@@ -143,7 +143,7 @@ interface PageSection {
   readonly body: Html | null;
 }
 
-/** What is overdue comes before what is due, where it is more. */
+/** Overdue follow-ups come before those of this week if they are more. */
 function sectionsOf(report: ShownReport, renderer: ChartRenderer): PageSection[] {
   const due = report.answers.lastWeek[0]?.due ?? 0;
   const week = { id: 'week', title: 'This week', body: weekSection(report) };

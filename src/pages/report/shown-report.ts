@@ -58,7 +58,7 @@ export function restOf(
   );
 }
 
-/** For tables whose other rows are not counted: the place of all, where the table is full. */
+/** For tables whose other rows are not counted: a full table names the place of all rows. */
 export function firstOf(
   report: Pick<ShownReport, 'along' | 'accountId'>,
   list: ListName,

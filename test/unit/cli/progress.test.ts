@@ -1,6 +1,6 @@
+import pino from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createProgress } from '../../../src/cli/progress.ts';
-import type { Logger } from '../../../src/shared/logger.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -13,7 +13,7 @@ function listen(): string[] {
 
 test('a terminal shows how many records each stream has read, on one line that ends with the stream', () => {
   const written = listen();
-  const progress = createProgress({} as Logger, true);
+  const progress = createProgress(pino({ level: 'silent' }), true);
   progress.read('users', 1200);
   expect(written).toEqual(['\r\u001b[2Kreading records: users 1,200']);
   progress.stop('users');
@@ -24,7 +24,7 @@ test('a terminal shows how many records each stream has read, on one line that e
 
 test('elsewhere no line is drawn', () => {
   const written = listen();
-  const progress = createProgress({} as Logger, false);
+  const progress = createProgress(pino({ level: 'silent' }), false);
   progress.read('users', 1200);
   progress.stop();
   expect(written).toEqual([]);
