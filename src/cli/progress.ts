@@ -1,4 +1,4 @@
-/** Long work on a terminal is a bar, elsewhere a log line now and then. */
+/** Long work on a terminal is a bar or a line of counts, elsewhere a log line now and then. */
 import cliProgress from 'cli-progress';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
@@ -8,11 +8,17 @@ import { formatCount, formatDuration } from '../shared/format.ts';
 
 interface Progress {
   update(stream: StreamName, progress: BackfillProgress): void;
-  stop(): void;
+  /** Shown on a terminal while there is no bar. */
+  read(stream: StreamName, records: number): void;
+  /** `ended`: a stream that is read no more; without it, none is. */
+  stop(ended?: StreamName): void;
 }
 
 /** Length of the text next to the bar, for a million records. */
 const LONGEST_TEXT = 70;
+/** Erases the line of the cursor. */
+const ERASE = '\r\x1b[2K';
+const LINE_EVERY_MS = 200;
 const LOG_EVERY_MS = 5 * SECOND_MS;
 
 interface Pace {
@@ -43,6 +49,13 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
       })
     : undefined;
   let isDrawn = false;
+  const counts = new Map<StreamName, number>();
+  let isLineShown = false;
+  let shownMs = -Infinity;
+  const erase = (): void => {
+    if (isLineShown) process.stderr.write(ERASE);
+    isLineShown = false;
+  };
 
   return {
     update(stream, progress) {
@@ -54,6 +67,7 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
       if (bar !== undefined) {
         const shown = { stream, done: formatCount(records), all: total === null ? '?' : formatCount(total) };
         const payload = { ...shown, rate: formatCount(Math.round(rate)), left };
+        erase();
         if (!isDrawn) bar.start(Math.max(total ?? 0, records, 1), records, payload);
         isDrawn = true;
         bar.update(records, payload);
@@ -73,7 +87,20 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
         );
       }
     },
-    stop() {
+    read(stream, records) {
+      counts.set(stream, records);
+      const nowMs = performance.now();
+      if (!isInteractive || isDrawn || nowMs - shownMs < LINE_EVERY_MS) return;
+      shownMs = nowMs;
+      isLineShown = true;
+      const parts = [...counts].map(([name, count]) => `${name} ${formatCount(count)}`);
+      const width = process.stderr.columns || LONGEST_TEXT;
+      process.stderr.write(`${ERASE}${`reading records: ${parts.join(', ')}`.slice(0, width - 1)}`);
+    },
+    stop(ended) {
+      if (ended === undefined) counts.clear();
+      else counts.delete(ended);
+      erase();
       if (isDrawn) bar?.stop();
       isDrawn = false;
     },

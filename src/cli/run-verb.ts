@@ -32,10 +32,13 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
   const atOnce = kind === 'backfill' ? 1 : Math.floor(app.config.syncConcurrency / STREAMS_OF_AN_ACCOUNT);
   const limit = pLimit(Math.max(1, atOnce));
   const runAccount = async (account: Account): Promise<AccountResults> => {
-    // A first sync reads follow-ups as a backfill does. Bars of several accounts would overwrite each other.
+    // A first sync reads follow-ups as a backfill does. Progress of several accounts would overwrite each other.
     const hasProgress = kind === 'backfill' || (isTold && app.accounts.length === 1);
     const progress = hasProgress ? createProgress(account.log, isTold) : undefined;
-    const onProgress = progress === undefined ? {} : { onProgress: progress.update.bind(progress) };
+    const onProgress =
+      progress === undefined
+        ? {}
+        : { onProgress: progress.update.bind(progress), onRead: progress.read.bind(progress) };
     try {
       const results = await syncStreams(account.runContext({ ...buildRunEvents(account), ...onProgress }), {
         force: false,
@@ -44,7 +47,7 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
         streams: streamsOf(account),
         trigger: 'manual',
         onResult: (result) => {
-          progress?.stop();
+          progress?.stop(result.stream);
           logRun(account, result, { kind, isAtTerminal: isTold });
         },
       });

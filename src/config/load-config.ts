@@ -1,4 +1,5 @@
 import { SafetySyncError } from '../shared/errors.ts';
+import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
@@ -48,6 +49,8 @@ export interface Config {
   readonly http: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
   readonly freshnessBudgetMinutes: number;
   readonly telling: TellingConfig;
+  /** Pages of records in the service. */
+  readonly recordUrls: RecordUrls;
   readonly log: {
     readonly level: string;
     readonly format: 'json' | 'pretty';
@@ -180,6 +183,8 @@ function selectAccounts(all: readonly AccountConfig[], names: readonly string[])
   return all.filter(({ accountId }) => names.includes(accountId));
 }
 
+const toUpper = <Text extends string>(text: Text) => text.toUpperCase() as Uppercase<Text>;
+
 /** Throws `configuration_invalid` with every problem at once. */
 export function loadConfig(
   env: Environment,
@@ -242,6 +247,9 @@ export function loadConfig(
     http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
     telling: telling.config,
+    recordUrls: Object.fromEntries(
+      RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
+    ),
     log: {
       level: values.LOG_LEVEL,
       format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),

@@ -1,6 +1,7 @@
 /** Forms of values in variables and in the accounts file: how a text is read, how errors and documents describe it. */
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
+import { isRecordUrlTemplate } from '../shared/record-urls.ts';
 
 export const wholeNumber = (min: number, max: number) =>
   z
@@ -45,6 +46,9 @@ export const urlWithPassword = (...protocols: string[]) =>
     }
   });
 
+/** The page of a record; an id has to be part of it. */
+export const recordUrl = z.string().refine(isRecordUrlTemplate);
+
 /** The path of a file. */
 export const path = z.string().regex(/^[^\0]+$/);
 
@@ -76,6 +80,8 @@ export const EXPECTED = {
   namedTimezone: 'the name of a time zone, such as Europe/Oslo',
   flag: 'true or false',
   lineOfText: 'a text of one line, 200 characters at most',
+  recordUrl:
+    'an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}',
   addresses: 'mail addresses with commas between',
 } as const;
 

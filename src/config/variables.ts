@@ -12,6 +12,9 @@ const IN_URLS = '`@ / : # ? %` in user or password are written `%40 %2F %3A %23 
 /** A shorter one can be found by trying. */
 const SHORTEST_KEY = 16;
 
+const recordUrl = (about: string, options: { readonly example?: string } = {}) =>
+  variable(form.recordUrl, EXPECTED.recordUrl, about, options);
+
 const SERVICE = {
   SAFETY_BASE_URL: variable(
     form.url('https:', 'http:'),
@@ -162,18 +165,25 @@ const ALERTS = {
   REPORT_EMAIL_TO: variable(
     form.addressList,
     EXPECTED.addresses,
-    'Recipients of the report by mail: its figures in the mail, the page attached.',
+    'Recipients of the report by mail: its first screen in the mail, the page and a workbook attached.',
   ),
   REPORT_DIR: variable(
     form.path,
     'the path of a directory',
-    'Directory of the report, one file a day, readable by the worker’s user alone.',
+    'Directory of the report, a page and a workbook a day, readable by the worker’s user alone.',
   ),
   REPORT_TITLE: variable(
     form.lineOfText,
     EXPECTED.lineOfText,
     'The organisation’s name, at the head of its [report](cli.md). Not set: the account is named.',
   ),
+  RECORD_URL_TEMPLATE_FOLLOWUP: recordUrl(
+    'Page of a follow-up in the service, with `{id}` in the place of its id: the report, its mail and its lists [link to it](operations.md#take-the-report-along). Not set: no links.',
+    { example: 'https://service.example.com/followups/{id}' },
+  ),
+  RECORD_URL_TEMPLATE_RESOURCE: recordUrl('Page of a document, in the same form.'),
+  RECORD_URL_TEMPLATE_EQUIPMENT: recordUrl('Page of a piece of equipment, in the same form.'),
+  RECORD_URL_TEMPLATE_EMPLOYEE: recordUrl('Page of a person, in the same form.'),
 } as const;
 
 type Common = typeof SERVICE &

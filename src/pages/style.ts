@@ -106,6 +106,10 @@ section{background:var(--card);border:1px solid var(--line);border-radius:.7rem;
 .figures .change{font-size:.85rem;font-weight:600;line-height:1.35;color:var(--dim)}
 .figures .worse{color:var(--bad)}.figures .better{color:var(--good)}
 .figures .beside{color:var(--dim);font-size:.85rem;line-height:1.35}
+header .bad{color:var(--bad)}
+.first{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr));gap:1.2rem;overflow-wrap:anywhere}
+.first section{margin:0;padding:1rem 1.3rem;min-width:0}.first h2{font-size:1rem}
+.first ol,.first ul{margin:0;padding-left:1.2rem;font-size:.95rem}
 figure{margin:0 0 1.2rem}
 figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .5rem}
 svg{height:auto;overflow:visible;font-size:12px;font-family:inherit;color:var(--dim)}
@@ -133,7 +137,8 @@ section+section{padding-top:1rem}
 .figures div{padding:.6rem .7rem;flex-basis:0}.figures .value{font-size:1.6rem}.figures dt,.figures .change,.figures .beside{font-size:8pt}
 table{font-size:9pt}th,td{padding:.22rem .7rem .22rem 0}h3{margin-top:1rem;padding-top:.8rem}
 h2,h3,caption,figcaption,.lead{break-after:avoid}
-figure,tr,.figures,.lead{break-inside:avoid}
+figure,tr,.figures,.first,.lead{break-inside:avoid}
+.first{grid-template-columns:1fr 1fr}.first section{margin:0 0 1rem;padding:0;border:0}
 thead,tr:has(+tr>.remark){break-after:avoid}thead+tbody>tr:nth-child(-n+3){break-before:avoid}
 td.remark{font-size:8.5pt;padding-bottom:.35rem}.lead{font-size:11pt;margin-bottom:.8rem}
 svg.narrow{display:none}svg.wide{display:block}.spare{display:table-cell}

@@ -164,9 +164,9 @@ export function formatMoment(ms: number, timezone: string): string {
   return `${toText(dayOf(ms, timezone))}, ${clock.format(ms)}`;
 }
 
-/** The name of a person, or the id where the name is unknown. */
+/** The name of an assigned person, or the id where the name is unknown. */
 export function personOf(name: string | null, id: string | null): string {
-  return name ?? id ?? 'nobody';
+  return name ?? id ?? 'not assigned';
 }
 
 /** The label of an id, or the kind and id where there is no label. */

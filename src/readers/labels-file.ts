@@ -3,6 +3,7 @@ import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { LABEL_KINDS, type LabelKind } from './labels.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import { fromSpreadsheet, toSpreadsheet } from '../shared/spreadsheet.ts';
 
 /** The columns of the template. `seen` is the number of records with the id, and is ignored by an import. */
 const COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'] as const;
@@ -61,12 +62,6 @@ function delimiterOf(text: string): string {
   const [header = ''] = text.split(/\r?\n|\r/, 1);
   return [';', '\t'].find((one) => header.includes(one)) ?? ',';
 }
-
-/** Prefix of texts that a spreadsheet would take for formulas; a leading quote prevents that. */
-const FORMULA = /^'*[=+\-@\t\r]/;
-const toSpreadsheet = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);
-const fromSpreadsheet = (cell: string): string =>
-  cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 
 interface Cells {
   readonly line: number;

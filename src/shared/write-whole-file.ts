@@ -17,8 +17,10 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** Read permission for the owner only, because most files contain names of people; the owner may grant more. */
 const FOR_OWNER = 0o600;
 
-/** Throws `usage_invalid` where it cannot be written. */
-export async function writeWholeFile(path: string, content: string): Promise<void> {
+type Content = string | AsyncIterable<string | Uint8Array>;
+
+/** Throws `usage_invalid` where it cannot be written. Chunks are pulled as they are written. */
+export async function writeWholeFile(path: string, content: Content): Promise<void> {
   const target = await realpath(path).catch(() => resolve(path));
   const draft = `${target}.${process.pid}.tmp`;
   try {
@@ -33,7 +35,9 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
     await rename(draft, target);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined);
-    const code = (error as NodeJS.ErrnoException).code ?? '';
+    const { code = '', syscall } = error as NodeJS.ErrnoException;
+    // An error of the source of the content.
+    if (syscall === undefined && code !== 'EISDIR') throw error;
     const hasDirectory = await stat(dirname(target)).then(
       (found) => found.isDirectory(),
       () => false,

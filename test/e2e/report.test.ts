@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NO_BROWSER, visit } from '../support/browser.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
+import { readWorkbook } from '../support/read-workbook.ts';
 import { inProof } from '../support/proof.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
@@ -44,6 +45,38 @@ describe('the command', () => {
     expect(Object.keys(answers ?? {})).toContain('overdueByAssignee');
     expect(code).toBe(0);
     expect(await readdir(stage.cli.directory)).not.toContain('none.html');
+  });
+
+  it('writes the lists as files and as a workbook, alone or with the page', async () => {
+    const alone = await stage.cli.run(
+      ['report', '--csv', 'lists/of-today', '--xlsx', 'lists.xlsx'],
+      stage.env,
+    );
+    expect(alone.stdout).toMatch(
+      new RegExp(
+        `^14 lists with [\\d,]+ rows are in the CSV files of ${fileOf('lists/of-today')}\\.\n14 lists with [\\d,]+ rows are in the workbook ${fileOf('lists.xlsx')}\\.\n$`,
+      ),
+    );
+    expect(alone.code).toBe(0);
+    expect((await readdir(fileOf('lists/of-today'))).length).toBe(14);
+    expect((await readFile(fileOf('lists/of-today/employees.csv'), 'utf8')).split('\n')[0]).toBe(
+      'user_id,user_name,status,percent_complete,complete_count,incomplete_count,next_expires_on',
+    );
+    const links = { ...stage.env, RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/f/{id}' };
+    const both = await stage.run(['report', '--out', '-', '--xlsx', fileOf('lists.xlsx')], links);
+    expect(both.stdout.startsWith('<!doctype html>')).toBe(true);
+    expect(both.stdout.trimEnd().endsWith('</html>')).toBe(true);
+    expect(both.stdout).toContain(`Every list with all its rows: <code>${fileOf('lists.xlsx')}</code>`);
+    expect(both.stdout).toContain('<a href="https://service.example.com/f/');
+    expect(both.stderr).toContain(`rows are in the workbook ${fileOf('lists.xlsx')}.`);
+    expect(readWorkbook(await readFile(fileOf('lists.xlsx'))).size).toBe(15);
+  });
+
+  it('says what is wrong with a directory for lists that cannot be one', async () => {
+    await writeFile(fileOf('file.txt'), '');
+    const { code, stderr } = await run('--csv', fileOf('file.txt'));
+    expect(stderr).toContain(`usage_invalid: cannot write into ${fileOf('file.txt')}: it is no directory`);
+    expect(code).toBe(2);
   });
 
   it('says what is wrong with a path that cannot be written, and what to do', async () => {

@@ -52,14 +52,18 @@ interface Reporter {
   look(): Promise<void>;
 }
 
-async function startReporting(owner = 'host pid 1', cron = WEEKLY, to = folder): Promise<Reporter> {
+async function startReporting(
+  owner = 'host pid 1',
+  cron = WEEKLY,
+  to: string | null = folder,
+): Promise<Reporter> {
   const lines: { level: string; text: string }[] = [];
   const hear = (level: string) => (_: unknown, text: string) => void lines.push({ level, text });
   const log = { debug: hear('debug'), info: hear('info'), error: hear('error') } as unknown as Logger;
   const read = await readAccounts(worker.connection, ['default']);
   const seen = (): AccountsRead => ({ ...read, databaseNowMs: read.databaseNowMs + passedMs });
   const schedule = createReportSchedule({
-    config: { cron, folder: to },
+    config: { cron, folder: to ?? undefined },
     accounts: [
       {
         id: 'default',
@@ -74,6 +78,10 @@ async function startReporting(owner = 'host pid 1', cron = WEEKLY, to = folder):
       },
     ],
     connection: worker.connection,
+    recordUrls: {
+      followup: 'https://service.example.com/f/{id}',
+      employee: 'https://service.example.com/e?id={id}',
+    },
     latest: () => ({ seen: seen(), problem: null }),
     clock: systemClock,
     version: '1.2.3',
@@ -95,7 +103,8 @@ it('when it is due one of several workers makes it: a file of its day, and a mai
     `select safety.reporting_today('default')::text as today`,
   );
   const name = `safety-report-default-${day?.today ?? ''}.html`;
-  expect(await readdir(folder)).toEqual([name]);
+  const workbook = name.replace('html', 'xlsx');
+  expect((await readdir(folder)).toSorted()).toEqual([name, workbook]);
   const page = await readFile(join(folder, name), 'utf8');
   expect(page).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);
 
@@ -109,9 +118,71 @@ it('when it is due one of several workers makes it: a file of its day, and a mai
   );
   expect(sent?.parts['text/plain']).toContain(`Open follow-ups: ${open?.count ?? 0} (`);
   expect(sent?.parts['text/html']).toContain('Open follow-ups');
+  const attached = sent?.files[workbook];
+  expect(attached?.equals(await readFile(join(folder, workbook)))).toBe(true);
+  expect(page).toContain(`Every list with all its rows: <code>${workbook}</code>`);
+  expect(sent?.parts['text/plain']).toContain(
+    `All rows of its lists are attached as a workbook: ${workbook}.`,
+  );
   expect(workers.flatMap(({ lines }) => lines)).toEqual([
     { level: 'info', text: expect.stringMatching(/^the report was written to .* and mailed in /) as string },
   ]);
+});
+
+it('a workbook that is too large for a mail is not attached, and the mail says where it is or how to get it', async () => {
+  await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
+    select 'default', 'large-' || n, true, 'o/1', '2020-01-01', '2020-01-01', now(), 1 from generate_series(1, 500) n`);
+  await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note)
+    select 'default', 'large-' || n, 'm', 1, (select string_agg(md5(random()::text || n || m), '') from generate_series(1, 700) m)
+    from generate_series(1, 500) n`);
+  const name = (await todaysName())?.replace('html', 'xlsx') ?? '';
+  try {
+    for (const [to, where] of [
+      [folder, join(folder, name)],
+      [null, 'safety-sync report --account default --xlsx FILE writes it'],
+    ] as const) {
+      await worker.query('truncate safety_sync.report_plans');
+      passedMs = 0;
+      const one = await startReporting('a', WEEKLY, to);
+      await one.look();
+      passedMs = 7 * DAY_MS;
+      await one.look();
+      const sent = mail.mails.at(-1);
+      expect(Object.keys(sent?.files ?? {})).toEqual([name.replace('xlsx', 'html')]);
+      expect(sent?.parts['text/plain']).toContain(
+        `The workbook with all rows of its lists is too large for a mail: ${where}.`,
+      );
+      expect(sent?.files[name.replace('xlsx', 'html')]?.includes(`<code>${name}</code>`)).toBe(to !== null);
+    }
+    expect(mail.mails).toHaveLength(2);
+    expect(await readdir(folder)).toContain(name);
+  } finally {
+    await worker.query(`delete from safety.followup_messages where followup_id like 'large-%'`);
+    await worker.query(`delete from safety.followups where id like 'large-%'`);
+  }
+});
+
+it('the mail names whom to call first, with links where their pages are known', async () => {
+  const one = await startReporting();
+  await one.look();
+  passedMs = 7 * DAY_MS;
+  await one.look();
+  const [first] = await worker.query<{ id: string; name: string; overdue: number }>(
+    `select assignee_id as id, assignee_name as name, count(*)::int as overdue from safety.followup_overview
+     where is_overdue group by 1, 2 order by 3 desc, min(due_on), 1 limit 1`,
+  );
+  const [oldest] = await worker.query<{ id: string }>(
+    `select id from safety.followup_overview where is_overdue order by due_on, id limit 1`,
+  );
+  const [sent] = mail.mails;
+  const link = `https://service.example.com/e?id=${encodeURIComponent(first?.id ?? '')}`;
+  expect(sent?.parts['text/plain']).toMatch(
+    new RegExp(
+      `Call first:\\r?\\n- ${first?.name ?? ''}.*: ${first?.overdue ?? 0} overdue, .* <${link.replace('?', '\\?')}>`,
+    ),
+  );
+  expect(sent?.parts['text/html']).toContain(`<a href="${link}" rel="noreferrer">`);
+  expect(sent?.parts['text/html']).toContain(`<a href="https://service.example.com/f/${oldest?.id ?? ''}"`);
 });
 
 it('the report of an account that was never read says so, in the mail too', async () => {
@@ -177,7 +248,7 @@ it('one that cannot be written or mailed is tried again, and is an alert until i
   expect(await failed()).toEqual(new Map([['default', 'report_unwritable']]));
   expect(one.lines.at(-1)).toEqual({
     level: 'error',
-    text: `the report: report_unwritable: cannot write ${join(missing, (await todaysName()) ?? '')}: its directory does not exist; make it first, or name another one; trying again. Make the directory of REPORT_DIR and let the worker’s user write there.`,
+    text: `the report: report_unwritable: cannot write ${join(missing, (await todaysName())?.replace('html', 'xlsx') ?? '')}: its directory does not exist; make it first, or name another one; trying again. Make the directory of REPORT_DIR and let the worker’s user write there.`,
   });
   await mkdir(missing);
   mail.behaviour = 'refuse';

@@ -80,7 +80,7 @@ describe('of a warehouse with everything in it', () => {
     expect(figures).toContain(`Expired equipment ${expired} `);
     expect(figures).toContain(`of ${inService} in service`);
     expect(textOf(page)).toContain(
-      `Late tasks are listed below: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
+      `Late tasks are in lists of their own: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
     );
   });
 
@@ -97,6 +97,9 @@ describe('of a warehouse with everything in it', () => {
   test('has every section with its charts and tables, each with a caption or a text that stands for it', () => {
     const headings = [...page.matchAll(/<h2[^>]*>([^<]*)</g)].map(([, title]) => title);
     expect(headings).toEqual([
+      'Call first',
+      'Due and lapsing next',
+      'Overdue',
       'This week',
       'Follow-ups',
       'Training',
@@ -141,6 +144,23 @@ describe('of a warehouse with everything in it', () => {
     }
   });
 
+  test('says how many are open also on a day that no run has counted yet', async () => {
+    const figuresNow = async () =>
+      textOf(/<dl class="figures">[^]*?<\/dl>/.exec(await pageOf(worker))?.[0] ?? '');
+    const before = /Open follow-ups (\d+)/.exec(await figuresNow())?.[1];
+    await worker.query(
+      `update safety.counted_days set counted_to = counted_to - 1 where stream = 'followups'`,
+    );
+    try {
+      expect(/Open follow-ups (\d+)/.exec(await figuresNow())?.[1]).toBe(before);
+      expect(Number(before)).toBeGreaterThan(10);
+    } finally {
+      await worker.query(
+        `update safety.counted_days set counted_to = counted_to + 1 where stream = 'followups'`,
+      );
+    }
+  });
+
   test('lists the overdue ones, with what was said first and last, and how many more there are', async () => {
     const overdue = await worker.query<{ id: string; first: string; last: string; messages: number }>(
       `select f.id, min(m.note) filter (where m.position = 1) as first, count(*)::int as messages,
@@ -154,7 +174,9 @@ describe('of a warehouse with everything in it', () => {
     expect([...list.matchAll(/form \d+ (\d+) /g)].map(([, id]) => id)).toEqual(
       overdue.slice(0, 10).map(({ id }) => id),
     );
-    expect(list).toContain(`and ${overdue.length - 10} more.`);
+    expect(list).toContain(
+      `and ${overdue.length - 10} more: all with safety-sync report --account default --xlsx FILE , sheet overdue-followups .`,
+    );
     for (const { first, last, messages } of overdue.slice(0, 10)) {
       expect(list).toContain(`“${first}”`);
       if (messages > 1) expect(list).toContain(`: “${last}”`);

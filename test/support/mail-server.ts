@@ -8,6 +8,8 @@ interface ReceivedMail {
   readonly parts: Readonly<Record<string, string>>;
   /** Contents of attachments by file name. */
   readonly attachments: Readonly<Record<string, string>>;
+  /** Their bytes. */
+  readonly files: Readonly<Record<string, Buffer>>;
   readonly raw: string;
 }
 
@@ -25,13 +27,13 @@ export interface MailServer {
 
 export const MAIL_PASSWORD = 'mail-canary-password';
 
-function decode(body: string, encoding: string): string {
-  if (/base64/i.test(encoding)) return Buffer.from(body, 'base64').toString();
-  if (!/quoted-printable/i.test(encoding)) return body;
+function decode(body: string, encoding: string): Buffer {
+  if (/base64/i.test(encoding)) return Buffer.from(body, 'base64');
+  if (!/quoted-printable/i.test(encoding)) return Buffer.from(body);
   const bytes = body
     .replace(/=\r?\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1').toString();
+  return Buffer.from(bytes, 'latin1');
 }
 
 /** `=?UTF-8?Q?…?=` */
@@ -41,7 +43,7 @@ function decodeWords(text: string): string {
     .replace(/=\?utf-8\?([qb])\?(.*?)\?=/gi, (_, how: string, word: string) =>
       how.toLowerCase() === 'b'
         ? Buffer.from(word, 'base64').toString()
-        : decode(word.replaceAll('_', ' '), 'quoted-printable'),
+        : decode(word.replaceAll('_', ' '), 'quoted-printable').toString(),
     );
 }
 
@@ -50,7 +52,11 @@ const headerOf = (head: string, name: string): string =>
 
 function readParts(
   entity: string,
-  into: { parts: Record<string, string>; attachments: Record<string, string> },
+  into: {
+    parts: Record<string, string>;
+    attachments: Record<string, string>;
+    files: Record<string, Buffer>;
+  },
 ): void {
   const [head = '', ...rest] = entity.split(/\r?\n\r?\n/);
   const body = rest.join('\r\n\r\n');
@@ -60,14 +66,17 @@ function readParts(
     for (const part of body.split(`--${boundary}`).slice(1, -1)) readParts(part.trimStart(), into);
     return;
   }
-  const text = decode(body, headerOf(head, 'content-transfer-encoding'));
+  const bytes = decode(body, headerOf(head, 'content-transfer-encoding'));
   const file = /filename="?([^";]+)"?/.exec(headerOf(head, 'content-disposition'))?.[1];
-  if (file !== undefined) into.attachments[file] = text;
-  else into.parts[type.split(';', 1)[0] ?? ''] = text;
+  if (file === undefined) into.parts[type.split(';', 1)[0] ?? ''] = bytes.toString();
+  else {
+    into.attachments[file] = bytes.toString();
+    into.files[file] = bytes;
+  }
 }
 
 function toMail(from: string, to: readonly string[], raw: string): ReceivedMail {
-  const found = { parts: {}, attachments: {} };
+  const found = { parts: {}, attachments: {}, files: {} };
   readParts(raw, found);
   return {
     from,

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
-import { readReport } from '../../pages/report/read-report.ts';
+import { readReport, type Report } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
+import { listsOf, writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { toIso } from '../../shared/time.ts';
 import { EXIT } from '../run-results.ts';
@@ -17,44 +19,67 @@ const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
 
 interface ReportOptions extends CommonOptions {
-  readonly out: string;
+  readonly out?: string;
+  readonly csv?: string;
+  readonly xlsx?: string;
 }
 
 async function runReport(context: CommandContext, options: ReportOptions): Promise<number> {
   const { terminal } = context;
-  const { out, json } = options;
+  const { csv, xlsx, json } = options;
+  const isTakenAlong = csv !== undefined || xlsx !== undefined;
+  const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
   const example = (name: string) => `report --account ${name} --out ${name}.html`;
-  const { answered, title } = await withApp(context, options, async (app) => {
+  const written: string[] = [];
+  const { answered, title, recordUrls } = await withApp(context, options, async (app) => {
     const { id, config } = onlyAccountOf(app, { what: 'a report', example });
-    return {
-      answered: await readReport(app.warehouse.connection, id, config.equipmentTypes),
-      title: config.reportTitle,
+    const { recordUrls } = app.config;
+    const takeAlong = async (db: Parameters<typeof listsOf>[0], report: Report): Promise<void> => {
+      const lists = listsOf(db, report, recordUrls);
+      const note = (counts: Readonly<Record<string, number>>, where: string): void => {
+        const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+        const names = Object.keys(counts).length;
+        written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
+      };
+      if (isTakenAlong) terminal.note(terminal.noteColors.dim('writing the lists …'));
+      if (csv !== undefined) note(await writeCsv(lists, csv), `the CSV files of ${resolve(csv)}`);
+      if (xlsx !== undefined) note(await writeWorkbook(lists, xlsx), `the workbook ${resolve(xlsx)}`);
     };
+    const equipmentTypes = config.equipmentTypes;
+    const answered = await readReport(app.warehouse.connection, id, { equipmentTypes, also: takeAlong });
+    return { answered, title: config.reportTitle, recordUrls };
   });
+  const isStdoutTaken = json === true || out === STDOUT;
+  const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
   if (json) {
     const { accountId: account_id, timezone, asOfMs, answers } = answered;
     terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
-    return EXIT.ok;
+  } else if (out !== undefined) {
+    terminal.note(terminal.noteColors.dim('drawing the report …'));
+    const page = await renderReport(answered, { title, recordUrls, along: { csv, xlsx } });
+    if (out === STDOUT) terminal.printFile(page);
+    else {
+      await writeWholeFile(out, page);
+      say(`The report is in ${resolve(out)}: open it in a browser.`);
+    }
   }
-  terminal.note(terminal.noteColors.dim('drawing the report …'));
-  const page = await renderReport(answered, { title });
-  if (out === STDOUT) {
-    terminal.printFile(page);
-    return EXIT.ok;
-  }
-  await writeWholeFile(out, page);
-  terminal.print(`The report is in ${resolve(out)}: open it in a browser.`);
+  for (const line of written) say(line);
   return EXIT.ok;
 }
 
 export const report: Verb<ReportOptions> = {
   name: 'report',
   about:
-    'write the report, one HTML file that needs no other: figures with those of a week ago, tasks of this week by person, charts and tables',
+    'write the report, one HTML file that needs no other: figures with those of a week ago, tasks of this week by person, charts and tables; or its lists with all their rows',
   hasAccounts: ONE_ACCOUNT,
   options: [
-    ['--out <file>', 'path of the file; - is stdout', DEFAULT_FILE],
-    ['--json', 'its figures as JSON on stdout instead of a file'],
+    [
+      '--out <file>',
+      `path of the page; - is stdout (default: \`${DEFAULT_FILE}\`; no page with --csv or --xlsx alone)`,
+    ],
+    ['--csv <dir>', 'writes each list of the page into this directory as a CSV file with all its rows'],
+    ['--xlsx <file>', 'writes these lists as the sheets of one workbook'],
+    ['--json', 'its figures as JSON on stdout instead of the page'],
   ],
   run: runReport,
 };

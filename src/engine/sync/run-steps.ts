@@ -145,6 +145,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
   const { context, load, stream, key, meter } = run;
   const { db } = run.session.connection;
   let notes: Note[] = [];
+  let [read, readBefore] = [0, 0];
   /** A commit of the records so far, with their notes and the run's counters. */
   const takeCommit = (): CommitOptions => {
     const taken = notes;
@@ -162,6 +163,8 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
     switch (step.kind) {
       case 'records':
         await load.add(step.records, step.about);
+        read += step.records.length;
+        context.events.onRead?.(stream.name, read);
         notes.push(...(step.notes ?? []));
         if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
         // Without notes the ledger would not contain these records, and they would be read again.
@@ -171,9 +174,11 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
         break;
       case 'savepoint':
         await load.savepoint();
+        readBefore = read;
         break;
       case 'rollback':
         await load.rollback();
+        read = readBefore;
         break;
       case 'commit':
         await load.commit(takeCommit());

@@ -40,6 +40,8 @@ export interface RunEvents {
   /** `holder`: a description of the run or session that has the stream. */
   readonly onWait?: (stream: StreamName, holder: string) => void;
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
+  /** `records`: the number of records that this run has read so far. */
+  readonly onRead?: (stream: StreamName, records: number) => void;
   /** The stored data now complies with the privacy settings. */
   readonly onCleaned?: (stream: StreamName, result: CleanResult) => void;
   /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */

@@ -49,7 +49,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
           attachments: attachments.map(({ filename, contentType, content }) => ({
             filename,
             contentType,
-            content,
+            content: typeof content === 'string' ? content : Buffer.from(content),
           })),
           // Suppresses out-of-office replies.
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },

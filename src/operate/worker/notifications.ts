@@ -82,6 +82,7 @@ export function buildReportSchedule(
       }),
     ),
     connection: warehouse.connection,
+    recordUrls: config.recordUrls,
     latest: () => monitor.latest,
     clock,
     version: VERSION,

@@ -1,16 +1,30 @@
-/** Renders the safety report as a mail: the key figures in the body, the full page attached. Pure. */
+/** Renders the safety report as a mail: its first screen in the body, the full page and the workbook attached. Pure. */
 import { type Message, renderMail } from '../alerts/message.ts';
-import { html } from '../../pages/html.ts';
-import type { Figure } from '../../pages/report/overview.ts';
-import { NOTHING_READ } from '../../pages/report/read-report.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { ageOf, callsOf, lapsesOf, longestOf, type RecordLine } from '../../pages/report/first-screen.ts';
+import { type Figure, figuresOf } from '../../pages/report/overview.ts';
+import { isAnythingRead, NOTHING_READ } from '../../pages/report/read-report.ts';
+import { linked, type ShownReport } from '../../pages/report/shown-report.ts';
+import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
+import { recordUrlOf } from '../../shared/record-urls.ts';
+
+/** All rows of the report's lists. */
+export interface Workbook {
+  readonly name: string;
+  /** undefined: it is in no file. */
+  readonly path: string | undefined;
+  /** undefined: it is too large for a mail. */
+  readonly content: Uint8Array | undefined;
+}
 
 interface ReportMail {
   readonly title: string;
-  /** Empty: no data was synced yet. */
-  readonly figures: readonly Figure[];
+  readonly report: ShownReport;
   readonly filename: string;
   /** The full HTML page. */
   readonly page: string;
+  /** undefined: there are no rows. */
+  readonly workbook: Workbook | undefined;
   readonly signature: string;
 }
 
@@ -18,31 +32,87 @@ interface ReportMail {
 const besidesOf = ({ change, beside }: Figure): string[] =>
   [change?.text ?? '', beside].filter((text) => text !== '');
 
-export function toReportMail({ title, figures, filename, page, signature }: ReportMail): Message {
-  const hint = `The whole report is attached: ${filename}. Open it in a browser.`;
-  const rows = figures.map(
-    (figure) =>
-      html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
-        <div style="font-size:14px;color:#767676">${figure.title}</div>
-        <div style="font-size:26px;line-height:1.3;font-weight:600${figure.isBad && ';color:#d0342c'}">
-          ${figure.value}
-        </div>
-        ${besidesOf(figure).map((text) => html`<div style="font-size:14px;color:#767676">${text}</div>`)}
-      </div>`,
-  );
-  const lines = figures.map((figure) => {
-    const besides = besidesOf(figure).join('; ');
-    return `${figure.title}: ${figure.value}${besides === '' ? '' : ` (${besides})`}`;
+const DIM = 'font-size:14px;color:#767676';
+
+const toCard = (figure: Figure): Html =>
+  html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
+    <div style="${DIM}">${figure.title}</div>
+    <div style="font-size:26px;line-height:1.3;font-weight:600${figure.isBad && ';color:#d0342c'}">
+      ${figure.value}
+    </div>
+    ${besidesOf(figure).map((text) => html`<div style="${DIM}">${text}</div>`)}
+  </div>`;
+
+function toLine(figure: Figure): string {
+  const besides = besidesOf(figure).join('; ');
+  return `${figure.title}: ${figure.value}${besides === '' ? '' : ` (${besides})`}`;
+}
+
+interface MailList {
+  readonly title: string;
+  readonly lines: readonly (string | RecordLine)[];
+}
+
+function listsOf(report: ShownReport): MailList[] {
+  return [
+    { title: 'Call first', lines: callsOf(report) },
+    { title: 'Longest overdue', lines: longestOf(report) },
+    { title: 'Due and lapsing next', lines: lapsesOf(report) },
+  ].filter(({ lines }) => lines.length > 0);
+}
+
+const toHtmlList = (report: ShownReport, { title, lines }: MailList): Html =>
+  html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
+    <div style="${DIM}">${title}</div>
+    ${lines.map(
+      (line) =>
+        html`<div>
+          ${typeof line === 'string' ? line : [linked(report, line.kind, line.id, line.shown), line.text]}
+        </div>`,
+    )}
+  </div>`;
+
+function toTextList({ recordUrls }: ShownReport, { title, lines }: MailList): string[] {
+  const texts = lines.map((line) => {
+    if (typeof line === 'string') return line;
+    const url = recordUrlOf(recordUrls, line.kind, line.id);
+    return `${line.shown}${line.text}${url === null ? '' : ` <${url}>`}`;
   });
-  const nothing = figures.length === 0 ? [NOTHING_READ] : [];
+  return ['', `${title}:`, ...texts.map((text) => `- ${text}`)];
+}
+
+function describeWorkbook({ name, path, content }: Workbook, accountId: string): string {
+  if (content !== undefined) return `All rows of its lists are attached as a workbook: ${name}.`;
+  const where = path ?? `safety-sync report --account ${accountId} --xlsx FILE writes it`;
+  return `The workbook with all rows of its lists is too large for a mail: ${where}.`;
+}
+
+export function toReportMail({ title, report, filename, page, workbook, signature }: ReportMail): Message {
+  const isRead = isAnythingRead(report);
+  const figures = isRead ? figuresOf(report) : [];
+  const lists = isRead ? listsOf(report) : [];
+  const sentences = [
+    ...(isRead ? [] : [NOTHING_READ]),
+    ageOf(report)?.text ?? '',
+    `The whole report is attached: ${filename}. Open it in a browser.`,
+    ...(workbook === undefined ? [] : [describeWorkbook(workbook, report.accountId)]),
+  ].filter((text) => text !== '');
+  const texts = [...figures.map(toLine), ...lists.flatMap((list) => toTextList(report, list))];
+  const parts = [
+    ...figures.map(toCard),
+    ...lists.map((list) => toHtmlList(report, list)),
+    ...sentences.map((text) => html`<p style="margin:18px 0 0">${text}</p>`),
+  ];
+  const book = workbook?.content;
   return {
     subject: title,
-    text: [title, '', ...lines, ...nothing, '', hint, `– ${signature}`].join('\n'),
-    html: renderMail(
-      title,
-      [...rows, ...nothing.map((text) => html`<p>${text}</p>`), html`<p style="margin:18px 0 0">${hint}</p>`],
-      signature,
-    ),
-    attachments: [{ filename, contentType: 'text/html; charset=utf-8', content: page }],
+    text: [title, '', ...texts, '', ...sentences, `– ${signature}`].join('\n'),
+    html: renderMail(title, parts, signature),
+    attachments: [
+      { filename, contentType: 'text/html; charset=utf-8', content: page },
+      ...(workbook === undefined || book === undefined
+        ? []
+        : [{ filename: workbook.name, contentType: WORKBOOK_TYPE, content: book }]),
+    ],
   };
 }

@@ -2,6 +2,7 @@
  * Creates safety reports on schedule: when one is due, one of several workers renders, writes and mails it. The plan is
  * stored in `safety_sync.report_plans`, so a report that was due while no worker ran is created later, once.
  */
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import cron from 'node-cron';
 import { type Channel, tell } from '../alerts/channel.ts';
@@ -16,9 +17,11 @@ import {
   type ReportPlan,
   writeReportPlan,
 } from '../alerts/report-plans.ts';
-import { figuresOf } from '../../pages/report/overview.ts';
-import { isAnythingRead, readReport } from '../../pages/report/read-report.ts';
+import { isAnythingRead, readReport, type Report } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
+import { showReport } from '../../pages/report/shown-report.ts';
+import { type Lists, listsOf, toWorkbook, writeWorkbook } from '../../pages/report/take-along.ts';
+import type { RecordUrls } from '../../shared/record-urls.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatDay } from '../../pages/words.ts';
 import { dependencyOf } from '../health/outage-log.ts';
@@ -28,12 +31,13 @@ import type { Logger } from '../../shared/logger.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import { databaseOffsetMs } from '../status/database-report.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
-import { toReportMail } from './report-mail.ts';
+import { toReportMail, type Workbook } from './report-mail.ts';
 
 interface ReportScheduleOptions {
   readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
   readonly accounts: readonly ReportedAccount[];
   readonly connection: Connection;
+  readonly recordUrls: RecordUrls;
   /** The last read of the warehouse, and why the warehouse cannot be read now. */
   readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
   readonly clock: Clock;
@@ -67,6 +71,8 @@ const EVERY_MS = 20 * SECOND_MS;
 const CLAIM_MS = 10 * MINUTE_MS;
 /** Longer than for an alert, because mail servers scan attachments. */
 const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
+/** Bytes of a workbook from which on it is not attached, because mail servers refuse large mails. */
+const MOST_ATTACHED = 5_000_000;
 const FIRST_AGAIN_MS = 5 * MINUTE_MS;
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 /** If our clock is this many ticks behind the database's, the next report is planned a day ahead. */
@@ -84,16 +90,47 @@ export function nextReportMs(
   return ahead.find((ms) => ms > afterMs) ?? afterMs + DAY_MS;
 }
 
-async function writeFile(path: string, page: string): Promise<void> {
+/** Some file systems forbid colons in file names. */
+const fileNameOf = ({ accountId, today }: Pick<Report, 'accountId' | 'today'>): string =>
+  `safety-report-${accountId.replaceAll(':', '_')}-${today}`;
+
+async function write<T>(file: () => Promise<T>): Promise<T> {
   try {
-    await writeWholeFile(path, page);
+    return await file();
   } catch (error) {
-    throw new SafetySyncError('report_unwritable', (error as Error).message, { cause: error });
+    if (!(error instanceof SafetySyncError) || error.code !== 'usage_invalid') throw error;
+    throw new SafetySyncError('report_unwritable', error.message, { cause: error });
   }
 }
 
+/** undefined: it is larger. */
+async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size >= most) return undefined;
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts);
+}
+
+interface WorkbookPlace {
+  readonly name: string;
+  /** undefined: it is written to no file. */
+  readonly path: string | undefined;
+  readonly isMailed: boolean;
+}
+
+async function makeWorkbook(lists: Lists, { name, path, isMailed }: WorkbookPlace): Promise<Workbook> {
+  if (path === undefined) return { name, path, content: await collect(toWorkbook(lists), MOST_ATTACHED) };
+  await write(() => writeWorkbook(lists, path));
+  const content = isMailed ? await collect(createReadStream(path), MOST_ATTACHED) : undefined;
+  return { name, path, content };
+}
+
 export function createReportSchedule(options: ReportScheduleOptions): ReportSchedule {
-  const { config, accounts, connection, clock, owner, version } = options;
+  const { config, accounts, connection, recordUrls, clock, owner, version } = options;
   const { db } = connection;
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -106,17 +143,34 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   /** Writes the file first and mails last, because writing twice is harmless and mailing twice is not. */
   async function make({ id, log, reportTitle, equipmentTypes, mail }: ReportedAccount): Promise<void> {
     const startedMs = clock.monotonicMs();
-    const report = await readReport(connection, id, equipmentTypes);
-    const page = await renderReport(report, { title: reportTitle });
-    // Some file systems forbid colons in file names.
-    const filename = `safety-report-${id.replaceAll(':', '_')}-${report.today}.html`;
-    const path = config.folder === undefined ? undefined : join(config.folder, filename);
-    if (path !== undefined) await writeFile(path, page);
+    const pathOf = (name: string) => (config.folder === undefined ? undefined : join(config.folder, name));
+    let workbook: Workbook | undefined;
+    const report = await readReport(connection, id, {
+      equipmentTypes,
+      async also(db, read) {
+        if (!isAnythingRead(read)) return;
+        const lists = listsOf(db, read, recordUrls);
+        const name = `${fileNameOf(read)}.xlsx`;
+        workbook = await makeWorkbook(lists, { name, path: pathOf(name), isMailed: mail !== undefined });
+      },
+    });
+    const isAlong = workbook !== undefined && (workbook.path ?? workbook.content) !== undefined;
+    const shown = { recordUrls, along: isAlong ? { xlsx: workbook?.name } : {} };
+    const page = await renderReport(report, { title: reportTitle, ...shown });
+    const filename = `${fileNameOf(report)}.html`;
+    const path = pathOf(filename);
+    if (path !== undefined) await write(() => writeWholeFile(path, page));
     if (mail !== undefined) {
       const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
-      const figures = isAnythingRead(report) ? figuresOf(report) : [];
       const signature = `safety-sync ${version}, account ${id}, ${owner}`;
-      const message = toReportMail({ title, figures, filename, page, signature });
+      const message = toReportMail({
+        title,
+        report: showReport(report, shown),
+        filename,
+        page,
+        workbook,
+        signature,
+      });
       await tell({ channel: mail, message, signal: stopping.signal, attemptMs: MAIL_ATTEMPT_MS });
     }
     const where = [

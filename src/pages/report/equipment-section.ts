@@ -5,8 +5,9 @@ import type { Report } from './read-report.ts';
 import { stackedBars } from './bar-charts.ts';
 import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
+import { firstOf, linked, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
-import { formatDay, formatMoment, formatShare, labelOf, personOf } from '../words.ts';
+import { formatDay, formatMoment, formatShare, labelOf } from '../words.ts';
 
 const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: string }>> = {
   expired: { name: 'expired', color: 'var(--bad)', onColor: 'var(--on-bad)' },
@@ -49,8 +50,16 @@ function byType({ answers }: Report, renderer: ChartRenderer): Html {
   );
 }
 
-function longestExpired({ answers }: Report): Html {
-  const { longestExpired: rows, inspections } = answers;
+function responsible(
+  report: ShownReport,
+  people: readonly { readonly user_id: string; readonly user_name: string | null }[],
+): Html {
+  if (people.length === 0) return html`not assigned`;
+  return html`${people.map((one, at) => [at > 0 && ', ', linkedPerson(report, one.user_name, one.user_id)])}`;
+}
+
+function longestExpired(report: ShownReport): Html {
+  const { longestExpired: rows, inspections } = report.answers;
   if (rows.length === 0) return empty('No equipment in service has an expired inspection with a date.');
   const rest = (inspections[0]?.expired ?? 0) - rows.length;
   return html`${table(
@@ -64,19 +73,20 @@ function longestExpired({ answers }: Report): Html {
     ],
     rows.map((row) => [
       html`${row.title ?? labelOf(row.equipment_type_label, row.equipment_type_id, 'type')}
-        <code>${row.serial_number ?? row.equipment_id}</code>`,
+      ${linked(report, 'equipment', row.equipment_id, html`<code>${row.serial_number ?? row.equipment_id}</code>`)}`,
       labelOf(row.schedule_label, row.schedule_id, 'inspection'),
-      row.responsible.map((one) => personOf(one.user_name, one.user_id)).join(', ') || 'nobody',
+      responsible(report, row.responsible),
       formatDay(row.last_completed_on),
       row.days_expired === 0 ? 'today' : formatCount(row.days_expired),
     ]),
   )}
-  ${rest > 0 && html`<p class="note">and ${formatCount(rest)} more.</p>`}`;
+  ${restOf(report, 'expired-inspections', { count: rest })}`;
 }
 
-function byOffice({ answers }: Report): Html | null {
-  if (answers.equipmentByOffice.length === 0) return null;
-  return table(
+function byOffice(report: ShownReport): Html | null {
+  const { equipmentByOffice: offices } = report.answers;
+  if (offices.length === 0) return null;
+  return html`${table(
     'By field office, the most expired first',
     [
       { title: 'field office' },
@@ -84,13 +94,14 @@ function byOffice({ answers }: Report): Html | null {
       { title: 'in service', isNumber: true },
       { title: 'share', isNumber: true },
     ],
-    answers.equipmentByOffice.map((row) => [
+    offices.map((row) => [
       labelOf(row.field_office_label, row.field_office_id, 'office'),
       formatCount(row.expired),
       formatCount(row.in_service),
       formatShare(row.expired, row.in_service),
     ]),
-  );
+  )}
+  ${firstOf(report, 'equipment-by-office', { shown: offices.length, most: 12 })}`;
 }
 
 /** Equipment that the figures count although no run reads it any more. */
@@ -106,7 +117,7 @@ function notRead({ unread, timezone }: Report): Html | false {
   </p>`;
 }
 
-export function equipmentSection(report: Report, renderer: ChartRenderer): Html {
+export function equipmentSection(report: ShownReport, renderer: ChartRenderer): Html {
   const { expired, inService } = outOfDateOf(report);
   const days = report.answers.equipmentByDay;
   return section(report, {

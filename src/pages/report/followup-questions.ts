@@ -27,13 +27,16 @@ export const notes = {
 export const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
 
 export const FOLLOWUP_QUESTIONS = {
+  // The counted days end with the last run: after a midnight without one, they have no row for today.
   followupsNow: question(
-    'How many are open, overdue and closed today?',
+    'How many are open, overdue and closed now?',
     `
-select status, followups
-from safety.followup_daily
-where account_id = $1 and days_ago = 0
-order by status`,
+select case when is_overdue then 'overdue' when is_open then 'open' when is_open is null then 'unknown' else 'closed' end as status,
+  count(*) as followups
+from safety.followup_overview
+where account_id = $1
+group by 1
+order by 1`,
     z.object({ status: text, followups: number }),
   ),
 

@@ -2,24 +2,15 @@ import { html, type Html } from '../html.ts';
 import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
-import { bars } from './bar-charts.ts';
+import { countOf, nameOf } from './overdue-section.ts';
+import { firstOf, linkedPerson, type ShownReport } from './shown-report.ts';
 import type { ChartRenderer } from './draw.ts';
 import { describeMessages } from './describe-messages.ts';
 import { empty, section } from './section.ts';
 import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
-import { formatDay, formatDays, formatMonth, formatShare, labelOf, personOf } from '../words.ts';
+import { formatDay, formatDays, formatMonth, labelOf } from '../words.ts';
 
-const AGES: Readonly<Record<number, { label: string; color: string }>> = {
-  1: { label: 'up to a week', color: 'var(--age1)' },
-  2: { label: '8 to 30 days', color: 'var(--age2)' },
-  3: { label: '31 to 90 days', color: 'var(--age3)' },
-  4: { label: 'over 90 days', color: 'var(--age4)' },
-};
 const SHOWN_MONTHS = 24;
-
-export function countOf(report: Report, status: string): number {
-  return report.answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
-}
 
 /** Describes the values of a trend on its first and last day. */
 function describeBacklog({ answers }: Report): string {
@@ -52,78 +43,6 @@ function backlog(report: Report, renderer: ChartRenderer): Html {
     ],
     values,
   );
-}
-
-function overdue({ answers, today }: Report, renderer: ChartRenderer): Html | null {
-  const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
-  if (overdueByAge.length === 0) return empty('No follow-up is overdue.');
-  const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
-    label,
-    color,
-    value: overdueByAge.find((row) => row.age === Number(age))?.overdue ?? 0,
-  }));
-  const total = ages.reduce((sum, { value }) => sum + value, 0);
-  const held = overdueByAssignee.reduce((sum, row) => sum + row.overdue, 0);
-  const others = (peopleWithOverdue[0]?.people ?? 0) - overdueByAssignee.length;
-  const rest =
-    total > held
-      ? html`<p class="note">
-          The other ${formatCount(total - held)} are with ${formatCount(others)} more people.
-        </p>`
-      : null;
-  const more = total - longestOverdue.length;
-  const longest = html`${table(
-    'Overdue for longest',
-    [
-      { title: 'follow-up' },
-      { title: 'with' },
-      { title: 'due', isNumber: true, isSpare: true },
-      { title: 'days overdue', isNumber: true },
-    ],
-    longestOverdue.map((row) => ({
-      cells: [
-        nameOf(row),
-        personOf(row.assignee_name, row.assignee_id),
-        formatDay(row.due_on),
-        formatCount(row.days_overdue),
-      ],
-      remark: describeMessages(row, today),
-    })),
-  )}
-  ${more > 0 && html`<p class="note">and ${formatCount(more)} more.</p>`}`;
-  return html`${bars(
-    renderer,
-    {
-      title: 'For how long they have been overdue',
-      label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
-    },
-    ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
-  )}
-  ${table(
-    'Who has the most overdue',
-    [
-      { title: 'assignee' },
-      { title: 'overdue', isNumber: true },
-      { title: 'over 30 days', isNumber: true },
-      { title: 'oldest due', isNumber: true },
-    ],
-    overdueByAssignee.map((row) => [
-      personOf(row.assignee_name, row.assignee_id),
-      formatCount(row.overdue),
-      formatCount(row.over_a_month),
-      formatDay(row.oldest_due_on),
-    ]),
-  )}
-  ${rest} ${longest}`;
-}
-
-/** The label of the form and the follow-up's own id, to find it in the service. */
-function nameOf(row: {
-  readonly form_id: string | null;
-  readonly form_label: string | null;
-  readonly id: string;
-}): Html {
-  return html`${labelOf(row.form_label, row.form_id, 'form')} <code>${row.id}</code>`;
 }
 
 /** A month with more open follow-ups than this is dashed, because its closed ones are only the quick ones. */
@@ -170,8 +89,9 @@ function timeToClose({ answers }: Report, renderer: ChartRenderer): Html | null 
 const inDays = (days: number | null): string =>
   days === null ? '–' : `${formatDays(days)} ${days === 1 ? 'day' : 'days'}`;
 
-function byForm({ answers }: Report): Html {
-  return table(
+function byForm(report: ShownReport): Html {
+  const { timeToCloseByForm: forms } = report.answers;
+  return html`${table(
     'By form',
     [
       { title: 'form' },
@@ -180,19 +100,21 @@ function byForm({ answers }: Report): Html {
       { title: 'half closed within', isNumber: true },
       { title: 'nine in ten within', isNumber: true, isSpare: true },
     ],
-    answers.timeToCloseByForm.map((row) => [
+    forms.map((row) => [
       labelOf(row.form_label, row.form_id, 'form'),
       formatCount(row.raised),
       formatCount(row.still_open),
       inDays(row.median_days),
       inDays(row.slowest_tenth_days === null ? null : Math.round(row.slowest_tenth_days)),
     ]),
-  );
+  )}
+  ${firstOf(report, 'followups-by-form', { shown: forms.length, most: 10 })}`;
 }
 
-function handedOn({ answers, today }: Report): Html {
+function handedOn(report: ShownReport): Html {
+  const { answers, today } = report;
   if (answers.mostHandedOn.length === 0) return empty('No open follow-up was handed on more than once.');
-  return table(
+  return html`${table(
     'Open, and handed on most often',
     [
       { title: 'follow-up' },
@@ -202,24 +124,24 @@ function handedOn({ answers, today }: Report): Html {
     ],
     answers.mostHandedOn.map((row) => ({
       cells: [
-        nameOf(row),
-        personOf(row.assignee_name, row.assignee_id),
+        nameOf(report, row),
+        linkedPerson(report, row.assignee_name, row.assignee_id),
         `${formatCount(row.reassignment_count)} times`,
         formatDay(row.due_on),
       ],
       remark: describeMessages(row, today),
     })),
-  );
+  )}
+  ${firstOf(report, 'open-followups', { shown: answers.mostHandedOn.length, most: 5 })}`;
 }
 
-export function followupsSection(report: Report, renderer: ChartRenderer): Html {
+export function followupsSection(report: ShownReport, renderer: ChartRenderer): Html {
   const open = countOf(report, 'open') + countOf(report, 'overdue');
   const late = countOf(report, 'overdue');
-  const oldest = report.answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0];
   const lead =
     late === 0
       ? `${formatNumber(open, 'follow-up')} ${open === 1 ? 'is' : 'are'} open and none of them is overdue.`
-      : `${formatCount(late)} of ${formatNumber(open, 'open follow-up')} ${late === 1 ? 'is' : 'are'} overdue; the oldest was due on ${formatDay(oldest ?? null)}.`;
+      : `${formatNumber(open, 'follow-up')} ${open === 1 ? 'is' : 'are'} open, ${formatCount(late)} of them overdue.`;
   return section(report, {
     id: 'followups',
     title: 'Follow-ups',
@@ -228,8 +150,6 @@ export function followupsSection(report: Report, renderer: ChartRenderer): Html 
     lead,
     body: () => [
       backlog(report, renderer),
-      html`<h3>Overdue</h3>`,
-      overdue(report, renderer),
       html`<h3>Closing</h3>`,
       closing(report, renderer),
       timeToClose(report, renderer),

@@ -2,10 +2,11 @@
 import { html, type Html } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
+import { HOUR_MS } from '../../shared/time.ts';
 import { countUnread } from '../../engine/streams/unread-parts.ts';
 import { dayAfter, formatDay, formatMoment, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
-import { countOf } from './followups-section.ts';
+import { countOf, oldestDueOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
 import { trainedOf } from './training-section.ts';
 
@@ -75,7 +76,6 @@ function followupFigures(report: Report): Figure[] {
   const { answers } = report;
   const late = countOf(report, 'overdue');
   const open = countOf(report, 'open') + late;
-  const oldest = answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0];
   const past = (...statuses: string[]) =>
     answers.followupsWeekAgo.length === 0
       ? null
@@ -95,7 +95,7 @@ function followupFigures(report: Report): Figure[] {
       title: 'Overdue follow-ups',
       value: formatCount(late),
       change: compareCounts(late, past('overdue')),
-      beside: late === 0 ? 'none' : `the oldest since ${formatDay(oldest ?? null)}`,
+      beside: late === 0 ? 'none' : `the oldest since ${formatDay(oldestDueOf(report))}`,
       isBad: late > 0,
     }),
     figure({
@@ -143,10 +143,11 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
   });
 }
 
-/** The streams are synced at different times. */
-function asOf({ streams, timezone }: Report, stream: StreamName, one: Figure): Figure {
+/** The streams are synced at different times. A figure of the last hour is as old as the report. */
+function asOf({ streams, timezone, asOfMs }: Report, stream: StreamName, one: Figure): Figure {
   const readMs = streams.find((other) => other.stream === stream)?.lastSuccessMs ?? null;
-  return readMs === null ? one : { ...one, beside: `${one.beside}; as of ${formatMoment(readMs, timezone)}` };
+  if (readMs === null || asOfMs - readMs < HOUR_MS) return one;
+  return { ...one, beside: `${one.beside}; as of ${formatMoment(readMs, timezone)}` };
 }
 
 export function figuresOf(report: Report): Figure[] {

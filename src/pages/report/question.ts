@@ -1,5 +1,5 @@
 /** A question that the safety report answers from the warehouse's views: its SQL, and the schema of its rows. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
@@ -33,15 +33,20 @@ interface Asked {
   readonly people?: readonly string[];
 }
 
-export async function ask<Row>(
-  db: Pick<Queryable, 'execute'>,
-  { sql: statement, row }: Question<Row>,
-  { accountId, people = [] }: Asked,
-): Promise<Row[]> {
+/** The statement with its parameters: `$1` is the account, `$2` are the people. */
+export function bind(statement: string, { accountId, people = [] }: Asked): SQL {
   const parts = statement.split(/(\$[12])/).map((part) => {
     if (part === '$1') return sql`${accountId}`;
     return part === '$2' ? sql`${toArrayLiteral(people)}::text[]` : sql.raw(part);
   });
-  const rows = await db.execute(sql.join(parts));
+  return sql.join(parts);
+}
+
+export async function ask<Row>(
+  db: Pick<Queryable, 'execute'>,
+  { sql: statement, row }: Question<Row>,
+  asked: Asked,
+): Promise<Row[]> {
+  const rows = await db.execute(bind(statement, asked));
   return z.array(row).parse([...rows]);
 }

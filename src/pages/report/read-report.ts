@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
-import type { Connection } from '../../engine/database/connection.ts';
+import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { readStoredParts } from '../../engine/control/stored-parts.ts';
 import type { IssueGroup } from '../../operate/status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
@@ -47,11 +47,18 @@ export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
 
 export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
 
-/** Needs a migrated warehouse. `equipmentTypes`: the configured types; absent: unknown. */
+interface ReadOptions {
+  /** The configured types; absent: unknown. */
+  readonly equipmentTypes?: readonly string[];
+  /** Reads more in the report's snapshot, which ends with it. */
+  readonly also?: (db: Pick<Queryable, 'execute'>, report: Report) => Promise<void>;
+}
+
+/** Needs a migrated warehouse. */
 export async function readReport(
   connection: Connection,
   accountId: string,
-  equipmentTypes?: readonly string[],
+  { equipmentTypes, also }: ReadOptions = {},
 ): Promise<Report> {
   // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
   const { databaseNowMs, accounts, rows } = await readAccounts(connection, [accountId], { isInFull: true });
@@ -71,7 +78,7 @@ export async function readReport(
         answers[name] = await ask(tx, one as Question<unknown>, { accountId, people });
       }
       const stored = (await readStoredParts(tx, [accountId])).get(accountId) ?? [];
-      return {
+      const report: Report = {
         accountId,
         unread: equipmentTypes === undefined ? [] : unreadOf(stored, equipmentTypes),
         timezone: clock?.timezone ?? 'UTC',
@@ -85,6 +92,8 @@ export async function readReport(
         })),
         issues: rows?.issues ?? [],
       };
+      await also?.(tx, report);
+      return report;
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   );

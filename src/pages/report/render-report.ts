@@ -1,19 +1,21 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
-import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
-import { MINUTE_MS } from '../../shared/time.ts';
+import { formatCount, formatNumber } from '../../shared/format.ts';
+import type { RecordUrls } from '../../shared/record-urls.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { table } from '../table.ts';
-import { describeIssue, formatDay, formatMoment, personOf } from '../words.ts';
-import { createChartRenderer } from './draw.ts';
+import { describeIssue, formatDay, formatMoment } from '../words.ts';
+import { type ChartRenderer, createChartRenderer } from './draw.ts';
 import { equipmentSection } from './equipment-section.ts';
+import { ageOf, before, firstLists } from './first-screen.ts';
 import { followupsSection } from './followups-section.ts';
+import { countOf, overdueSection } from './overdue-section.ts';
 import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { empty, section } from './section.ts';
-import { disambiguate } from './disambiguate.ts';
+import { type Along, linked, linkedPerson, restOf, type ShownReport, showReport } from './shown-report.ts';
 import { trainingSection } from './training-section.ts';
 import { weekSection } from './week-section.ts';
 
@@ -23,7 +25,7 @@ const FIRST_STEP = html`<p class="lead">
   ${NOTHING_READ} Next step: <code>safety-sync sync</code>, then write this report again.
 </p>`;
 
-function documentsSection(report: Report): Html {
+function documentsSection(report: ShownReport): Html {
   const [now] = report.answers.documentsNow;
   const { documents = 0, not_approved: open = 0, older_than_two_years: old = 0 } = now ?? {};
   const approval =
@@ -41,7 +43,7 @@ function documentsSection(report: Report): Html {
     body: () =>
       open === 0
         ? empty('No document waits for its approval.')
-        : table(
+        : html`${table(
             'Not approved, longest first',
             [
               { title: 'document' },
@@ -51,17 +53,16 @@ function documentsSection(report: Report): Html {
               { title: 'since', isNumber: true },
             ],
             report.answers.notApproved.map((row) => [
-              html`${row.title ?? row.resource_id}`,
+              linked(report, 'resource', row.resource_id, row.title ?? row.resource_id),
               row.version,
               row.category_label,
-              personOf(row.creator_name, row.creator_id),
+              row.creator_id === null ? '–' : linkedPerson(report, row.creator_name, row.creator_id),
               formatDay(row.created_on),
             ]),
-          ),
+          )}
+          ${restOf(report, 'documents', { count: open - report.answers.notApproved.length })}`,
   });
 }
-
-const before = (ms: number): string => (ms < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ms)));
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
   const hasFailures = streams.some(({ failedWith }) => failedWith !== null);
@@ -109,24 +110,63 @@ function labelsHint({ answers }: Report): Html | null {
   </p>`;
 }
 
+function allLists({ along, accountId }: ShownReport): Html {
+  const [file] = [along.xlsx, along.csv].filter((one) => one !== undefined);
+  return file === undefined
+    ? html`<p class="note">
+        Every list with all its rows, as a workbook or as CSV files:
+        <code>safety-sync report --account ${accountId} --xlsx FILE --csv DIR</code>
+      </p>`
+    : html`<p class="note">Every list with all its rows: <code>${file}</code></p>`;
+}
+
 /** The reliability of the data: its age, and the open data issues. */
-function dataSection(report: Report): Html {
+function dataSection(report: ShownReport): Html {
   return html`<section id="data" aria-labelledby="data-title">
     <h2 id="data-title">About this data</h2>
-    ${freshness(report)} ${issues(report)} ${labelsHint(report)}
+    ${freshness(report)} ${issues(report)} ${labelsHint(report)} ${isAnythingRead(report) && allLists(report)}
   </section>`;
 }
 
 interface RenderOptions {
   /** The organisation in the title (REPORT_TITLE); null: the account's name is shown. */
   readonly title: string | null;
+  readonly recordUrls?: RecordUrls;
+  /** Files that were written with the page; default: none. */
+  readonly along?: Along;
 }
 
-export async function renderReport(read: Report, { title }: RenderOptions): Promise<string> {
+interface PageSection {
+  readonly id: string;
+  readonly title: string;
+  /** null: left out. */
+  readonly body: Html | null;
+}
+
+/** Overdue follow-ups come before those of this week if they are more. */
+function sectionsOf(report: ShownReport, renderer: ChartRenderer): PageSection[] {
+  const due = report.answers.lastWeek[0]?.due ?? 0;
+  const week = { id: 'week', title: 'This week', body: weekSection(report) };
+  const overdue = { id: 'overdue', title: 'Overdue', body: overdueSection(report, renderer) };
+  return [
+    ...(countOf(report, 'overdue') > due ? [overdue, week] : [week, overdue]),
+    { id: 'followups', title: 'Follow-ups', body: followupsSection(report, renderer) },
+    { id: 'training', title: 'Training', body: trainingSection(report, renderer) },
+    { id: 'equipment', title: 'Equipment', body: equipmentSection(report, renderer) },
+    { id: 'documents', title: 'Documents', body: documentsSection(report) },
+    { id: 'data', title: 'About this data', body: dataSection(report) },
+  ].filter(({ body }) => body !== null);
+}
+
+export async function renderReport(
+  read: Report,
+  { title, recordUrls = {}, along = {} }: RenderOptions,
+): Promise<string> {
   const renderer = await createChartRenderer();
-  const report = { ...read, answers: disambiguate(read.answers) };
+  const report = showReport(read, { recordUrls, along });
+  const age = ageOf(report);
   const { accountId, asOfMs, timezone } = report;
-  const week = weekSection(report);
+  const sections = sectionsOf(report, renderer);
   const isRead = isAnythingRead(report);
   return renderDocument({
     title: `Safety report: ${title ?? accountId}, ${formatDay(report.today)}`,
@@ -142,19 +182,14 @@ export async function renderReport(read: Report, { title }: RenderOptions): Prom
         <p class="dim">
           ${title === null ? `Account ${accountId}` : 'Safety report'}, as of
           ${formatMoment(asOfMs, timezone)} (${timezone}).
+          ${age !== null && html`<span class="${age.isBad && 'bad'}">${age.text}</span>`}
         </p>
         ${!isRead && FIRST_STEP}
         <nav aria-label="Sections">
-          ${week !== null && html`<a href="#week">This week</a>`}<a href="#followups">Follow-ups</a
-          ><a href="#training">Training</a><a href="#equipment">Equipment</a><a href="#documents">Documents</a
-          ><a href="#data">About this data</a>
+          ${sections.map(({ id, title: name }) => html`<a href="#${id}">${name}</a>`)}
         </nav>
       </header>
-      <main>
-        ${isRead && overview(report)} ${week} ${followupsSection(report, renderer)}
-        ${trainingSection(report, renderer)} ${equipmentSection(report, renderer)} ${documentsSection(report)}
-        ${dataSection(report)}
-      </main>
+      <main>${isRead && [overview(report), firstLists(report)]} ${sections.map(({ body }) => body)}</main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.
       </footer>`,

@@ -5,9 +5,10 @@ import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
 import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
+import { firstOf, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
 import { DAY_MS } from '../../shared/time.ts';
-import { dayAfter, formatDay, formatShare, labelOf, mondayOf, personOf, toDate } from '../words.ts';
+import { dayAfter, formatDay, formatShare, labelOf, mondayOf, toDate } from '../words.ts';
 
 /** Sorted by urgency. */
 const STATUSES = [
@@ -56,9 +57,9 @@ function now({ answers }: Report, renderer: ChartRenderer): Html {
   )}`;
 }
 
-function gaps({ answers }: Report): Html {
-  const { gapsByEmployee, gapsByTraining, trainingNow } = answers;
-  if (gapsByEmployee.length === 0) return empty('Nobody lacks a required training.');
+function gaps(report: ShownReport): Html {
+  const { gapsByEmployee, gapsByTraining, trainingNow } = report.answers;
+  if (gapsByEmployee.length === 0) return empty('No employee lacks a required training.');
   const incomplete = trainingNow.find(({ status }) => status === 'incomplete')?.employees ?? 0;
   const rest = incomplete - gapsByEmployee.length;
   return html`${table(
@@ -76,19 +77,21 @@ function gaps({ answers }: Report): Html {
       formatCount(row.needed_by),
     ]),
   )}
+  ${firstOf(report, 'lacking-by-training', { shown: gapsByTraining.length, most: 10 })}
   ${table(
     'By employee, those who lack the most first',
     [{ title: 'employee' }, { title: 'trainings' }, { title: 'lacking', isNumber: true }],
     gapsByEmployee.map((row) => [
-      personOf(row.user_name, row.user_id),
+      linkedPerson(report, row.user_name, row.user_id),
       row.trainings,
       formatCount(row.lacking),
     ]),
   )}
-  ${rest > 0 && html`<p class="note">and ${formatCount(rest)} more who are incomplete.</p>`}`;
+  ${restOf(report, 'lacking-trainings', { count: rest, what: ' who are incomplete' })}`;
 }
 
-function lapsing({ answers, today }: Report, renderer: ChartRenderer): Html {
+function lapsing(report: ShownReport, renderer: ChartRenderer): Html {
+  const { answers, today } = report;
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
   const first = mondayOf(today);
@@ -125,15 +128,16 @@ function lapsing({ answers, today }: Report, renderer: ChartRenderer): Html {
     'The next ones',
     [{ title: 'employee' }, { title: 'training' }, { title: 'lapses on', isNumber: true }],
     answers.lapsingNext.map((row) => [
-      personOf(row.user_name, row.user_id),
+      linkedPerson(report, row.user_name, row.user_id),
       html`${labelOf(row.training_label, row.training_id, 'training')}
       ${row.is_required === false && html`<span class="dim">(not required)</span>`}`,
       formatDay(row.expires_on),
     ]),
-  )}`;
+  )}
+  ${restOf(report, 'lapsing-trainings', { count: in90.trainings - answers.lapsingNext.length, what: ' in the next 90 days' })}`;
 }
 
-export function trainingSection(report: Report, renderer: ChartRenderer): Html {
+export function trainingSection(report: ShownReport, renderer: ChartRenderer): Html {
   const { trained, needed } = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
   return section(report, {

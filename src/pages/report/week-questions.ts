@@ -7,14 +7,14 @@ import { day, number, question, text, textOrNull } from './question.ts';
 /** Tasks shown per person. */
 export const SHOWN_TASKS = 6;
 
-const DUE_SOON = `
+export const DUE_SOON = `
 from safety.followup_overview
 where account_id = $1 and days_until_due between 0 and 6`;
-const LAPSING = `
+export const LAPSING = `
 from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 6 and is_required is not false`;
 /** One row per assignee of the equipment. */
-const EXPIRING = `
+export const EXPIRING = `
 from safety.equipment_inspections i
 left join safety.equipment_assigned_users a on a.account_id = $1 and a.equipment_id = i.equipment_id
 where i.account_id = $1 and is_in_service and ${EXPIRES_THIS_WEEK}`;

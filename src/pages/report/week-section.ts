@@ -1,10 +1,11 @@
 /** Tasks of the next seven days, by person. */
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
-import { dayAfter, formatWeekday, labelOf, personOf } from '../words.ts';
+import { dayAfter, formatWeekday, labelOf } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
-import { countOf } from './followups-section.ts';
+import { countOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
+import { linked, linkedPerson, placeOf, type ShownReport } from './shown-report.ts';
 import { describeMessages } from './describe-messages.ts';
 import { empty } from './section.ts';
 import { choosePeople, type Load, tasksOf } from './week-people.ts';
@@ -17,23 +18,25 @@ interface Task {
 }
 
 interface Person {
-  readonly name: string;
+  readonly name: HtmlValue;
   /** The first tasks, which are shown. */
   readonly tasks: readonly Task[];
   /** The number of tasks. */
   readonly count: number;
 }
 
-const NOBODY = 'Nobody is assigned';
+const UNASSIGNED = 'Not assigned';
 
-function tasksByPerson({ answers, today }: Report): Map<string, Task[]> {
+function tasksByPerson(report: ShownReport): Map<string, Task[]> {
+  const { answers, today } = report;
   const people = new Map<string, Task[]>();
   const add = (id: string | null, task: Task): void => {
     people.set(id ?? '', [...(people.get(id ?? '') ?? []), task]);
   };
   for (const row of answers.dueSoon) {
     const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}:</b> follow-up
-      <code>${row.id}</code> is due. ${describeMessages(row, today)}`;
+      ${linked(report, 'followup', row.id, html`<code>${row.id}</code>`)} is due.
+      ${describeMessages(row, today)}`;
     add(row.assignee_id, { day: row.due_on, what, isInspection: false });
   }
   for (const row of answers.lapsingThisWeek) {
@@ -105,11 +108,11 @@ function describeOthers(people: readonly Load[]): string {
     .filter(({ count }) => count > 0)
     .map(({ noun, count }) => formatNumber(count, noun));
   const hidden = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
-  return `Not shown: ${hidden} with ${parts.join(', ')}.`;
+  return `Not shown: ${hidden} with ${parts.join(', ')}`;
 }
 
 /** Notes on the list, because its sums may differ from those of the sentence above it. */
-function notesOf(report: Report, others: readonly Load[]): string[] {
+function notesOf(report: ShownReport, others: readonly Load[]): HtmlValue[] {
   const { answers } = report;
   const overdue = countOf(report, 'overdue');
   const { expired } = outOfDateOf(report);
@@ -118,16 +121,16 @@ function notesOf(report: Report, others: readonly Load[]): string[] {
     ...(expired > 0 ? [`${formatNumber(expired, 'piece')} of expired equipment`] : []),
   ];
   return [
-    ...(others.length > 0 ? [describeOthers(others)] : []),
+    ...(others.length > 0 ? [html`${describeOthers(others)}: ${placeOf(report, 'this-week')}.`] : []),
     ...(sumOf(answers.weekByPerson, 'inspections') > (answers.inspections[0]?.expiring ?? 0)
       ? ['An inspection of equipment with several responsible people is listed for each of them.']
       : []),
-    ...(late.length > 0 ? [`Late tasks are listed below: ${late.join(', ')}.`] : []),
+    ...(late.length > 0 ? [`Late tasks are in lists of their own: ${late.join(', ')}.`] : []),
   ];
 }
 
 /** null: none of the streams was synced yet. */
-export function weekSection(report: Report): Html | null {
+export function weekSection(report: ShownReport): Html | null {
   const { answers, today } = report;
   const isKnown =
     answers.followupsNow.length > 0 || answers.trainingNow.length > 0 || answers.equipmentByType.length > 0;
@@ -135,7 +138,7 @@ export function weekSection(report: Report): Html | null {
   const { shown, others } = choosePeople(answers.weekByPerson);
   const tasks = tasksByPerson(report);
   const people = shown.map((load): Person => ({
-    name: load.user_id === '' ? NOBODY : personOf(load.user_name, load.user_id),
+    name: load.user_id === '' ? UNASSIGNED : linkedPerson(report, load.user_name, load.user_id),
     tasks: tasks.get(load.user_id) ?? [],
     count: tasksOf(load),
   }));
@@ -162,6 +165,6 @@ export function weekSection(report: Report): Html | null {
             </table>
           </div>`
     }
-    ${notes.length > 0 && html`<p class="note">${notes.join(' ')}</p>`}
+    ${notes.length > 0 && html`<p class="note">${notes.map((note) => [note, ' '])}</p>`}
   </section>`;
 }

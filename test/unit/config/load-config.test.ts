@@ -7,6 +7,7 @@ import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { AccountConfig } from '../../../src/config/account-config.ts';
 import { secretsOf } from '../../../src/config/secrets.ts';
+import { recordUrlOf } from '../../../src/shared/record-urls.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
 
 const load = (env: Record<string, string | undefined>, needsService = true) =>
@@ -53,6 +54,36 @@ test('a webhook takes alerts over plain http only on this machine, or where that
   );
   expect(load({ ...webhook, SAFETY_ALLOW_INSECURE_HTTP: 'true' }).telling.webhookUrl).toContain('http:');
   expect(load({ ...good, ALERT_WEBHOOK_URL: 'http://127.0.0.1/hook' }).telling.webhookUrl).toContain('http:');
+});
+
+test.each([
+  'service.example.com/{id}',
+  'https://service.example.com/followups',
+  'javascript:alert({id})',
+  'https://{id}.example.com/',
+  'https://example.com:{id}/',
+  'https://user:pass@service.example.com/{id}',
+  'https://service.example.com/ {id}',
+])('the page of a record cannot be %s', (template) => {
+  expect(problemsOf({ ...good, RECORD_URL_TEMPLATE_EQUIPMENT: template })).toContain(
+    'RECORD_URL_TEMPLATE_EQUIPMENT: expected an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}, got ',
+  );
+});
+
+test('the page of a record is a URL with its id, as a part of it', () => {
+  const { recordUrls } = load({
+    ...good,
+    RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/a/{id}?of={id}#x',
+    RECORD_URL_TEMPLATE_EMPLOYEE: 'http://localhost/#/people/{id}',
+  });
+  expect(recordUrlOf(recordUrls, 'followup', 'a/b?c&d#é $&')).toBe(
+    'https://service.example.com/a/a%2Fb%3Fc%26d%23%C3%A9%20%24%26?of=a%2Fb%3Fc%26d%23%C3%A9%20%24%26#x',
+  );
+  expect(recordUrlOf(recordUrls, 'employee', '7')).toBe('http://localhost/#/people/7');
+  for (const id of [null, '', `pseudonym:${'ab'.repeat(16)}`, 'pseudonym:abababab…']) {
+    expect(recordUrlOf(recordUrls, 'followup', id)).toBeNull();
+  }
+  expect(recordUrlOf(recordUrls, 'resource', '7')).toBeNull();
 });
 
 test('address and token are enough; everything else has the documented default', () => {

@@ -37,7 +37,11 @@ test('a median shows its half day', () => {
 });
 
 test('people are told by name, else by id', () => {
-  expect([personOf('Ann', '1'), personOf(null, '1'), personOf(null, null)]).toEqual(['Ann', '1', 'nobody']);
+  expect([personOf('Ann', '1'), personOf(null, '1'), personOf(null, null)]).toEqual([
+    'Ann',
+    '1',
+    'not assigned',
+  ]);
 });
 
 describe('labels', () => {

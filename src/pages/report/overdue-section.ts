@@ -1,0 +1,114 @@
+/** Overdue follow-ups: their ages, their assignees, and the longest overdue ones. */
+import { html, type Html } from '../html.ts';
+import { table } from '../table.ts';
+import { formatCount, formatNumber } from '../../shared/format.ts';
+import { bars } from './bar-charts.ts';
+import { describeMessages } from './describe-messages.ts';
+import type { ChartRenderer } from './draw.ts';
+import type { Report } from './read-report.ts';
+import { section } from './section.ts';
+import { linked, linkedPerson, placeOf, restOf, type ShownReport } from './shown-report.ts';
+import { formatDay, formatShare, labelOf } from '../words.ts';
+
+export function countOf({ answers }: Report, status: string): number {
+  return answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
+}
+
+export const oldestDueOf = ({ answers }: Report): string | null =>
+  answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0] ?? null;
+
+const AGES: Readonly<Record<number, { label: string; color: string }>> = {
+  1: { label: 'up to a week', color: 'var(--age1)' },
+  2: { label: '8 to 30 days', color: 'var(--age2)' },
+  3: { label: '31 to 90 days', color: 'var(--age3)' },
+  4: { label: 'over 90 days', color: 'var(--age4)' },
+};
+
+/** The label of the form and the follow-up's own id, to find it in the service. */
+export function nameOf(
+  report: Pick<ShownReport, 'recordUrls'>,
+  row: { readonly form_id: string | null; readonly form_label: string | null; readonly id: string },
+): Html {
+  const form = labelOf(row.form_label, row.form_id, 'form');
+  return html`${form} ${linked(report, 'followup', row.id, html`<code>${row.id}</code>`)}`;
+}
+
+function body(report: ShownReport, renderer: ChartRenderer): Html {
+  const { answers, today } = report;
+  const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
+  const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
+    label,
+    color,
+    value: overdueByAge.find((row) => row.age === Number(age))?.overdue ?? 0,
+  }));
+  const total = ages.reduce((sum, { value }) => sum + value, 0);
+  const held = overdueByAssignee.reduce((sum, row) => sum + row.overdue, 0);
+  const named = overdueByAssignee.filter(({ assignee_id: id }) => id !== null).length;
+  const others = (peopleWithOverdue[0]?.people ?? 0) - named;
+  const rest =
+    total > held
+      ? html`<p class="note">
+          The other ${formatCount(total - held)} are with ${formatCount(others)} more people:
+          ${placeOf(report, 'overdue-by-person')}.
+        </p>`
+      : null;
+  const more = total - longestOverdue.length;
+  const longest = html`${table(
+    'Overdue for longest',
+    [
+      { title: 'follow-up' },
+      { title: 'with' },
+      { title: 'due', isNumber: true, isSpare: true },
+      { title: 'days overdue', isNumber: true },
+    ],
+    longestOverdue.map((row) => ({
+      cells: [
+        nameOf(report, row),
+        linkedPerson(report, row.assignee_name, row.assignee_id),
+        formatDay(row.due_on),
+        formatCount(row.days_overdue),
+      ],
+      remark: describeMessages(row, today),
+    })),
+  )}
+  ${restOf(report, 'overdue-followups', { count: more })}`;
+  return html`${bars(
+    renderer,
+    {
+      title: 'For how long they have been overdue',
+      label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
+    },
+    ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
+  )}
+  ${table(
+    'Who has the most overdue',
+    [
+      { title: 'assignee' },
+      { title: 'overdue', isNumber: true },
+      { title: 'over 30 days', isNumber: true },
+      { title: 'oldest due', isNumber: true },
+    ],
+    overdueByAssignee.map((row) => [
+      linkedPerson(report, row.assignee_name, row.assignee_id),
+      formatCount(row.overdue),
+      formatCount(row.over_a_month),
+      formatDay(row.oldest_due_on),
+    ]),
+  )}
+  ${rest} ${longest}`;
+}
+
+/** null: no follow-up is overdue. */
+export function overdueSection(report: ShownReport, renderer: ChartRenderer): Html | null {
+  const late = countOf(report, 'overdue');
+  if (late === 0) return null;
+  const open = countOf(report, 'open') + late;
+  return section(report, {
+    id: 'overdue',
+    title: 'Overdue',
+    stream: 'followups',
+    hasRows: true,
+    lead: `${formatCount(late)} of ${formatNumber(open, 'open follow-up')} ${late === 1 ? 'is' : 'are'} overdue; the oldest was due on ${formatDay(oldestDueOf(report))}.`,
+    body: () => body(report, renderer),
+  });
+}

@@ -1,0 +1,193 @@
+/**
+ * Writes workbooks (Office Open XML) as a stream: the parts of a zip, with rows as XML. Libraries for workbooks either hold
+ * all cells in memory (write-excel-file: 1 GB for 100,000 rows) or are not kept up (exceljs, last release in 2023).
+ */
+import { Zip, ZipDeflate } from 'fflate';
+import { isFormula } from '../../shared/spreadsheet.ts';
+import { DAY_MS } from '../../shared/time.ts';
+import { withoutControls } from '../html.ts';
+
+/** A URL is a link. */
+export type Cell = string | number | boolean | null | URL;
+
+interface Sheet {
+  /** 31 characters at most. */
+  readonly name: string;
+  /** Columns that end in `_on` hold days. */
+  readonly columns: readonly string[];
+  readonly rows: Iterable<readonly (readonly Cell[])[]> | AsyncIterable<readonly (readonly Cell[])[]>;
+}
+
+/** Limits of the format, and of Excel. */
+const MOST_ROWS = 1_048_576;
+const MOST_CHARACTERS = 32_767;
+const LONGEST_LINK = 255;
+/** Day 0 of a workbook. */
+const EPOCH_MS = Date.UTC(1899, 11, 30);
+/** Excel counts a 29 February 1900: days are only right from March on. */
+const FIRST_DAY = 61;
+
+const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+export const WORKBOOK_TYPE = `${TYPE}.sheet`;
+
+/** Numbers of the cell formats below. */
+const BOLD = 1;
+const DAY = 2;
+const QUOTED = 3;
+const LINK = 4;
+const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/></cellXfs></styleSheet>`;
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** `_x000D_` in a workbook stands for a character, so a text of this form is escaped. */
+function toXml(text: string): string {
+  return withoutControls(text)
+    .replace(/[\ufffe\uffff]/g, '\ufffd')
+    .replace(/_(?=x[0-9A-F]{4}_)/gi, '_x005F_')
+    .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? '');
+}
+
+/** `A`, …, `Z`, `AA`, … */
+function letterOf(column: number): string {
+  const last = String.fromCharCode(65 + (column % 26));
+  return column < 26 ? last : letterOf(Math.floor(column / 26) - 1) + last;
+}
+
+function dayNumberOf(column: string, text: string): number | null {
+  if (!column.endsWith('_on') || !/^\d{4}-\d\d-\d\d$/.test(text)) return null;
+  const days = (Date.parse(text) - EPOCH_MS) / DAY_MS;
+  return days >= FIRST_DAY ? days : null;
+}
+
+function toCell(cell: Cell, column: string, at: string): string {
+  if (cell === null || cell === '') return '';
+  if (typeof cell === 'number') return `<c r="${at}"><v>${cell}</v></c>`;
+  if (typeof cell === 'boolean') return `<c r="${at}" t="b"><v>${cell ? 1 : 0}</v></c>`;
+  const full = String(cell);
+  if (cell instanceof URL && full.length <= LONGEST_LINK) {
+    const url = toXml(full);
+    return `<c r="${at}" s="${LINK}" t="str"><f>HYPERLINK("${url}")</f><v>${url}</v></c>`;
+  }
+  const day = dayNumberOf(column, full);
+  if (day !== null) return `<c r="${at}" s="${DAY}"><v>${day}</v></c>`;
+  const text = full.length > MOST_CHARACTERS ? `${full.slice(0, MOST_CHARACTERS - 1)}…` : full;
+  const style = isFormula(text) ? ` s="${QUOTED}"` : '';
+  return `<c r="${at}"${style} t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
+}
+
+function widthOf(column: string): number {
+  if (column.endsWith('_note')) return 60;
+  return /(?:name|label|title|responsible|offices|about|link)$/.test(column) ? 30 : 15;
+}
+
+const letters = (columns: readonly string[]): string[] => columns.map((_, at) => letterOf(at));
+
+function beginSheet(columns: readonly string[]): string {
+  const widths = columns.map(
+    (column, at) => `<col min="${at + 1}" max="${at + 1}" width="${widthOf(column)}" customWidth="1"/>`,
+  );
+  const names = columns.map(
+    (name, at) => `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(name)}</t></is></c>`,
+  );
+  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
+}
+
+const endSheet = (columns: readonly string[], rows: number): string =>
+  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/></worksheet>`;
+
+function relationships(targets: readonly (readonly [type: string, target: string])[]): string {
+  const all = targets.map(
+    ([type, target], at) => `<Relationship Id="rId${at + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`,
+  );
+  return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
+}
+
+/** The parts that name the sheets. */
+function* namesOf(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
+  const files = sheets.map((_, at) => `sheet${at + 1}.xml`);
+  const named = sheets.map(
+    (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
+  );
+  yield [
+    'xl/workbook.xml',
+    `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named.join('')}</sheets></workbook>`,
+  ];
+  yield [
+    'xl/_rels/workbook.xml.rels',
+    relationships([
+      ...files.map((file) => ['worksheet', `worksheets/${file}`] as const),
+      ['styles', 'styles.xml'],
+    ]),
+  ];
+  yield ['xl/styles.xml', STYLES];
+  yield ['_rels/.rels', relationships([['officeDocument', 'xl/workbook.xml']])];
+  const types = [
+    ['/xl/workbook.xml', `${TYPE}.sheet.main+xml`],
+    ['/xl/styles.xml', `${TYPE}.styles+xml`],
+    ...files.map((file) => [`/xl/worksheets/${file}`, `${TYPE}.worksheet+xml`]),
+  ].map(([part, type]) => `<Override PartName="${part}" ContentType="${type}"/>`);
+  yield [
+    '[Content_Types].xml',
+    `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${types.join('')}</Types>`,
+  ];
+}
+
+/** Pulls the rows of one sheet after the other; a sheet with more rows than Excel reads continues on another one. */
+export async function* renderWorkbook(
+  sheets: Iterable<Sheet>,
+  mostRows = MOST_ROWS,
+): AsyncGenerator<Uint8Array> {
+  let chunks: Uint8Array[] = [];
+  let failure: Error | null = null;
+  const zip = new Zip((error, chunk) => {
+    failure ??= error;
+    chunks.push(chunk);
+  });
+  const encoder = new TextEncoder();
+  const begin = (path: string): ((xml: string, isLast?: boolean) => Uint8Array[]) => {
+    const part = new ZipDeflate(path);
+    zip.add(part);
+    return (xml, isLast = false) => {
+      part.push(encoder.encode(xml), isLast);
+      if (failure !== null) throw failure;
+      const written = chunks;
+      chunks = [];
+      return written;
+    };
+  };
+  const names: string[] = [];
+  const beginNext = (name: string) => {
+    names.push(name);
+    return begin(`xl/worksheets/sheet${names.length}.xml`);
+  };
+  for (const { name, columns, rows } of sheets) {
+    const columnLetters = letters(columns);
+    let write = beginNext(name);
+    yield* write(beginSheet(columns));
+    let [count, continued] = [1, 1];
+    for await (const batch of rows) {
+      let xml = '';
+      for (const cells of batch) {
+        if (count === mostRows) {
+          yield* write(xml + endSheet(columns, count), true);
+          write = beginNext(`${name.slice(0, 25)} (${++continued})`);
+          [count, xml] = [1, beginSheet(columns)];
+        }
+        count += 1;
+        const row = cells.map((cell, at) =>
+          toCell(cell, columns[at] ?? '', `${columnLetters[at] ?? ''}${count}`),
+        );
+        xml += `<row r="${count}">${row.join('')}</row>`;
+      }
+      yield* write(xml);
+    }
+    yield* write(endSheet(columns, count), true);
+  }
+  for (const [path, xml] of namesOf(names)) yield* begin(path)(xml, true);
+  zip.end();
+  yield* chunks;
+}

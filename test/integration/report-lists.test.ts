@@ -1,0 +1,229 @@
+/** The lists to take along against the report that counts them, read by code of the test alone. */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LIST_NAMES, type ListName } from '../../src/pages/report/lists.ts';
+import { readReport, type Report } from '../../src/pages/report/read-report.ts';
+import { renderReport } from '../../src/pages/report/render-report.ts';
+import { type Lists, listsOf, writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
+import type { RecordUrls } from '../../src/shared/record-urls.ts';
+import { GIVEN_PAST } from '../support/given-past.ts';
+import { readWorkbook } from '../support/read-workbook.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const URLS: RecordUrls = {
+  followup: 'https://service.example.com/followups/{id}',
+  employee: 'https://service.example.com/people?id={id}&tab=1',
+  equipment: 'https://service.example.com/equipment/{id}/',
+};
+
+let worker: TestWorker;
+let folder: string;
+beforeAll(async () => {
+  worker = await createTestWorker({
+    sandbox: {
+      seed: 5,
+      size: { followups: 3000, employees: 150, equipment: 200, resources: 60, users: 40 },
+    },
+  });
+  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  for (const statement of GIVEN_PAST) await worker.query(statement);
+  // More rows than are read at once, one of them for a spreadsheet to run.
+  await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
+    select 'default', 'past/' || n, true, case when n % 2 = 0 then 'o/1' end, '2020-01-01', '2019-12-01', now(), 1
+    from generate_series(1, 2500) n`);
+  await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note) values
+    ('default', 'past/1', 'm1', 1, '=HYPERLINK("https://evil.example.com")'), ('default', 'past/2', 'm1', 1, E'two\\nlines, "quoted"')`);
+  await worker.query(
+    `update safety.users set name = '@SUM(A1)' where id = (select min(id) from safety.users)`,
+  );
+});
+afterAll(() => worker.close());
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'safety-sync-lists-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function take(urls: RecordUrls, write: (lists: Lists) => Promise<unknown>): Promise<Report> {
+  return await readReport(worker.connection, 'default', {
+    also: async (db, report) => {
+      await write(listsOf(db, report, urls));
+    },
+  });
+}
+
+/** The number of rows that the report says each list has. */
+async function countsOf({ answers }: Report): Promise<Record<ListName, number>> {
+  const sum = <Row>(rows: readonly Row[], of: (row: Row) => number) =>
+    rows.reduce((total, row) => total + of(row), 0);
+  const followups = (...statuses: string[]) =>
+    sum(
+      answers.followupsNow.filter(({ status }) => statuses.includes(status)),
+      (row) => row.followups,
+    );
+  // The page shows the first rows of these tables, and does not count the others.
+  const [tables] = await worker.query<Record<string, number>>(`select
+    (select count(distinct form_id) from safety.followup_overview)::int + 1 as forms,
+    (select count(distinct training_id) from safety.training_matrix where is_required and state in ('missing', 'expired'))::int as trainings,
+    (select count(*) from safety.training_matrix where is_required and state in ('missing', 'expired'))::int as lacking,
+    (select count(distinct o.field_office_id) from safety.equipment_field_offices o join safety.equipment e on e.id = o.equipment_id
+     where e.is_in_service and e._deleted_at is null)::int as offices`);
+  const { forms = 0, trainings = 0, lacking = 0, offices = 0 } = tables ?? {};
+  return {
+    'overdue-followups': followups('overdue'),
+    // The row of those that are not assigned.
+    'overdue-by-person': (answers.peopleWithOverdue[0]?.people ?? 0) + 1,
+    'this-week': sum(answers.weekByPerson, (row) => row.followups + row.trainings + row.inspections),
+    'open-followups': followups('open', 'overdue'),
+    'closed-followups': answers.closedLately[0]?.closed ?? 0,
+    'followups-by-form': forms,
+    employees: sum(answers.trainingNow, (row) => row.employees),
+    'lacking-trainings': lacking,
+    'lacking-by-training': trainings,
+    'lapsing-trainings': answers.lapsing.find(({ days }) => days === 90)?.trainings ?? 0,
+    'equipment-in-service': sum(answers.equipmentByType, (row) => row.equipment),
+    'equipment-by-office': offices,
+    'expired-inspections': answers.inspections[0]?.expired ?? 0,
+    documents: answers.documentsNow[0]?.documents ?? 0,
+  };
+}
+
+const readCsv = async (name: string): Promise<Record<string, string>[]> =>
+  parse(await readFile(join(folder, `${name}.csv`), 'utf8'), { columns: true });
+
+test('docs/operations.md describes every list', () => {
+  const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  const described = [...text.matchAll(/^\| `([a-z-]+)` +\| /gm)].map(([, name]) => name);
+  expect(described.filter((name) => (LIST_NAMES as readonly (string | undefined)[]).includes(name))).toEqual(
+    LIST_NAMES,
+  );
+});
+
+describe('as CSV files', () => {
+  let report: Report;
+  let listed: Record<string, number>;
+  beforeAll(async () => {
+    await writeFile(join(folder, 'documents.csv'), 'as it was, longer than it will be\n'.repeat(10_000));
+    await writeFile(join(folder, 'mine.txt'), 'mine');
+    report = await take(URLS, async (lists) => (listed = await writeCsv(lists, folder)));
+  });
+
+  test('every list has as many rows as the report counts', async () => {
+    const counts = await countsOf(report);
+    const found = await Promise.all(LIST_NAMES.map(async (name) => [name, (await readCsv(name)).length]));
+    expect(Object.fromEntries(found)).toEqual(counts);
+    expect(listed).toEqual(counts);
+    expect(Object.values(counts).every((count) => count > 0)).toBe(true);
+    expect(counts['overdue-followups']).toBeGreaterThan(2500);
+  });
+
+  test('the files replace those of an earlier time as a whole, are their owner’s alone, and leave others', async () => {
+    const names = [...LIST_NAMES.map((name) => `${name}.csv`), 'mine.txt'].toSorted();
+    expect((await readdir(folder)).toSorted()).toEqual(names);
+    for (const name of LIST_NAMES) {
+      expect((await stat(join(folder, `${name}.csv`))).mode & 0o777).toBe(0o600);
+    }
+    expect(await readFile(join(folder, 'documents.csv'), 'utf8')).not.toContain('as it was');
+  });
+
+  test('no cell begins as a formula, and a text keeps its lines, commas and quotes', async () => {
+    const rows = await readCsv('overdue-followups');
+    expect(rows.find(({ id }) => id === 'past/1')?.['first_note']).toBe(
+      `'=HYPERLINK("https://evil.example.com")`,
+    );
+    expect(rows.find(({ id }) => id === 'past/2')?.['first_note']).toBe('two\nlines, "quoted"');
+    const employees = await readCsv('employees');
+    expect(employees.some(({ user_name: name }) => name === "'@SUM(A1)")).toBe(true);
+    for (const name of LIST_NAMES) {
+      const cells = (await readCsv(name)).flatMap((row) => Object.values(row));
+      expect(cells.filter((cell) => /^[=+@\t\r]|^-\D/.test(cell))).toEqual([]);
+    }
+  });
+
+  test('a row links to its record, with an id that is part of a URL', async () => {
+    const [first] = await readCsv('overdue-followups');
+    expect(first?.['link']).toBe('https://service.example.com/followups/past%2F1');
+    const week = await readCsv('this-week');
+    for (const { task, id = '', user_id: user = '', link } of week) {
+      const expected = {
+        'follow-up': `https://service.example.com/followups/${encodeURIComponent(id)}`,
+        inspection: `https://service.example.com/equipment/${encodeURIComponent(id)}/`,
+        training: `https://service.example.com/people?id=${encodeURIComponent(user)}&tab=1`,
+      }[task ?? ''];
+      expect(link).toBe(expected);
+    }
+    expect(new Set(week.map(({ task }) => task)).size).toBe(3);
+    // Its kind has no template.
+    expect((await readCsv('documents')).map(({ link }) => link).join('')).toBe('');
+    expect(Object.keys((await readCsv('overdue-by-person'))[0] ?? {})).not.toContain('link');
+  });
+
+  test('without a template there is no column for links', async () => {
+    await take({}, (lists) => writeCsv(lists, folder));
+    expect(Object.keys((await readCsv('overdue-followups'))[0] ?? {})).not.toContain('link');
+  });
+});
+
+test('as a workbook every list is a sheet, with as many rows as the report counts, and the cells of the CSV file', async () => {
+  const path = join(folder, 'lists.xlsx');
+  const report = await take(URLS, async (lists) => {
+    await writeWorkbook(lists, path);
+    await writeCsv(lists, folder);
+  });
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  const sheets = readWorkbook(await readFile(path));
+  const counts = await countsOf(report);
+  expect([...sheets.keys()]).toEqual(['about', ...LIST_NAMES]);
+  for (const name of LIST_NAMES) {
+    const [names, ...rows] = sheets.get(name) ?? [];
+    expect([name, rows.length]).toEqual([name, counts[name]]);
+    const columns = [...(names ?? [])].map(([letter, { text }]) => [letter, text] as const);
+    const csv = await readCsv(name);
+    expect(columns.map(([, column]) => column)).toEqual(Object.keys(csv[0] ?? {}));
+    for (const [at, row] of rows.slice(0, 50).entries()) {
+      for (const [letter, column] of columns) {
+        const cell = row.get(letter);
+        const inCsv = csv[at]?.[column] ?? '';
+        const isOther = cell?.type === 'b' || cell?.style === '2' || inCsv.startsWith("'");
+        if (!isOther) expect([name, column, cell?.text ?? '']).toEqual([name, column, inCsv]);
+      }
+    }
+  }
+  const [, first] = sheets.get('overdue-followups') ?? [];
+  expect([...(first?.values() ?? [])].at(-1)?.formula).toBe(
+    'HYPERLINK("https://service.example.com/followups/past%2F1")',
+  );
+});
+
+test('the page links to its records, and says where the rows are that it leaves out', async () => {
+  const report = await readReport(worker.connection, 'default');
+  const page = await renderReport(report, { title: null, recordUrls: URLS, along: { csv: 'lists' } });
+  expect(page).toContain(
+    '<a href="https://service.example.com/followups/past%2F1" rel="noreferrer"><code>past/1</code></a>',
+  );
+  expect(page).toContain('<a href="https://service.example.com/people?id=o%2F1&amp;tab=1" rel="noreferrer">');
+  expect(page).toContain('<code>lists/overdue-followups.csv</code>');
+  expect(page).not.toContain('--xlsx FILE');
+  const shown = page.matchAll(/and ([\d,]+) more([^<:]*):/g);
+  const rests = [...shown].map(([, count]) => Number(count?.replace(',', '')));
+  const { 'overdue-followups': overdue } = await countsOf(report);
+  expect(rests).toContain(overdue - 10);
+  const plain = await renderReport(report, { title: null });
+  expect(plain).not.toContain('<a href="http');
+});
+
+test('an error of the database is not reported as one of the file, and leaves no file', async () => {
+  const path = join(folder, 'broken.xlsx');
+  const broken = take({}, async (lists) => {
+    await writeWorkbook(
+      { ...lists, db: { execute: () => Promise.reject(new Error('gone')) } as never },
+      path,
+    );
+  });
+  await expect(broken).rejects.toThrow('gone');
+  expect((await readdir(folder)).filter((name) => name.includes('broken'))).toEqual([]);
+});

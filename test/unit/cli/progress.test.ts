@@ -1,0 +1,31 @@
+import pino from 'pino';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createProgress } from '../../../src/cli/progress.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** What a terminal receives. */
+function listen(): string[] {
+  const written: string[] = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  return written;
+}
+
+test('a terminal shows how many records each stream has read, on one line that ends with the stream', () => {
+  const written = listen();
+  const progress = createProgress(pino({ level: 'silent' }), true);
+  progress.read('users', 1200);
+  expect(written).toEqual(['\r\u001b[2Kreading records: users 1,200']);
+  progress.stop('users');
+  expect(written.at(-1)).toBe('\r\u001b[2K');
+  const width = process.stderr.columns || 70;
+  expect(written.every((line) => line.length < width + 5)).toBe(true);
+});
+
+test('elsewhere no line is drawn', () => {
+  const written = listen();
+  const progress = createProgress(pino({ level: 'silent' }), false);
+  progress.read('users', 1200);
+  progress.stop();
+  expect(written).toEqual([]);
+});
