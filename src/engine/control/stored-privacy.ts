@@ -62,15 +62,10 @@ export interface Policy {
 /** By `table.column`: until when, ISO. */
 export type Lifted = Readonly<Record<string, string>>;
 
-/** The position of a cleaning: the pass, and its last finished key. */
-export interface CleaningPosition {
-  readonly pass: number;
-  readonly after: readonly string[] | null;
-}
-
 export interface Cleaning {
   readonly policy: Policy;
-  readonly position: CleaningPosition | null;
+  /** The key of the last record that was loaded again; null: it is done. */
+  readonly position: string | null;
   readonly rowsSeen: number;
   readonly rowsChanged: number;
 }
@@ -90,14 +85,14 @@ interface CleaningRow {
 const COLUMNS = {
   stream: privacyCleanings.stream,
   policy: sql<string>`${privacyCleanings.policy}::text`,
-  position: sql<string | null>`${privacyCleanings.position}::text`,
+  position: privacyCleanings.position,
   rows_seen: privacyCleanings.rows_seen,
   rows_changed: privacyCleanings.rows_changed,
 };
 
 const toCleaning = (row: CleaningRow): Cleaning => ({
   policy: JSON.parse(row.policy) as Policy,
-  position: row.position === null ? null : (JSON.parse(row.position) as CleaningPosition),
+  position: row.position,
   rowsSeen: row.rows_seen,
   rowsChanged: row.rows_changed,
 });
@@ -158,10 +153,9 @@ export async function readAccountPrivacy(
 export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
   const { accountId, stream } = scope;
   const { policy, position, rowsSeen, rowsChanged } = cleaning;
-  const where = position === null ? null : JSON.stringify(position);
   await db.execute(sql`insert into ${privacyCleanings} as c
       (account_id, stream, policy, position, rows_seen, rows_changed, started_at, finished_at)
-    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${where}::jsonb, ${rowsSeen}, ${rowsChanged},
+    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${position}, ${rowsSeen}, ${rowsChanged},
       statement_timestamp(), ${position === null ? sql`statement_timestamp()` : sql`null`})
     on conflict (account_id, stream) do update set policy = excluded.policy, position = excluded.position,
       rows_seen = excluded.rows_seen, rows_changed = excluded.rows_changed, finished_at = excluded.finished_at,

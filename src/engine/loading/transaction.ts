@@ -26,6 +26,8 @@ export interface TransactionOptions {
   readonly keyless: KeylessMemory | null;
   /** Columns that rows may lack because they were protected. */
   readonly lifted: Lifted;
+  /** Stored records are loaded again: rows keep their states, runs and deletion marks. */
+  readonly inPlace?: true;
 }
 
 export interface CommitOptions {

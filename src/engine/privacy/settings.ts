@@ -3,13 +3,20 @@
  * accordingly.
  */
 import type { Queryable } from '../database/connection.ts';
+import { sql } from 'drizzle-orm';
+import type { StreamKey } from '../control/control-tables.ts';
 import {
   type Cleaning,
   cleaningProgress,
   type CleaningProgress,
+  isSamePolicy,
+  type Lifted,
+  NO_POLICY,
   type Policy,
   readAccountPrivacy,
+  readCleaning,
   readForgotten,
+  writeCleaning,
 } from '../control/stored-privacy.ts';
 import type { StreamSession } from '../control/stream-session.ts';
 import { streamShape } from '../database/table-shape.ts';
@@ -111,30 +118,72 @@ export async function readPrivacy(
   return { protection, policy };
 }
 
-/** The protection for settings that protect nothing: cleaning a stream then only records that. */
-function createNoProtection(stream: StreamDefinition): Protection {
-  return createProtection({ stream, omit: [], pseudonymize: [], pseudonyms: null, forgotten: [] });
+export interface CleanResult {
+  readonly rowsChanged: number;
+  /** The stored pseudonyms were made with another key. */
+  readonly hasOtherKey: boolean;
+  /** Columns that were protected until now. */
+  readonly unprotected: readonly string[];
 }
 
-/** Called under the stream's lock, before rows are stored. */
+interface Applied {
+  /** undefined: nothing changed since the last run. */
+  readonly cleaned: CleanResult | undefined;
+  readonly lifted: Lifted;
+}
+
+const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
+
+/** Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before. */
 export async function applyPrivacy(
   session: StreamSession,
   {
     stream,
     accountId,
-    privacy,
+    privacy: { protection, policy },
     signal,
-  }: Omit<Scope, 'settings'> & {
-    readonly privacy: StreamPrivacy;
-    readonly signal: AbortSignal;
-  },
-): ReturnType<typeof cleanStored> {
-  return await cleanStored({
-    session,
-    shape: streamShape(stream),
-    accountId,
-    protection: privacy.protection ?? createNoProtection(stream),
-    policy: privacy.policy,
-    signal,
-  });
+  }: Omit<Scope, 'settings'> & { readonly privacy: StreamPrivacy; readonly signal: AbortSignal },
+): Promise<Applied> {
+  const { db } = session.connection;
+  const scope = { accountId, stream: stream.name };
+  const found = await readCleaning(db, scope);
+  const before = found?.policy ?? NO_POLICY;
+  const progress = cleaningProgress(found, policy);
+  if (progress === 'done' && isSamePolicy(before, policy))
+    return { cleaned: undefined, lifted: before.lifted ?? {} };
+  const now = protectedBy(policy);
+  const unprotected = protectedBy(before).filter((column) => !now.includes(column));
+  const lacking = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
+    (column) => !now.includes(column),
+  );
+  const withLifted = async () => ({ ...policy, lifted: await liftedUntilNow(db, scope, lacking) });
+  let state: Cleaning = { policy: await withLifted(), position: '', rowsSeen: 0, rowsChanged: 0 };
+  if (progress !== 'done') {
+    if (progress === 'under_way' && found !== undefined) state = found;
+    const protects =
+      protection ?? createProtection({ stream, ...NO_PRIVACY, pseudonyms: null, forgotten: [] });
+    const request = { session, shape: streamShape(stream), accountId, protection: protects, signal };
+    state = await cleanStored(request, state);
+    // The cleaning has moved `_synced_at` of rows that still lack these columns.
+    state = { ...state, policy: await withLifted() };
+  }
+  await writeCleaning(db, scope, { ...state, position: null });
+  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
+  return {
+    cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected },
+    lifted: state.policy.lifted ?? {},
+  };
+}
+
+/** Rows with an earlier `_synced_at` than this may lack the columns. */
+async function liftedUntilNow(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+  columns: readonly string[],
+): Promise<Lifted> {
+  if (columns.length === 0) return {};
+  const [row] = await db.execute<{ time: string }>(sql`
+    select greatest(clock_timestamp(), max(complete_until))::text as time from safety_sync.stream_state
+    where account_id = ${accountId} and stream = ${stream}`);
+  return Object.fromEntries(columns.map((column) => [column, row?.time ?? 'infinity']));
 }
