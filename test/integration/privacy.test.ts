@@ -521,6 +521,37 @@ describe('somebody who is forgotten', () => {
     expect(await rowVersions(worker)).toEqual(versions);
   });
 
+  test('keeps its times, its run and its deletion: rows are loaded again in place, also under another key', async () => {
+    await start(KEY_ONLY);
+    putPeople('first');
+    await sync();
+    worker.time.now += 20 * MINUTE_MS;
+    putPeople('second');
+    await sync('reconcile');
+    worker.sandbox.store.employees.delete(ID);
+    worker.sandbox.store.followups.delete('one');
+    await sync('reconcile');
+    const marks = (id: string) =>
+      worker.query(`select r.kind, r.valid_from::text, r.run, r.deleted::text, r.calculated::text from (
+        select 'status' as kind, _valid_from as valid_from, _run_id as run, _deleted_at as deleted, calculated_at as calculated
+          from safety.training_employee_status where user_id = '${id}'
+        union all select 'completion', _valid_from, training_id, null, null from safety.training_completions where user_id = '${id}'
+        union all select 'state', valid_from, null, valid_to, calculated_at from safety.training_employee_status_states where user_id = '${id}'
+        union all select 'follow-up', _valid_from, _run_id, _deleted_at, null from safety.followups where id = 'one'
+        union all select 'follow-up state', valid_from, null, valid_to, null from safety.followup_states where id = 'one'
+      ) r order by 1, 2, 3`);
+    const before = await marks(ID);
+    expect(before.filter(({ deleted }) => deleted !== null).map(({ kind }) => kind)).toEqual([
+      'follow-up',
+      'follow-up state',
+      'state',
+      'status',
+    ]);
+    const { pseudonym } = await forgetPerson(worker.context, { id: ID });
+    expect(await marks(pseudonym)).toEqual(before);
+    expect(await findText(worker, [ID])).toEqual([]);
+  });
+
   test('keeps a row in people when the service does not know the person, so that no key is without one', async () => {
     await start(KEY_ONLY);
     worker.sandbox.store.followups.put({

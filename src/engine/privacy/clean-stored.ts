@@ -62,7 +62,8 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
     await load.commit({
       covered: null,
       isLast: false,
-      beforeCommit: async ({ updated }) => {
+      beforeCommit: async ({ updated, rejected }) => {
+        if (rejected > 0) throw new TypeError('a stored record was rejected: its row would stay as it is');
         state = {
           policy: state.policy,
           position: page?.last ?? state.position,

@@ -9,11 +9,12 @@ import {
   type Cleaning,
   cleaningProgress,
   type CleaningProgress,
+  type ForgottenRow,
   isSamePolicy,
   type Lifted,
   NO_POLICY,
   type Policy,
-  readAccountPrivacy,
+  readAccountsPrivacy,
   readCleaning,
   readForgotten,
   writeCleaning,
@@ -23,7 +24,7 @@ import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
 import { createProtection, type Protection } from './protect.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { createPseudonyms } from '../../shared/pseudonym.ts';
+import { createPseudonyms, type Pseudonyms } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import { storedColumns } from '../streams/stored-columns.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
@@ -48,6 +49,9 @@ interface Scope {
   readonly accountId: string;
   readonly settings: PrivacySettings;
 }
+
+const pseudonymsOf = ({ key }: PrivacySettings): Pseudonyms | null =>
+  key === undefined ? null : createPseudonyms(key);
 
 function policyOf(
   stream: StreamDefinition,
@@ -75,20 +79,35 @@ export async function readCleaningProgress(
   accountIds: readonly string[],
   settings: PrivacySettings,
 ): Promise<Map<string, StreamCleaning[]>> {
-  const keyId = settings.key === undefined ? null : createPseudonyms(settings.key).keyId;
-  const accounts = await readAccountPrivacy(db, accountIds);
-  return new Map(
-    [...accounts].map(([accountId, { cleanings, forgotten, begun }]) => [
-      accountId,
-      STREAMS.map((stream): StreamCleaning => {
-        const policy = policyOf(stream, { settings, keyId, forgotten });
-        const cleaning = cleanings.get(stream.name);
-        const isEmpty = cleaning === undefined && !begun.has(stream.name);
-        const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
-        return { stream: stream.name, policy, progress, cleaning };
-      }),
-    ]),
-  );
+  const keyId = pseudonymsOf(settings)?.keyId ?? null;
+  const stored = await readAccountsPrivacy(db, accountIds);
+  const progressOf = (accountId: string, stream: StreamDefinition): StreamCleaning => {
+    const policy = policyOf(stream, { settings, keyId, forgotten: stored.forgottenOf(accountId) });
+    const cleaning = stored.cleaningOf(accountId, stream.name);
+    const isEmpty = cleaning === undefined && !stored.isBegun(accountId, stream.name);
+    const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
+    return { stream: stream.name, policy, progress, cleaning };
+  };
+  return new Map(accountIds.map((id) => [id, STREAMS.map((stream) => progressOf(id, stream))]));
+}
+
+/** Errors: `privacy_key_wrong`. */
+export async function readForgottenWithKey(
+  db: Queryable,
+  accountId: string,
+  settings: PrivacySettings,
+): Promise<ForgottenRow[]> {
+  const pseudonyms = pseudonymsOf(settings);
+  const forgotten = await readForgotten(db, accountId);
+  if (forgotten.some(({ key_id: keyId }) => keyId !== pseudonyms?.keyId)) {
+    throw new SafetySyncError(
+      'privacy_key_wrong',
+      pseudonyms === null
+        ? 'people were forgotten, and PRIVACY_KEY is not set'
+        : 'people were forgotten with another PRIVACY_KEY than this one',
+    );
+  }
+  return forgotten;
 }
 
 /** Errors: `privacy_key_wrong`. */
@@ -96,17 +115,8 @@ export async function readPrivacy(
   db: Queryable,
   { stream, accountId, settings }: Scope,
 ): Promise<StreamPrivacy> {
-  const { key } = settings;
-  const pseudonyms = key === undefined ? null : createPseudonyms(key);
-  const forgotten = await readForgotten(db, accountId);
-  if (forgotten.some(({ key_id: keyId }) => keyId !== pseudonyms?.keyId)) {
-    throw new SafetySyncError(
-      'privacy_key_wrong',
-      key === undefined
-        ? 'people were forgotten, and PRIVACY_KEY is not set'
-        : 'people were forgotten with another PRIVACY_KEY than this one',
-    );
-  }
+  const pseudonyms = pseudonymsOf(settings);
+  const forgotten = await readForgottenWithKey(db, accountId, settings);
   const policy = policyOf(stream, {
     settings,
     keyId: pseudonyms?.keyId ?? null,
