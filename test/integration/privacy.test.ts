@@ -248,6 +248,36 @@ test('a cleaning whose database session is killed again and again goes on where 
   expect(await found()).toEqual([]);
 });
 
+test('a cleaning that is killed in its second page of records continues after the first', async () => {
+  await start();
+  await runWith({ omit: [], pseudonymize: [] }, 'users');
+  await worker.query(`insert into safety.users (account_id, id, name, _raw, _run_id)
+    select 'default', id, '${CANARY} ' || id, jsonb_build_object('id', id, 'name', '${CANARY} ' || id), 1
+    from (select 'id' || i as id from generate_series(10001, 11200) i) u`);
+  await worker.query(`create function kill_writer() returns trigger language plpgsql as
+    $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
+  await worker.query(`create trigger kill after update on safety.users for each row
+    when (new.id = 'id10800') execute function kill_writer()`);
+  await expect(cleanAccount(contextOf(SETTINGS))).rejects.toThrow();
+  const cleaned = `select count(*)::int as rows, min(position) as position, min(rows_seen)::int as seen,
+      min(rows_changed)::int as changed
+    from safety.users, (select * from safety_sync.privacy_cleanings where stream = 'users') c where name like 'pseudonym:%'`;
+  const [killed] = await worker.query<{ rows: number; position: string; seen: number }>(cleaned);
+  expect(killed).toMatchObject({
+    rows: 500,
+    seen: 500,
+    changed: 500,
+    position: expect.stringMatching(/^id10\d+$/) as string,
+  });
+  await worker.query('drop trigger kill on safety.users');
+  await cleanAccount(contextOf(SETTINGS));
+  expect(await found()).toEqual([]);
+  const [all] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.users');
+  expect(await worker.query(cleaned)).toEqual([
+    { rows: all?.rows, position: null, seen: all?.rows, changed: all?.rows },
+  ]);
+});
+
 test('a run cleans its stream before it asks, and leaves out from then on; turned off, values come back by reading again', async () => {
   await start();
   putCanaries();
@@ -528,7 +558,9 @@ describe('somebody who is forgotten', () => {
     worker.time.now += 20 * MINUTE_MS;
     putPeople('second');
     await sync('reconcile');
+    worker.time.now += 20 * MINUTE_MS;
     worker.sandbox.store.employees.delete(ID);
+    worker.sandbox.store.recalculateTraining();
     worker.sandbox.store.followups.delete('one');
     await sync('reconcile');
     const marks = (id: string) =>
