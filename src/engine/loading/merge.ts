@@ -200,7 +200,7 @@ async function takeOutDays(
 ): Promise<{ readonly days: CountedDays; readonly keys: readonly string[] } | null> {
   if (
     stream.countsDays !== true ||
-    (request.fullCompare && !request.inPlace) ||
+    request.fullCompare ||
     (request.stagedKeys.length === 0 && deletable === null && request.addedKeys.length === 0)
   )
     return null;
