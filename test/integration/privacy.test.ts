@@ -584,6 +584,25 @@ describe('somebody who is forgotten', () => {
     expect(await findText(worker, [ID])).toEqual([]);
   });
 
+  test('has one row when two spellings of an id had one each, with the same trainings', async () => {
+    await start(KEY_ONLY);
+    for (const id of [ID, ID.toLowerCase()]) {
+      const employee = SPECIMENS['training-employee-status'].build(id) as unknown as Employee;
+      const completion = { id: 1, date_number: 20_250_110, expiresOn: null, startsExpiringOn: null };
+      worker.sandbox.store.employees.put({
+        ...employee,
+        last_completed: [{ ...completion, is_required: true }],
+      });
+    }
+    worker.sandbox.store.recalculateTraining();
+    await sync();
+    const { pseudonym } = await forgetPerson(worker.context, { id: ID });
+    const rows = `select s.user_id, c.training_id from safety.training_employee_status s
+      join safety.training_completions c on c.user_id = s.user_id where s.user_id like 'pseudonym:%'`;
+    expect(await worker.query(rows)).toEqual([{ user_id: pseudonym, training_id: '1' }]);
+    expect(await findText(worker, [ID, ID.toLowerCase()])).toEqual([]);
+  });
+
   test('keeps a row in people when the service does not know the person, so that no key is without one', async () => {
     await start(KEY_ONLY);
     worker.sandbox.store.followups.put({
