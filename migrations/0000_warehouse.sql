@@ -341,7 +341,7 @@ CREATE TABLE "safety_sync"."privacy_cleanings" (
 	"account_id" text NOT NULL,
 	"stream" text NOT NULL,
 	"policy" jsonb NOT NULL,
-	"position" jsonb,
+	"position" text,
 	"rows_seen" bigint DEFAULT 0 NOT NULL,
 	"rows_changed" bigint DEFAULT 0 NOT NULL,
 	"started_at" timestamp with time zone DEFAULT now() NOT NULL,

@@ -127,7 +127,7 @@ export const describeControl = (stream: string): Descriptions => ({
       account_id,
       stream,
       policy: 'Applied settings.',
-      position: 'Position from which the cleaning continues; null: done.',
+      position: 'Key of the record after which the cleaning continues; null: done.',
       rows_seen: 'Number of checked rows.',
       rows_changed: 'Number of rewritten rows.',
       started_at: 'Start of the cleaning.',

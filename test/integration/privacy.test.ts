@@ -248,6 +248,36 @@ test('a cleaning whose database session is killed again and again goes on where 
   expect(await found()).toEqual([]);
 });
 
+test('a cleaning that is killed in its second page of records continues after the first', async () => {
+  await start();
+  await runWith({ omit: [], pseudonymize: [] }, 'users');
+  await worker.query(`insert into safety.users (account_id, id, name, _raw, _run_id)
+    select 'default', id, '${CANARY} ' || id, jsonb_build_object('id', id, 'name', '${CANARY} ' || id), 1
+    from (select 'id' || i as id from generate_series(10001, 11200) i) u`);
+  await worker.query(`create function kill_writer() returns trigger language plpgsql as
+    $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
+  await worker.query(`create trigger kill after update on safety.users for each row
+    when (new.id = 'id10800') execute function kill_writer()`);
+  await expect(cleanAccount(contextOf(SETTINGS))).rejects.toThrow();
+  const cleaned = `select count(*)::int as rows, min(position) as position, min(rows_seen)::int as seen,
+      min(rows_changed)::int as changed
+    from safety.users, (select * from safety_sync.privacy_cleanings where stream = 'users') c where name like 'pseudonym:%'`;
+  const [killed] = await worker.query<{ rows: number; position: string; seen: number }>(cleaned);
+  expect(killed).toMatchObject({
+    rows: 500,
+    seen: 500,
+    changed: 500,
+    position: expect.stringMatching(/^id10\d+$/) as string,
+  });
+  await worker.query('drop trigger kill on safety.users');
+  await cleanAccount(contextOf(SETTINGS));
+  expect(await found()).toEqual([]);
+  const [all] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.users');
+  expect(await worker.query(cleaned)).toEqual([
+    { rows: all?.rows, position: null, seen: all?.rows, changed: all?.rows },
+  ]);
+});
+
 test('a run cleans its stream before it asks, and leaves out from then on; turned off, values come back by reading again', async () => {
   await start();
   putCanaries();
@@ -519,6 +549,58 @@ describe('somebody who is forgotten', () => {
     for (const stream of ['resources', 'followups', 'equipments', 'training-employee-status'] as const)
       await runWith(KEY_ONLY, stream);
     expect(await rowVersions(worker)).toEqual(versions);
+  });
+
+  test('keeps its times, its run and its deletion: rows are loaded again in place, also under another key', async () => {
+    await start(KEY_ONLY);
+    putPeople('first');
+    await sync();
+    worker.time.now += 20 * MINUTE_MS;
+    putPeople('second');
+    await sync('reconcile');
+    worker.time.now += 20 * MINUTE_MS;
+    worker.sandbox.store.employees.delete(ID);
+    worker.sandbox.store.recalculateTraining();
+    worker.sandbox.store.followups.delete('one');
+    await sync('reconcile');
+    const marks = (id: string) =>
+      worker.query(`select r.kind, r.valid_from::text, r.run, r.deleted::text, r.calculated::text from (
+        select 'status' as kind, _valid_from as valid_from, _run_id as run, _deleted_at as deleted, calculated_at as calculated
+          from safety.training_employee_status where user_id = '${id}'
+        union all select 'completion', _valid_from, training_id, null, null from safety.training_completions where user_id = '${id}'
+        union all select 'state', valid_from, null, valid_to, calculated_at from safety.training_employee_status_states where user_id = '${id}'
+        union all select 'follow-up', _valid_from, _run_id, _deleted_at, null from safety.followups where id = 'one'
+        union all select 'follow-up state', valid_from, null, valid_to, null from safety.followup_states where id = 'one'
+      ) r order by 1, 2, 3`);
+    const before = await marks(ID);
+    expect(before.filter(({ deleted }) => deleted !== null).map(({ kind }) => kind)).toEqual([
+      'follow-up',
+      'follow-up state',
+      'state',
+      'status',
+    ]);
+    const { pseudonym } = await forgetPerson(worker.context, { id: ID });
+    expect(await marks(pseudonym)).toEqual(before);
+    expect(await findText(worker, [ID])).toEqual([]);
+  });
+
+  test('has one row when two spellings of an id had one each, with the same trainings', async () => {
+    await start(KEY_ONLY);
+    for (const id of [ID, ID.toLowerCase()]) {
+      const employee = SPECIMENS['training-employee-status'].build(id) as unknown as Employee;
+      const completion = { id: 1, date_number: 20_250_110, expiresOn: null, startsExpiringOn: null };
+      worker.sandbox.store.employees.put({
+        ...employee,
+        last_completed: [{ ...completion, is_required: true }],
+      });
+    }
+    worker.sandbox.store.recalculateTraining();
+    await sync();
+    const { pseudonym } = await forgetPerson(worker.context, { id: ID });
+    const rows = `select s.user_id, c.training_id from safety.training_employee_status s
+      join safety.training_completions c on c.user_id = s.user_id where s.user_id like 'pseudonym:%'`;
+    expect(await worker.query(rows)).toEqual([{ user_id: pseudonym, training_id: '1' }]);
+    expect(await findText(worker, [ID, ID.toLowerCase()])).toEqual([]);
   });
 
   test('keeps a row in people when the service does not know the person, so that no key is without one', async () => {

@@ -4,8 +4,7 @@ import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { countForgotten, type ForgottenCount } from '../../engine/control/stored-privacy.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { STREAMS } from '../../engine/streams/index.ts';
-import { readCleaningProgress, readPrivacy } from '../../engine/privacy/settings.ts';
+import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import type { Check } from './check-database.ts';
 
 interface ForgottenTold extends ForgottenCount {
@@ -47,9 +46,7 @@ export async function checkPrivacy({ config, accounts, warehouse }: App): Promis
   const what = 'privacy';
   const { privacy: settings } = config;
   try {
-    for (const { id: accountId } of accounts) {
-      for (const stream of STREAMS.slice(0, 1)) await readPrivacy(db, { stream, accountId, settings });
-    }
+    for (const { id } of accounts) await readForgottenWithKey(db, id, settings);
   } catch (error) {
     if (!(error instanceof SafetySyncError) || error.code !== 'privacy_key_wrong') throw error;
     return [{ what, result: 'failed', finding: error.message, advice: error.advice, code: error.code }];

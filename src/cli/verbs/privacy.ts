@@ -2,10 +2,9 @@ import type { Account, App } from '../../app.ts';
 import type { Cleaning, CleaningProgress } from '../../engine/control/stored-privacy.ts';
 import { capital, formatCount, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
-import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
-import { readCleaningProgress, readPrivacy } from '../../engine/privacy/settings.ts';
+import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import { describeUncleaned } from '../../pages/words.ts';
 import { buildRunEvents } from '../../operate/worker/run-report.ts';
 import { tellForgotten } from '../check/check-privacy.ts';
@@ -31,8 +30,7 @@ interface StreamReport {
 async function readReports({ config, warehouse }: App, account: Account): Promise<StreamReport[]> {
   const { db } = warehouse.connection;
   const { id: accountId, offReasons } = account;
-  for (const stream of STREAMS.slice(0, 1))
-    await readPrivacy(db, { stream, accountId, settings: config.privacy });
+  await readForgottenWithKey(db, accountId, config.privacy);
   const streams = await readCleaningProgress(db, [accountId], config.privacy);
   return (streams.get(accountId) ?? []).map(({ stream, policy, progress, cleaning }) => ({
     accountId,

@@ -206,8 +206,8 @@ export const privacyCleanings = controlSchema.table(
     stream: text().$type<StreamName>().notNull(),
     /** The privacy settings, and the forgotten people. */
     policy: jsonb().notNull(),
-    /** The position from which an interrupted cleaning continues; null: it is done. */
-    position: jsonb(),
+    /** The key after which an interrupted cleaning continues; null: it is done. */
+    position: text(),
     rows_seen: count(),
     rows_changed: count(),
     started_at: instant().notNull().defaultNow(),

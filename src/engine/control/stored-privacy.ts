@@ -7,7 +7,7 @@ import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts';
 
-type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
+export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
 
 export async function readForgotten(db: Queryable, accountId: string): Promise<ForgottenRow[]> {
   const { pseudonym, person, words, key_id } = forgotten;
@@ -62,106 +62,76 @@ export interface Policy {
 /** By `table.column`: until when, ISO. */
 export type Lifted = Readonly<Record<string, string>>;
 
-/** The position of a cleaning: the pass, and its last finished key. */
-export interface CleaningPosition {
-  readonly pass: number;
-  readonly after: readonly string[] | null;
-}
-
 export interface Cleaning {
   readonly policy: Policy;
-  readonly position: CleaningPosition | null;
+  /** The key of the last record that was loaded again; null: it is done. */
+  readonly position: string | null;
   readonly rowsSeen: number;
   readonly rowsChanged: number;
 }
 
-const ofStream = ({ accountId, stream }: StreamKey) =>
-  and(eq(privacyCleanings.account_id, accountId), eq(privacyCleanings.stream, stream));
-
-interface CleaningRow {
-  readonly stream: StreamName;
-  readonly policy: string;
-  readonly position: string | null;
-  readonly rows_seen: number;
-  readonly rows_changed: number;
-}
-
-// As text: not every client parses JSON.
 const COLUMNS = {
-  stream: privacyCleanings.stream,
-  policy: sql<string>`${privacyCleanings.policy}::text`,
-  position: sql<string | null>`${privacyCleanings.position}::text`,
-  rows_seen: privacyCleanings.rows_seen,
-  rows_changed: privacyCleanings.rows_changed,
+  // As text: not every client parses JSON.
+  policy: sql<Policy>`${privacyCleanings.policy}::text`.mapWith((text: string) => JSON.parse(text) as Policy),
+  position: privacyCleanings.position,
+  rowsSeen: privacyCleanings.rows_seen,
+  rowsChanged: privacyCleanings.rows_changed,
 };
 
-const toCleaning = (row: CleaningRow): Cleaning => ({
-  policy: JSON.parse(row.policy) as Policy,
-  position: row.position === null ? null : (JSON.parse(row.position) as CleaningPosition),
-  rowsSeen: row.rows_seen,
-  rowsChanged: row.rows_changed,
-});
-
 /** undefined: nothing was ever protected. */
-export async function readCleaning(db: Queryable, scope: StreamKey): Promise<Cleaning | undefined> {
-  const [row] = await db.select(COLUMNS).from(privacyCleanings).where(ofStream(scope));
-  return row === undefined ? undefined : toCleaning(row);
+export async function readCleaning(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+): Promise<Cleaning | undefined> {
+  const isThis = and(eq(privacyCleanings.account_id, accountId), eq(privacyCleanings.stream, stream));
+  const [row] = await db.select(COLUMNS).from(privacyCleanings).where(isThis);
+  return row;
 }
 
-/** The privacy state of an account. */
-interface AccountPrivacy {
-  readonly cleanings: ReadonlyMap<StreamName, Cleaning>;
+/** The privacy state of accounts. */
+interface AccountsPrivacy {
+  readonly cleaningOf: (accountId: string, stream: StreamName) => Cleaning | undefined;
+  /** False: the stream never began a run, so it has no rows. */
+  readonly isBegun: (accountId: string, stream: StreamName) => boolean;
   /** Pseudonyms of the forgotten people. */
-  readonly forgotten: readonly string[];
-  /** Streams that ever began a run: other streams have no rows. */
-  readonly begun: ReadonlySet<StreamName>;
+  readonly forgottenOf: (accountId: string) => readonly string[];
 }
 
 /** Reads many accounts with a few statements. */
-export async function readAccountPrivacy(
+export async function readAccountsPrivacy(
   db: Queryable,
   accountIds: readonly string[],
-): Promise<Map<string, AccountPrivacy>> {
+): Promise<AccountsPrivacy> {
   const ids = sql`any (${toArrayLiteral(accountIds)}::text[])`;
+  const { account_id, stream } = privacyCleanings;
   const cleanings = await db
-    .select({ account_id: privacyCleanings.account_id, ...COLUMNS })
+    .select({ account_id, stream, ...COLUMNS })
     .from(privacyCleanings)
-    .where(sql`${privacyCleanings.account_id} = ${ids}`);
-  const { account_id, pseudonym } = forgotten;
-  const people = await db
-    .select({ account_id, pseudonym })
-    .from(forgotten)
-    .where(sql`${account_id} = ${ids}`)
-    .orderBy(pseudonym);
-  const begun = await db.execute<{ account_id: string; stream: StreamName }>(
-    sql`select account_id, stream from safety_sync.stream_state where account_id = ${ids}`,
+    .where(sql`${account_id} = ${ids}`);
+  const people = await db.execute<{ id: string; pseudonyms: string }>(sql`
+    select account_id as id, json_agg(pseudonym order by pseudonym)::text as pseudonyms from ${forgotten}
+    where account_id = ${ids} group by account_id`);
+  const begun = await db.execute<{ id: string; stream: string }>(
+    sql`select account_id as id, stream from safety_sync.stream_state where account_id = ${ids}`,
   );
-  const of = <Row extends { account_id: string }>(rows: Iterable<Row>): Map<string, Row[]> => {
-    const found = new Map<string, Row[]>();
-    for (const row of rows) found.set(row.account_id, [...(found.get(row.account_id) ?? []), row]);
-    return found;
+  const keyOf = (id: string, name: string): string => `${id} ${name}`;
+  const known = new Map(cleanings.map((row) => [keyOf(row.account_id, row.stream), row]));
+  const pseudonyms = new Map(people.map((row) => [row.id, JSON.parse(row.pseudonyms) as string[]]));
+  const started = new Set(begun.map((row) => keyOf(row.id, row.stream)));
+  return {
+    cleaningOf: (id, name) => known.get(keyOf(id, name)),
+    isBegun: (id, name) => started.has(keyOf(id, name)),
+    forgottenOf: (id) => pseudonyms.get(id) ?? [],
   };
-  const [cleaningsOf, peopleOf, begunOf] = [of(cleanings), of(people), of(begun)];
-  return new Map(
-    accountIds.map((id) => [
-      id,
-      {
-        cleanings: new Map((cleaningsOf.get(id) ?? []).map((row) => [row.stream, toCleaning(row)])),
-        forgotten: (peopleOf.get(id) ?? []).map((row) => row.pseudonym),
-        begun: new Set((begunOf.get(id) ?? []).map(({ stream }) => stream)),
-      },
-    ]),
-  );
 }
 
 /** Begins one, or records the current settings where no rows have to be cleaned (`position` null). */
 export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
   const { accountId, stream } = scope;
   const { policy, position, rowsSeen, rowsChanged } = cleaning;
-  const where = position === null ? null : JSON.stringify(position);
   await db.execute(sql`insert into ${privacyCleanings} as c
       (account_id, stream, policy, position, rows_seen, rows_changed, started_at, finished_at)
-    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${where}::jsonb, ${rowsSeen}, ${rowsChanged},
+    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${position}, ${rowsSeen}, ${rowsChanged},
       statement_timestamp(), ${position === null ? sql`statement_timestamp()` : sql`null`})
     on conflict (account_id, stream) do update set policy = excluded.policy, position = excluded.position,
       rows_seen = excluded.rows_seen, rows_changed = excluded.rows_changed, finished_at = excluded.finished_at,

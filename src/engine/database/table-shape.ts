@@ -97,6 +97,19 @@ export function streamShape(stream: StreamDefinition): StreamShape {
   };
 }
 
+/** The shape of rows that are written in place: without states, and without the columns that describe the response. */
+export const inPlaceShape = ({ stream, parent, children }: StreamShape): StreamShape => ({
+  stream,
+  parent: {
+    ...parent,
+    history: null,
+    columns: parent.columns.filter(
+      ({ name }) => name.startsWith('_') || !stream.contextColumns.includes(name),
+    ),
+  },
+  children: children.map((child) => ({ ...child, history: null })),
+});
+
 /** `Coverage` in terms of tables: which rows were covered. */
 export interface TableCoverage {
   /** The column that names the part; null: the whole account was covered. */

@@ -5,7 +5,7 @@
  * batches are prepared while another one is stored or committed.
  */
 import { countAttributes, type RecordCounts } from '../control/record-counts.ts';
-import { toTableCoverage } from '../database/table-shape.ts';
+import { inPlaceShape, toTableCoverage } from '../database/table-shape.ts';
 import { meetLater } from '../../shared/meet-later.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
@@ -71,7 +71,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   const copies = createRecordCopies(session, shape, options);
   const compare = createComparison(session, shape, accountId);
   const batches = createBatches({ ...options, compare, copies, staging });
-  const transaction = createTransaction({ ...options, staging });
+  const merged = options.inPlace ? inPlaceShape(shape) : shape;
+  const transaction = createTransaction({ ...options, staging, shape: merged });
   await staging.open();
 
   let nextOrd = 1;

@@ -73,8 +73,16 @@ export function dropOrphans(parent: TableShape, child: TableShape): SQL {
 }
 
 /** Writes new and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
-export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQL {
+export function upsertParents(
+  parent: TableShape,
+  { inPlace, ...scope }: RunKey & WriteTime & { readonly inPlace?: true },
+): SQL {
   const { accountId, runId } = scope;
+  // A row keeps its run and its deletion mark in place; the caller has found that its record differs.
+  const ending = inPlace
+    ? sql``
+    : sql`, _deleted_at = null, _run_id = excluded._run_id
+    where t._hash is distinct from excluded._hash or t._deleted_at is not null`;
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
@@ -85,8 +93,7 @@ export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQ
       ${sql.join(
         changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
         sql`, `,
-      )}, ${kept.change} _synced_at = excluded._synced_at, _deleted_at = null, _run_id = excluded._run_id
-    where t._hash is distinct from excluded._hash or t._deleted_at is not null
+      )}, ${kept.change} _synced_at = excluded._synced_at${ending}
     returning (xmax = 0) as is_insert)
   select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
   from merged`;

@@ -57,6 +57,8 @@ interface MergeRequest extends WriteTime {
   readonly keyless: KeylessMemory | null;
   /** Columns that rows may lack because they were protected. */
   readonly lifted: Lifted;
+  /** See `TransactionOptions`. */
+  readonly inPlace?: true;
 }
 
 export interface Merged {
@@ -223,6 +225,7 @@ async function mergeIssues(
   const { accountId, now, syncedAt } = request;
   const scope = { accountId, stream: shape.stream.name, now, syncedAt };
   await tx.execute(issues.recordIssues(scope));
+  if (request.inPlace) return;
   if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
   const { deletedKeys, resolvedIdentities, resolvedKeys } = request;
   if (deletedKeys.length > 0) await tx.execute(issues.resolveDeleted(deletedKeys, scope));

@@ -26,6 +26,8 @@ export interface TransactionOptions {
   readonly keyless: KeylessMemory | null;
   /** Columns that rows may lack because they were protected. */
   readonly lifted: Lifted;
+  /** Stored records are loaded again: rows keep their states, runs and deletion marks. */
+  readonly inPlace?: true;
 }
 
 export interface CommitOptions {
@@ -97,8 +99,10 @@ export function createTransaction(options: TransactionOptions): Transaction {
       const merged = await merge(db, shape, {
         ...options,
         ...time,
+        // Stored records need no comparison with their rows.
+        fullCompare: options.fullCompare && !options.inPlace,
         covered: covered === null ? null : toTableCoverage(shape.stream, covered),
-        hasCommitted,
+        hasCommitted: hasCommitted && !options.inPlace,
         hasIssues: hadIssues,
         resolvedIdentities: [...new Set(stored.flatMap((one) => one.resolvedIdentities))],
         resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],

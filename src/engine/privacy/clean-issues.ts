@@ -2,17 +2,23 @@
 import { sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
 import { Received } from '../../shared/received.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import type { IssueKind, ReadContext, StreamDefinition } from '../streams/stream.ts';
-import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
 import { isForgotten } from './find-people.ts';
 import { parseRecord, readRecord } from '../loading/record.ts';
-import { buildRejection, fingerprintOf } from '../loading/staged-issue.ts';
+import { buildRejection, fingerprintOf, type StagedIssue } from '../loading/staged-issue.ts';
 import type { Protection } from './protect.ts';
 
-const STEP_ISSUES = 500;
+const PAGE_ISSUES = 500;
+
+export interface CleaningScope {
+  readonly shape: StreamShape;
+  readonly accountId: string;
+  readonly protection: Protection;
+}
 
 interface StoredIssue extends Record<string, unknown> {
   readonly fingerprint: string;
@@ -25,9 +31,7 @@ interface StoredIssue extends Record<string, unknown> {
   readonly context: string | null;
 }
 
-type Content = Pick<StoredIssue, 'fingerprint' | 'record_id' | 'problem' | 'identity'> & {
-  readonly value: unknown;
-};
+type Content = Pick<StagedIssue, 'fingerprint' | 'record_id' | 'problem' | 'identity' | 'value'>;
 
 /** undefined: the issue stays as it is. null: the issue is deleted. */
 function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Content | null | undefined {
@@ -39,14 +43,7 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
     if (kept === value) return undefined;
     const about = (issue.context === null ? {} : JSON.parse(issue.context)) as ReadContext;
     const read = readRecord(Received.of(kept), { stream, about });
-    const {
-      fingerprint,
-      record_id,
-      problem,
-      identity,
-      value: told,
-    } = buildRejection(stream, read, parseRecord(stream, read));
-    return { fingerprint, record_id, problem, identity, value: told };
+    return buildRejection(stream, read, parseRecord(stream, read));
   }
   const { field } = issue;
   const isUnknown = issue.kind === 'unknown_field';
@@ -77,39 +74,34 @@ const isOfPerson = (
   protection.hidesPeople &&
   (kind === 'unknown_field' || isForgotten(key));
 
+/** One page. Returns the fingerprint after which the next one begins; undefined: there is none. */
 export async function cleanIssues(
   db: Queryable,
   scope: CleaningScope,
-  after: readonly string[] | null,
-): Promise<CleaningStep> {
-  const { accountId, shape } = scope;
-  const stream = shape.stream.name;
-  if (after === null) await cleanKeyless(db, scope);
+  after: string,
+): Promise<string | undefined> {
+  const ofStream = sql`d.account_id = ${scope.accountId} and d.stream = ${scope.shape.stream.name}`;
+  if (after === '') await cleanKeyless(db, scope);
   const rows = await db.execute<StoredIssue>(sql`
     select fingerprint, record_id, field, kind, problem, value::text as value, identity, context::text as context
-    from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream} and fingerprint > ${after?.[0] ?? ''}
-    order by fingerprint limit ${STEP_ISSUES}`);
+    from safety_sync.data_issues d where ${ofStream} and fingerprint > ${after} order by fingerprint limit ${PAGE_ISSUES}`);
   for (const issue of rows) {
     const cleaned = toCleaned(issue, scope);
     if (cleaned === undefined) continue;
-    const isThis = sql`account_id = ${accountId} and stream = ${stream} and fingerprint = ${issue.fingerprint}`;
-    if (cleaned?.fingerprint === issue.fingerprint) {
-      await db.execute(sql`update safety_sync.data_issues set record_id = ${cleaned.record_id}, problem = ${cleaned.problem},
-        value = ${stringifyExactJson(cleaned.value)}::jsonb, identity = ${cleaned.identity} where ${isThis}`);
-      continue;
-    }
-    if (cleaned !== null) {
+    const isThis = sql`${ofStream} and d.fingerprint = ${issue.fingerprint}`;
+    if (cleaned?.fingerprint !== issue.fingerprint) {
       // If an issue with the new content exists already, this one is only deleted.
-      await db.execute(sql`insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, field, kind, problem,
-          value, identity, context, first_seen_at, last_seen_at, occurrences, resolved_at)
-        select account_id, stream, ${cleaned.fingerprint}, ${cleaned.record_id}, field, kind, ${cleaned.problem},
-          ${stringifyExactJson(cleaned.value)}::jsonb, ${cleaned.identity}, context, first_seen_at, last_seen_at, occurrences, resolved_at
-        from safety_sync.data_issues where ${isThis} on conflict do nothing`);
+      const stays = sql`select from safety_sync.data_issues d where ${ofStream} and d.fingerprint = ${cleaned?.fingerprint ?? null}`;
+      await db.execute(sql`delete from safety_sync.data_issues d
+        where ${isThis} and (${cleaned === null} or exists (${stays}))`);
     }
-    await db.execute(sql`delete from safety_sync.data_issues where ${isThis}`);
+    if (cleaned === null) continue;
+    await db.execute(sql`update safety_sync.data_issues d set fingerprint = ${cleaned.fingerprint},
+        record_id = ${cleaned.record_id}, problem = ${cleaned.problem}, value = ${stringifyExactJson(cleaned.value)}::jsonb,
+        identity = ${cleaned.identity} where ${isThis}`);
   }
   await cleanAlerts(db, scope);
-  return { last: rows.length < STEP_ISSUES ? null : [rows.at(-1)?.fingerprint ?? ''], seen: 0, changed: 0 };
+  return rows.length < PAGE_ISSUES ? undefined : rows.at(-1)?.fingerprint;
 }
 
 /** Keys of rows that may be records without a key: those of employees are ids of people. */

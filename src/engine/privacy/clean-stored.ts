@@ -1,256 +1,235 @@
 /**
- * Applies the privacy settings to the stored data of a stream: data issues, rows, superseded states and, for the stream that
- * looks people up, the ids to look up. Each step is a transaction that also records the progress, so an interrupted cleaning
- * continues there. It runs under the stream's lock, so no other process stores rows meanwhile.
+ * Applies the privacy settings to the stored data of a stream: its records pass through the protection and the loader again,
+ * which writes them in place. Data without a record is cleaned by itself: data issues, superseded states, days, the ids to
+ * look up. Each step is a transaction over a bounded number of rows that also records the progress, so an interrupted
+ * cleaning continues after the last page of records; the other steps are repeated, because a second cleaning changes nothing.
+ * It runs under the stream's lock, so no other process stores rows meanwhile.
  */
 import { getTableConfig } from 'drizzle-orm/pg-core';
-import { sql } from 'drizzle-orm';
-import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/array-literal.ts';
-import {
-  type Cleaning,
-  type CleaningPosition,
-  cleaningProgress,
-  isSamePolicy,
-  NO_POLICY,
-  type Lifted,
-  type Policy,
-  readCleaning,
-  writeCleaning,
-} from '../control/stored-privacy.ts';
-import { followupDays } from '../history/followup-days.ts';
-import { compareStates } from '../history/followup-figures.ts';
-import { list, name, of, target } from '../database/sql-names.ts';
-import type { StreamKey } from '../control/control-tables.ts';
-import type { StreamSession } from '../control/stream-session.ts';
-import { hasDifferences, type StreamShape, type TableShape } from '../database/table-shape.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { parseExactJson } from '../../shared/exact-json.ts';
-import type { Row, StateHistory } from '../streams/stream.ts';
-import { cleanDays } from './clean-days.ts';
-import { cleanIssues } from './clean-issues.ts';
-import { cleanRecords, rowsAs } from './clean-records.ts';
-import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
-import type { Protection } from './protect.ts';
+import { Received } from '../../shared/received.ts';
+import { readOpenIssues } from '../control/issues.ts';
+import { type Cleaning, writeCleaning } from '../control/stored-privacy.ts';
+import type { StreamSession } from '../control/stream-session.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import type { Queryable } from '../database/connection.ts';
+import { list, name, of, target, type WriteTime } from '../database/sql-names.ts';
+import { askedTypeOf } from '../database/stored-record.ts';
+import { hasDifferences, type StreamShape, type TableShape, tableShape } from '../database/table-shape.ts';
+import { followupDays, renameDays, voidDays } from '../history/followup-days.ts';
+import { compareStates } from '../history/followup-figures.ts';
+import { createLoad } from '../loading/load.ts';
+import type { Row } from '../streams/stream.ts';
+import { cleanIssues, type CleaningScope } from './clean-issues.ts';
 
-type Pass = (db: Queryable, scope: CleaningScope, after: readonly string[] | null) => Promise<CleaningStep>;
-
-interface CleanRequest {
+interface CleanRequest extends CleaningScope {
   readonly session: StreamSession;
-  readonly shape: StreamShape;
-  readonly accountId: string;
-  readonly protection: Protection;
-  readonly policy: Policy;
   readonly signal: AbortSignal;
 }
 
-const STEP_ROWS = 1000;
+const PAGE_RECORDS = 500;
 
-export interface CleanResult {
-  readonly rowsChanged: number;
-  /** The stored pseudonyms were made with another key. */
-  readonly hasOtherKey: boolean;
-  /** Columns that were protected until now. */
-  readonly unprotected: readonly string[];
-}
-
-const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
-
-interface Cleaned {
-  /** undefined: no cleaning was necessary. */
-  readonly cleaned: CleanResult | undefined;
-  readonly lifted: Lifted;
-}
-
-export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
-  const { session, shape, accountId, signal } = request;
+/** Returns the progress after the last step. `begun`: where an earlier cleaning ended; its position is '' at the beginning. */
+export async function cleanStored(request: CleanRequest, begun: Cleaning): Promise<Cleaning> {
+  const { session, shape, accountId, protection, signal } = request;
   const { db } = session.connection;
   const scope = { accountId, stream: shape.stream.name };
-  const found = await readCleaning(db, scope);
-  const before = found?.policy ?? NO_POLICY;
-  const progress = cleaningProgress(found, request.policy);
-  if (progress === 'done' && isSamePolicy(before, request.policy)) {
-    return { cleaned: undefined, lifted: before.lifted ?? {} };
-  }
-  const now = protectedBy(request.policy);
-  const unprotected = protectedBy(before).filter((column) => !now.includes(column));
-  const columns = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
-    (column) => !now.includes(column),
-  );
-  const policy = { ...request.policy, lifted: await liftedUntilNow(db, scope, columns) };
-  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
-  if (progress === 'done') {
-    await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged: 0 });
-    return { cleaned: { rowsChanged: 0, hasOtherKey, unprotected }, lifted: policy.lifted };
-  }
-  const goesOn = progress === 'under_way' && found !== undefined;
-  let state: Cleaning = goesOn
-    ? found
-    : { policy, position: { pass: 0, after: null }, rowsSeen: 0, rowsChanged: 0 };
-  const passes = passesOf(shape);
-  while (state.position !== null) {
-    if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
-    state = await cleanStep(request, state, passes);
-  }
-  await analyze(db, shape);
-  // The cleaning has moved `_synced_at` of rows that still lack these columns.
-  const lifted = await liftedUntilNow(db, scope, columns);
-  if (columns.length > 0) await writeCleaning(db, scope, { ...state, policy: { ...policy, lifted } });
-  return { cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected }, lifted };
-}
-
-/** Rows with an earlier `_synced_at` than this may lack the columns. */
-async function liftedUntilNow(
-  db: Queryable,
-  { accountId, stream }: StreamKey,
-  columns: readonly string[],
-): Promise<Lifted> {
-  if (columns.length === 0) return {};
-  const [row] = await db.execute<{ time: string }>(sql`
-    select greatest(clock_timestamp(), max(complete_until))::text as time from safety_sync.stream_state
-    where account_id = ${accountId} and stream = ${stream}`);
-  return Object.fromEntries(columns.map((column) => [column, row?.time ?? 'infinity']));
-}
-
-async function cleanStep(
-  { session, shape, accountId, protection }: CleanRequest,
-  state: Cleaning,
-  passes: readonly Pass[],
-): Promise<Cleaning> {
-  const { db } = session.connection;
-  const { pass, after } = state.position ?? { pass: passes.length, after: null };
-  const time = await session.begin();
-  const step = (await passes[pass]?.(db, { shape, accountId, protection, ...time }, after)) ?? NOTHING;
-  const position: CleaningPosition | null =
-    step.last !== null
-      ? { pass, after: step.last }
-      : pass + 1 < passes.length
-        ? { pass: pass + 1, after: null }
-        : null;
-  const next: Cleaning = {
-    policy: state.policy,
-    position,
-    rowsSeen: state.rowsSeen + step.seen,
-    rowsChanged: state.rowsChanged + step.changed,
-  };
-  await writeCleaning(db, { accountId, stream: shape.stream.name }, next);
-  await session.commit({ isDurable: true });
-  return next;
-}
-
-const NOTHING: CleaningStep = { last: null, seen: 0, changed: 0 };
-
-function passesOf({ stream, parent, children }: StreamShape): Pass[] {
-  const states = [parent, ...children].flatMap((table): Pass[] => {
-    const history = stream.histories.find(({ of: owner }) => owner === table.table);
-    return history === undefined
-      ? []
-      : [(db, scope, after) => cleanStates(db, scope, { table, history, after })];
+  const load = await createLoad({
+    session,
+    shape,
+    accountId,
+    protection,
+    // All records have a row, which keeps its run.
+    inPlace: true,
+    runId: 0,
+    fullCompare: true,
+    guard: { maxRatio: 0, allowMassDelete: false },
+    tracksSeen: false,
+    openIssues: await readOpenIssues(db, scope),
+    keyless: null,
+    lifted: {},
   });
-  const differences = hasDifferences(parent) ? [cleanDifferences] : [];
-  const days = stream.countsDays !== true ? [] : [cleanDays];
-  return [
-    cleanIssues,
-    cleanRecords,
-    ...states,
-    ...differences,
-    ...days,
-    ...(stream.readMode.kind === 'lookup' ? [cleanLookups] : []),
-  ];
+  let state = begun;
+  /** One transaction. `work` returns the number of changed rows in addition to the loaded records. */
+  async function step(work: (time: WriteTime) => Promise<number>, page?: Page): Promise<void> {
+    if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
+    const before = load.committed.updated;
+    await load.savepoint();
+    if (session.transactionTime === null) throw new TypeError('there is no transaction');
+    const changed = await work(session.transactionTime);
+    await load.commit({
+      covered: null,
+      isLast: false,
+      beforeCommit: async ({ updated, rejected }) => {
+        if (rejected > 0) throw new TypeError('a stored record was rejected: its row would stay as it is');
+        state = {
+          policy: state.policy,
+          position: page?.last ?? state.position,
+          rowsSeen: state.rowsSeen + (page?.records.length ?? 0),
+          rowsChanged: state.rowsChanged + changed + updated - before,
+        };
+        await writeCleaning(db, scope, state);
+      },
+    });
+  }
+  try {
+    const issues: { after: string | undefined } = { after: '' };
+    while (issues.after !== undefined) {
+      const { after } = issues;
+      await step(async () => {
+        issues.after = await cleanIssues(db, request, after);
+        return 0;
+      });
+    }
+    for (;;) {
+      const page = await readPage(db, request, state.position ?? '');
+      if (page.records.length === 0) break;
+      const keys = page.records.map(({ key }) => key);
+      await step(async () => {
+        await moveRows(db, request, keys);
+        for (const { raw, asked } of page.records) {
+          const stored = raw === null ? null : parseExactJson(raw);
+          if (stored === null || protection.ofRecord(stored) === stored) continue;
+          await load.add([Received.of(stored)], asked === null ? {} : { equipmentTypeId: asked });
+        }
+        return await cleanStates(db, request, keys);
+      }, page);
+    }
+    await step((time) => cleanFigures(db, request, time));
+    await analyze(db, shape);
+    return state;
+  } catch (error) {
+    await load.abort();
+    throw error;
+  }
 }
 
-interface StatesStep {
-  readonly table: TableShape;
-  readonly history: StateHistory;
-  readonly after: readonly string[] | null;
+interface Page {
+  readonly records: readonly {
+    readonly key: string;
+    readonly raw: string | null;
+    readonly asked: string | null;
+  }[];
+  readonly last: string;
 }
 
-/** States have no record, so their columns are processed one by one. */
+async function readPage(db: Queryable, { shape, accountId }: CleaningScope, after: string): Promise<Page> {
+  const { stream, parent } = shape;
+  const key = name(parent.key[0] ?? '');
+  const records = await db.execute<Page['records'][number] & Record<string, unknown>>(sql`
+    select t.${key} as key, t._raw::text as raw, ${askedTypeOf(stream)} as asked from ${target(parent)} t
+    where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
+  return { records, last: records.at(-1)?.key ?? after };
+}
+
+/** Rows that came as a parameter, as `r`. */
+const rowsAs = (columns: TableShape['columns'], rows: readonly Row[]): SQL =>
+  sql`jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as r (${sql.join(
+    columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
+    sql`, `,
+  )})`;
+
+/** Moves rows to another key by copying them, because foreign keys prevent a parent from changing its own key. */
+async function moveRows(
+  db: Queryable,
+  { shape, accountId, protection }: CleaningScope,
+  keys: readonly string[],
+): Promise<void> {
+  const moved = keys.filter((key) => protection.ofKey(key) !== key);
+  if (moved.length === 0) return;
+  const pairs = sql`unnest(${toArrayLiteral(moved)}::text[], ${toArrayLiteral(moved.map((key) => protection.ofKey(key)))}::text[])
+    as r (before, key)`;
+  for (const table of [shape.parent, ...shape.children]) {
+    const [key = ''] = table.key;
+    const columns = getTableConfig(table.table).columns.map((column) => column.name);
+    const others = columns.filter((column) => column !== 'account_id' && column !== key);
+    await db.execute(sql`insert into ${target(table)} (account_id, ${name(key)}, ${list(others)})
+      select t.account_id, r.key, ${of('t', others)} from ${target(table)} t join ${pairs} on t.${name(key)} = r.before
+      where t.account_id = ${accountId} on conflict do nothing`);
+  }
+  await db.execute(sql`delete from ${target(shape.parent)}
+    where account_id = ${accountId} and ${name(shape.parent.key[0] ?? '')} = any (${toArrayLiteral(moved)}::text[])`);
+}
+
+/** Superseded states of these records. They have no record, so their columns are processed one by one. */
 async function cleanStates(
   db: Queryable,
-  { accountId, protection }: CleaningScope,
-  { table, history, after }: StatesStep,
-): Promise<CleaningStep> {
-  const { columns, name: states, schema } = getTableConfig(history.states);
-  const into = sql`${name(schema ?? 'public')}.${name(states)}`;
-  const key = [...table.key, 'valid_from'];
-  const place = sql.join(
-    (after ?? []).map((value, at) => (at === key.length - 1 ? sql`${value}::timestamptz` : sql`${value}`)),
-    sql`, `,
-  );
-  const from = after === null ? sql`` : sql`and (${of('t', key)}) > (${place})`;
-  const rows = await db.execute<{ row: string }>(sql`
-    select to_jsonb(t)::text as row from ${into} t where t.account_id = ${accountId} ${from}
-    order by ${of('t', key)} limit ${STEP_ROWS}`);
-  const shapes = columns.map((column) => ({ name: column.name, type: column.getSQLType() }));
-  const all = rows.map(({ row }) => parseRow(row));
-  // The record's key, which is also the beginning of the keys of its children.
-  const [ofRecord = ''] = table.key;
-  const changed = all.flatMap((row) => {
-    const own = protection.ofRow(table.table, row);
-    const recordKey = protection.ofKey(String(row[ofRecord]));
-    const kept = recordKey === row[ofRecord] ? own : { ...own, [ofRecord]: recordKey };
-    return kept === row ? [] : [{ row, kept }];
-  });
-  if (changed.length > 0) {
-    // Only the keys, because the parameters of a statement may appear in the server's log.
-    const taken = rowsAs(
-      shapes.filter((column) => key.includes(column.name)),
-      changed.map(({ row }) => Object.fromEntries(key.map((column) => [column, row[column]]))),
+  { shape, accountId, protection }: CleaningScope,
+  keys: readonly string[],
+): Promise<number> {
+  let changed = 0;
+  for (const { of: owner, states: table } of shape.stream.histories) {
+    const states = tableShape(table);
+    const [key = ''] = states.key;
+    const ofRecords = (some: readonly string[]): SQL =>
+      sql`${target(states)} t where t.account_id = ${accountId} and t.${name(key)} = any (${toArrayLiteral(some)}::text[])`;
+    const rows = await db.execute<{ row: string }>(
+      sql`select to_jsonb(t)::text as row from ${ofRecords(keys)}`,
     );
-    const own = sql.join(
-      key.map((column) => sql`t.${name(column)} = r.${name(column)}`),
-      sql` and `,
-    );
-    await db.execute(sql`delete from ${into} t using ${taken} where t.account_id = ${accountId} and ${own}`);
-    const names = shapes.map((column) => column.name).filter((column) => column !== 'account_id');
-    await db.execute(sql`insert into ${into} (account_id, ${list(names)})
-      select ${accountId}::text, ${of('r', names)} from ${rowsAs(
-        shapes,
-        changed.map(({ kept }) => kept),
-      )} on conflict do nothing`);
+    const cleaned = rows.map(({ row }) => {
+      const before = parseExactJson(row) as Row;
+      const id = String(before[key]);
+      const kept = protection.ofRow(owner, before);
+      const toId = protection.ofKey(id);
+      return { id, isSame: kept === before && toId === id, row: { ...kept, [key]: toId } };
+    });
+    const ids = new Set(cleaned.flatMap(({ id, isSame }) => (isSame ? [] : [id])));
+    if (ids.size === 0) continue;
+    await db.execute(sql`delete from ${ofRecords([...ids])}`);
+    const names = states.columns.map((column) => column.name);
+    const written = cleaned.filter(({ id }) => ids.has(id)).map((one) => one.row);
+    await db.execute(sql`insert into ${target(states)} (account_id, ${list(names)})
+      select ${accountId}::text, ${of('r', names)} from ${rowsAs(states.columns, written)} on conflict do nothing`);
+    changed += cleaned.filter(({ isSame }) => !isSame).length;
   }
-  const end = all.at(-1);
-  const last = end === undefined || all.length < STEP_ROWS ? null : key.map((column) => String(end[column]));
-  return { last, seen: all.length, changed: changed.length };
+  return changed;
 }
 
-/** Cleans the differences that a state keeps from the one before it. */
-async function cleanDifferences(db: Queryable, scope: CleaningScope): Promise<CleaningStep> {
-  await compareStates(db, scope.accountId, scope);
-  return NOTHING;
-}
+/** The columns that determine how a follow-up counts on each day. */
+const COUNTED_FROM = {
+  is_open: true,
+  due_on: '2026-01-01',
+  created_at: '2026-01-01T00:00:00Z',
+  updated_at: '2026-01-01T00:00:00Z',
+  resolved_at: '2026-01-01T00:00:00Z',
+};
 
-const parseRow = (text: string): Row => parseExactJson(text) as Row;
-
-/** Deletes the lookups of forgotten people. */
-async function cleanLookups(
+/** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
+async function cleanFigures(
   db: Queryable,
-  { accountId, protection }: CleaningScope,
-  after: readonly string[] | null,
-): Promise<CleaningStep> {
-  const rows = await db.execute<{ id: string }>(sql`
-    select user_id as id from safety_sync.user_lookups where account_id = ${accountId} and user_id > ${after?.[0] ?? ''}
-    order by user_id limit ${STEP_ROWS}`);
-  const gone = rows.flatMap(({ id }) => (protection.ofUserId(id) === id ? [] : [id]));
-  if (gone.length > 0) {
-    await db.execute(sql`delete from safety_sync.user_lookups
-      where account_id = ${accountId} and user_id = any (${toArrayLiteral(gone)}::text[])`);
+  { shape: { stream, parent }, accountId, protection }: CleaningScope,
+  time: WriteTime,
+): Promise<number> {
+  let changed = 0;
+  if (hasDifferences(parent)) await compareStates(db, accountId, time);
+  if (stream.countsDays === true) {
+    for (const [countedBy, column] of [
+      ['assignee', 'assignee_id'],
+      ['form', 'form_id'],
+    ] as const) {
+      const toId = (id: string | null): string | null =>
+        protection.ofRow(parent.table, { [column]: id })[column] as string | null;
+      changed += await renameDays(db, accountId, { countedBy, toId });
+    }
+    if (protection.ofRow(parent.table, COUNTED_FROM) !== COUNTED_FROM) await voidDays(db, accountId);
   }
-  return {
-    last: rows.length < STEP_ROWS ? null : [rows.at(-1)?.id ?? ''],
-    seen: rows.length,
-    changed: gone.length,
-  };
+  if (stream.readMode.kind !== 'lookup') return changed;
+  const lookups = await db.execute<{ id: string }>(
+    sql`select user_id as id from safety_sync.user_lookups where account_id = ${accountId}`,
+  );
+  const gone = lookups.flatMap(({ id }) => (protection.ofUserId(id) === id ? [] : [id]));
+  await db.execute(sql`delete from safety_sync.user_lookups
+    where account_id = ${accountId} and user_id = any (${toArrayLiteral(gone)}::text[])`);
+  return changed + gone.length;
 }
 
 /** ANALYZE, because the planner's statistics also contain values of columns. */
 async function analyze(db: Queryable, { stream, parent, children }: StreamShape): Promise<void> {
-  const tables = [parent, ...children].map((table) => sql`${target(table)}`);
-  const states = stream.histories.map(({ states: of }) => sql`${of}`);
-  const days = stream.countsDays !== true ? [] : [sql`${followupDays}`];
+  const tables = [parent, ...children].map((table) => target(table));
+  const states = stream.histories.map((history) => sql`${history.states}`);
+  const days = stream.countsDays === true ? [sql`${followupDays}`] : [];
   const others = [sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`, sql`safety_sync.alerts`];
-  for (const table of [...tables, ...states, ...days, ...others]) {
-    await db.execute(sql`analyze ${table}`);
-  }
+  for (const table of [...tables, ...states, ...days, ...others]) await db.execute(sql`analyze ${table}`);
 }

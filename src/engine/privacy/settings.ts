@@ -3,20 +3,28 @@
  * accordingly.
  */
 import type { Queryable } from '../database/connection.ts';
+import { sql } from 'drizzle-orm';
+import type { StreamKey } from '../control/control-tables.ts';
 import {
   type Cleaning,
   cleaningProgress,
   type CleaningProgress,
+  type ForgottenRow,
+  isSamePolicy,
+  type Lifted,
+  NO_POLICY,
   type Policy,
-  readAccountPrivacy,
+  readAccountsPrivacy,
+  readCleaning,
   readForgotten,
+  writeCleaning,
 } from '../control/stored-privacy.ts';
 import type { StreamSession } from '../control/stream-session.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
 import { createProtection, type Protection } from './protect.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { createPseudonyms } from '../../shared/pseudonym.ts';
+import { createPseudonyms, type Pseudonyms } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import { storedColumns } from '../streams/stored-columns.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
@@ -41,6 +49,9 @@ interface Scope {
   readonly accountId: string;
   readonly settings: PrivacySettings;
 }
+
+const pseudonymsOf = ({ key }: PrivacySettings): Pseudonyms | null =>
+  key === undefined ? null : createPseudonyms(key);
 
 function policyOf(
   stream: StreamDefinition,
@@ -68,20 +79,35 @@ export async function readCleaningProgress(
   accountIds: readonly string[],
   settings: PrivacySettings,
 ): Promise<Map<string, StreamCleaning[]>> {
-  const keyId = settings.key === undefined ? null : createPseudonyms(settings.key).keyId;
-  const accounts = await readAccountPrivacy(db, accountIds);
-  return new Map(
-    [...accounts].map(([accountId, { cleanings, forgotten, begun }]) => [
-      accountId,
-      STREAMS.map((stream): StreamCleaning => {
-        const policy = policyOf(stream, { settings, keyId, forgotten });
-        const cleaning = cleanings.get(stream.name);
-        const isEmpty = cleaning === undefined && !begun.has(stream.name);
-        const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
-        return { stream: stream.name, policy, progress, cleaning };
-      }),
-    ]),
-  );
+  const keyId = pseudonymsOf(settings)?.keyId ?? null;
+  const stored = await readAccountsPrivacy(db, accountIds);
+  const progressOf = (accountId: string, stream: StreamDefinition): StreamCleaning => {
+    const policy = policyOf(stream, { settings, keyId, forgotten: stored.forgottenOf(accountId) });
+    const cleaning = stored.cleaningOf(accountId, stream.name);
+    const isEmpty = cleaning === undefined && !stored.isBegun(accountId, stream.name);
+    const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
+    return { stream: stream.name, policy, progress, cleaning };
+  };
+  return new Map(accountIds.map((id) => [id, STREAMS.map((stream) => progressOf(id, stream))]));
+}
+
+/** Errors: `privacy_key_wrong`. */
+export async function readForgottenWithKey(
+  db: Queryable,
+  accountId: string,
+  settings: PrivacySettings,
+): Promise<ForgottenRow[]> {
+  const pseudonyms = pseudonymsOf(settings);
+  const forgotten = await readForgotten(db, accountId);
+  if (forgotten.some(({ key_id: keyId }) => keyId !== pseudonyms?.keyId)) {
+    throw new SafetySyncError(
+      'privacy_key_wrong',
+      pseudonyms === null
+        ? 'people were forgotten, and PRIVACY_KEY is not set'
+        : 'people were forgotten with another PRIVACY_KEY than this one',
+    );
+  }
+  return forgotten;
 }
 
 /** Errors: `privacy_key_wrong`. */
@@ -89,17 +115,8 @@ export async function readPrivacy(
   db: Queryable,
   { stream, accountId, settings }: Scope,
 ): Promise<StreamPrivacy> {
-  const { key } = settings;
-  const pseudonyms = key === undefined ? null : createPseudonyms(key);
-  const forgotten = await readForgotten(db, accountId);
-  if (forgotten.some(({ key_id: keyId }) => keyId !== pseudonyms?.keyId)) {
-    throw new SafetySyncError(
-      'privacy_key_wrong',
-      key === undefined
-        ? 'people were forgotten, and PRIVACY_KEY is not set'
-        : 'people were forgotten with another PRIVACY_KEY than this one',
-    );
-  }
+  const pseudonyms = pseudonymsOf(settings);
+  const forgotten = await readForgottenWithKey(db, accountId, settings);
   const policy = policyOf(stream, {
     settings,
     keyId: pseudonyms?.keyId ?? null,
@@ -111,30 +128,72 @@ export async function readPrivacy(
   return { protection, policy };
 }
 
-/** The protection for settings that protect nothing: cleaning a stream then only records that. */
-function createNoProtection(stream: StreamDefinition): Protection {
-  return createProtection({ stream, omit: [], pseudonymize: [], pseudonyms: null, forgotten: [] });
+export interface CleanResult {
+  readonly rowsChanged: number;
+  /** The stored pseudonyms were made with another key. */
+  readonly hasOtherKey: boolean;
+  /** Columns that were protected until now. */
+  readonly unprotected: readonly string[];
 }
 
-/** Called under the stream's lock, before rows are stored. */
+interface Applied {
+  /** undefined: nothing changed since the last run. */
+  readonly cleaned: CleanResult | undefined;
+  readonly lifted: Lifted;
+}
+
+const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
+
+/** Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before. */
 export async function applyPrivacy(
   session: StreamSession,
   {
     stream,
     accountId,
-    privacy,
+    privacy: { protection, policy },
     signal,
-  }: Omit<Scope, 'settings'> & {
-    readonly privacy: StreamPrivacy;
-    readonly signal: AbortSignal;
-  },
-): ReturnType<typeof cleanStored> {
-  return await cleanStored({
-    session,
-    shape: streamShape(stream),
-    accountId,
-    protection: privacy.protection ?? createNoProtection(stream),
-    policy: privacy.policy,
-    signal,
-  });
+  }: Omit<Scope, 'settings'> & { readonly privacy: StreamPrivacy; readonly signal: AbortSignal },
+): Promise<Applied> {
+  const { db } = session.connection;
+  const scope = { accountId, stream: stream.name };
+  const found = await readCleaning(db, scope);
+  const before = found?.policy ?? NO_POLICY;
+  const progress = cleaningProgress(found, policy);
+  if (progress === 'done' && isSamePolicy(before, policy))
+    return { cleaned: undefined, lifted: before.lifted ?? {} };
+  const now = protectedBy(policy);
+  const unprotected = protectedBy(before).filter((column) => !now.includes(column));
+  const lacking = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
+    (column) => !now.includes(column),
+  );
+  const withLifted = async () => ({ ...policy, lifted: await liftedUntilNow(db, scope, lacking) });
+  let state: Cleaning = { policy: await withLifted(), position: '', rowsSeen: 0, rowsChanged: 0 };
+  if (progress !== 'done') {
+    if (progress === 'under_way' && found !== undefined) state = found;
+    const protects =
+      protection ?? createProtection({ stream, ...NO_PRIVACY, pseudonyms: null, forgotten: [] });
+    const request = { session, shape: streamShape(stream), accountId, protection: protects, signal };
+    state = await cleanStored(request, state);
+    // The cleaning has moved `_synced_at` of rows that still lack these columns.
+    state = { ...state, policy: await withLifted() };
+  }
+  await writeCleaning(db, scope, { ...state, position: null });
+  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
+  return {
+    cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected },
+    lifted: state.policy.lifted ?? {},
+  };
+}
+
+/** Rows with an earlier `_synced_at` than this may lack the columns. */
+async function liftedUntilNow(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+  columns: readonly string[],
+): Promise<Lifted> {
+  if (columns.length === 0) return {};
+  const [row] = await db.execute<{ time: string }>(sql`
+    select greatest(clock_timestamp(), max(complete_until))::text as time from safety_sync.stream_state
+    where account_id = ${accountId} and stream = ${stream}`);
+  return Object.fromEntries(columns.map((column) => [column, row?.time ?? 'infinity']));
 }

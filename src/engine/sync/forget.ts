@@ -8,7 +8,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
-import { applyPrivacy, NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
+import { applyPrivacy, NO_PRIVACY, readForgottenWithKey, readPrivacy } from '../privacy/settings.ts';
 import { announceWait, type RunContext } from './run.ts';
 
 export interface CleanedStream {
@@ -80,7 +80,7 @@ export async function forgetPerson(
   context: RunContext,
   { id: typed, names = [] }: Person,
 ): Promise<Forgotten> {
-  const { db, settings, privacy = NO_PRIVACY, streams = STREAMS } = context;
+  const { db, settings, privacy = NO_PRIVACY } = context;
   const { accountId } = settings;
   const id = typed.trim();
   if (privacy.key === undefined) {
@@ -89,8 +89,7 @@ export async function forgetPerson(
       'PRIVACY_KEY is not set: of who is forgotten only a keyed hash is kept, to recognize what the source sends of them',
     );
   }
-  // Checks that earlier people were forgotten with this key.
-  for (const stream of streams.slice(0, 1)) await readPrivacy(db, { stream, accountId, settings: privacy });
+  await readForgottenWithKey(db, accountId, privacy);
   const pseudonyms = createPseudonyms(privacy.key);
   const stored = await readName(db, accountId, id);
   const texts = forgottenTexts(pseudonyms, { id, names: stored === null ? names : [stored, ...names] });
@@ -101,7 +100,6 @@ export async function forgetPerson(
   );
   const person = pseudonyms.of(id);
   const cleaned = await cleanAccount(context);
-  await removeLookup(db, accountId, id);
   const forgotten = await readForgotten(db, accountId);
   const cleanedRuns = await cleanRuns(
     db,
@@ -131,13 +129,6 @@ async function readNamesakes(db: Queryable, accountId: string, people: People | 
     sql`select id, name from safety.users where account_id = ${accountId} and name is not null order by id`,
   );
   return users.flatMap(({ id, name }) => (people === null || people.inText(name) === name ? [] : [id]));
-}
-
-/** A run that had begun before may have recorded the id after the ids to look up were cleaned. */
-async function removeLookup(db: Queryable, accountId: string, id: string): Promise<void> {
-  await db.execute(
-    sql`delete from safety_sync.user_lookups where account_id = ${accountId} and btrim(user_id) = ${id}`,
-  );
 }
 
 /** Removes short ids too, because notes and errors name ids that could not be looked up. */
