@@ -1,10 +1,17 @@
 /**
  * Finds drift: rows that were changed in the warehouse, among staged records with an unchanged hash. Such a row loses its
- * hash, and the merge then rewrites it without creating a superseded state. Each function returns one statement.
+ * hash, and the merge then rewrites it without creating a superseded state. For one record (`verify`) the differing columns
+ * are read instead. Each function returns one statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { name, of, same, stage, staged, target } from '../database/sql-names.ts';
+import { stringifyExactJson } from '../../shared/exact-json.ts';
+import { list, name, of, same, stage, staged, target } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
+import type { Row } from '../streams/stream.ts';
+
+/** The columns that come from the record. `ignored`: those that describe the response, or are computed. */
+export const comparedColumns = (table: TableShape, ignored: readonly string[]): TableShape['columns'] =>
+  table.columns.filter((column) => column.name !== '_hash' && !ignored.includes(column.name));
 
 /** `p`: staged rows with these columns; `t`: the stored rows of the same hash. */
 function clearHash(
@@ -25,15 +32,12 @@ export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
     where t._hash = p._hash and t._deleted_at is null)`;
 }
 
-/** `ignored`: columns that do not come from the record. */
 export function clearHashOfDriftedParents(
   parent: TableShape,
   ignored: readonly string[],
   accountId: string,
 ): SQL {
-  const columns = parent.columns
-    .map((column) => column.name)
-    .filter((column) => column !== '_hash' && !ignored.includes(column));
+  const columns = comparedColumns(parent, ignored).map((column) => column.name);
   return clearHash(parent, accountId, {
     p: staged(parent, ['_hash', ...columns]),
     isDrifted: sql`(${of('t', columns)}) is distinct from (${of('p', columns)})`,
@@ -56,4 +60,39 @@ export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape
             and ${same('c', 's', child.key)}) is not true)
       or p.children <> (select count(*) ${stored} and c.${name(child.key[0] ?? '')} = t.${name(parent.key[0] ?? '')}))`,
   });
+}
+
+/** The rows that one record should have in a table. */
+interface ExpectedRows {
+  readonly rows: readonly Row[];
+  readonly columns: TableShape['columns'];
+  readonly accountId: string;
+  readonly key: string;
+}
+
+/** A stored row, an expected row, or both. */
+export interface RowComparison extends Record<string, unknown> {
+  /** null: the source has no such row. */
+  readonly source: Row | null;
+  /** null: it is not stored. */
+  readonly stored: Row | null;
+  /** Columns with different values. */
+  readonly differing: readonly string[];
+}
+
+/** Compares the rows of one record with the stored ones: a `RowComparison` for each. */
+export function compareRows(table: TableShape, { rows, columns, accountId, key }: ExpectedRows): SQL {
+  const names = columns.map((column) => column.name);
+  const types = columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);
+  const differing = names.map(
+    (one) => sql`case when s.${name(one)} is distinct from t.${name(one)} then ${one}::text end`,
+  );
+  const order = table.key.map((one) => sql`coalesce(s.${name(one)}, t.${name(one)})`);
+  return sql`with s as (select ${list(names)}
+      from jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as r (${sql.join(types, sql`, `)})),
+    t as (select ${of('x', names)} from ${target(table)} x
+      where x.account_id = ${accountId} and x.${name(table.key[0] ?? '')} = ${key})
+    select to_jsonb(s) as source, to_jsonb(t) as stored,
+      to_jsonb(array_remove(array[${sql.join(differing, sql`, `)}], null)) as differing
+    from s full join t on ${same('s', 't', table.key)} order by ${sql.join(order, sql`, `)}`;
 }

@@ -1,8 +1,9 @@
 /** Compares the stored rows of one record with the service's current record. Stores nothing. */
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
-import { compareRows, readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
+import { readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
 import type { TableShape } from '../database/table-shape.ts';
+import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize } from '../loading/normalize.ts';
 import { parseRecord, readRecord } from '../loading/record.ts';
 import type { StagedIssue } from '../loading/staged-issue.ts';
@@ -110,12 +111,9 @@ async function compareFields(
   for (const [position, table] of [parent, ...children].entries()) {
     const ofTable: readonly Row[] =
       position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
-    // Columns of the response may differ for an equal record; the hash covers columns that are compared anyway.
-    const columns = table.columns.filter(
-      ({ name }) => name !== '_hash' && !(position === 0 && stream.contextColumns.includes(name)),
-    );
-    const compared = await compareRows(db, { table, columns, rows: ofTable, accountId, key });
-    for (const row of compared) {
+    const columns = comparedColumns(table, position === 0 ? stream.contextColumns : []);
+    const scope = { rows: ofTable, columns, accountId, key };
+    for (const row of await db.execute<RowComparison>(compareRows(table, scope))) {
       fields.push(...(position === 0 ? toFields(columns, row, '') : toChildFields(table, columns, row)));
     }
   }
@@ -126,11 +124,9 @@ async function compareFields(
   };
 }
 
-type Compared = Awaited<ReturnType<typeof compareRows>>[number];
-
 function toFields(
   columns: TableShape['columns'],
-  { source, stored, differing }: Compared,
+  { source, stored, differing }: RowComparison,
   prefix: string,
 ): FieldComparison[] {
   return columns.map(({ name, type }) => ({
@@ -142,7 +138,11 @@ function toFields(
 }
 
 /** Fields of a child row, with its key in their names. A row that only one side has is one difference. */
-function toChildFields(table: TableShape, columns: TableShape['columns'], row: Compared): FieldComparison[] {
+function toChildFields(
+  table: TableShape,
+  columns: TableShape['columns'],
+  row: RowComparison,
+): FieldComparison[] {
   const [, ...ownKey] = table.key;
   const place = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
   const label = place === '' ? table.name : `${table.name}[${place}]`;
