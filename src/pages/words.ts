@@ -1,16 +1,16 @@
 /** Formats days, times, people, runs and data issues as text for the pages. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
-import type { KeepingStatus, UncleanedStream } from '../operate/status/keeping.ts';
+import type { IssueGroup } from '../operate/status/read-account-rows.ts';
 import type {
   DatabaseStatus,
   Freshness,
-  IssueSummary,
   Level,
   OtherTimezone,
   RunSummary,
   StreamDetail,
 } from '../operate/status/status.ts';
+import type { StorageRules, UncleanedStream } from '../operate/status/storage-rules.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return roughly(formatAge(ms, nowMs));
@@ -92,7 +92,7 @@ export function describeIssue({
   field,
   count,
   problem,
-}: Omit<IssueSummary, 'firstSeenMs'>): string {
+}: Omit<IssueGroup, 'firstSeenMs'>): string {
   const name = field ?? 'a field';
   switch (kind) {
     case 'record_rejected':
@@ -195,7 +195,7 @@ export function shorten(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }
 
-export function describeRetention({ deletedDays, runsDays, issuesDays }: KeepingStatus): string {
+export function describeRetention({ deletedDays, runsDays, issuesDays }: StorageRules): string {
   const periods = [
     ['rows that the source deleted', deletedDays],
     ['runs', runsDays],
@@ -211,7 +211,7 @@ export function describeRetention({ deletedDays, runsDays, issuesDays }: Keeping
 }
 
 /** Describes privacy settings; null: there are none. */
-export function describeProtection({ omitted, pseudonyms }: KeepingStatus): string | null {
+export function describeProtection({ omitted, pseudonyms }: StorageRules): string | null {
   const parts = [
     ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),

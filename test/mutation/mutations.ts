@@ -729,15 +729,16 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'staleness is judged from what was read long ago as if it were of now',
     invariant: 8,
-    file: 'src/operate/status/database-report.ts',
-    search: 'judgedMs: isUp && readAtMs !== null ? Math.min(nowMs, readAtMs) : nowMs,',
-    replace: 'judgedMs: nowMs,',
+    file: 'src/operate/status/build-status.ts',
+    search:
+      'const judgedMs = database.isUp && database.readAtMs !== null ? Math.min(nowMs, database.readAtMs) : nowMs;',
+    replace: 'const judgedMs = nowMs;',
     tests: ['test/unit/status/status.test.ts'],
   },
   {
     breaks: 'the status page tells what was read long ago as if it were of now',
     invariant: 8,
-    file: 'src/operate/status/database-report.ts',
+    file: 'src/operate/status/build-status.ts',
     search: 'isOld: ageMs > OLD_MS,',
     replace: 'isOld: false,',
     tests: ['test/unit/pages/status-page.test.ts'],
@@ -2518,9 +2519,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a worker says nothing of days that begin in another zone than its own',
     invariant: 1,
-    file: 'src/operate/worker/worker-status.ts',
-    search: 'own === null || zone === undefined || zone === own',
-    replace: "own === null || zone === undefined || own !== ''",
+    file: 'src/operate/status/account-detail.ts',
+    search: 'own === null || stored === undefined || stored === own',
+    replace: "own === null || stored === undefined || own !== ''",
     tests: ['test/integration/reporting-timezone.test.ts'],
   },
   {

@@ -24,10 +24,10 @@ import {
 } from '../../engine/streams/unread-parts.ts';
 import { describeProtection, describeRetention, describeUncleaned } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
-import { keepingOf, type UncleanedStream, uncleanedOf } from '../../operate/status/keeping.ts';
 import { readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import type { Freshness } from '../../operate/status/status.ts';
+import { storageRulesOf, type UncleanedStream, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { heldUpReasons, sentence } from '../../operate/status/verdict.ts';
 import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import type { App } from '../../app.ts';
@@ -159,9 +159,8 @@ async function readUncleaned({ config, accounts, warehouse }: App): Promise<Map<
   const progress = await readCleaningProgress(warehouse.connection.db, ids, config.privacy);
   return new Map(
     accounts.flatMap(({ id, offReasons }): [string, UncleanedStream[]][] => {
-      const streams = uncleanedOf(progress.get(id) ?? []);
-      const judged = streams.map((one) => ({ ...one, isScheduled: offReasons[one.stream] === undefined }));
-      return judged.length === 0 ? [] : [[id, judged]];
+      const streams = uncleanedOf(progress.get(id) ?? [], offReasons);
+      return streams.length === 0 ? [] : [[id, streams]];
     }),
   );
 }
@@ -192,7 +191,7 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
         ? countUnread(unread.get(accountId) ?? [])
         : 0;
     const findings = options.account === undefined ? await readAccountFindings(app) : [];
-    const { omitted, pseudonyms, ...kept } = keepingOf(app.config);
+    const { omitted, pseudonyms, ...kept } = storageRulesOf(app.config);
     if (options.json) {
       const bodies = app.accounts.map(({ id }, index) => ({
         account_id: id,

@@ -26,8 +26,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
-import { databaseOffsetMs } from '../status/database-report.ts';
-import type { AccountsRead } from '../status/read-accounts.ts';
+import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import { toReportMail } from './report-mail.ts';
 
 interface ReportScheduleOptions {

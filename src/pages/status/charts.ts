@@ -1,8 +1,8 @@
 /** Small inline SVGs. They use attributes, because the page's policy forbids inline styles. */
 import { formatCount } from '../../shared/format.ts';
-import { RECENT_RUNS } from '../../operate/status/read-account-rows.ts';
+import { type Progress, RECENT_RUNS } from '../../operate/status/read-account-rows.ts';
 import type { DayVolume } from '../../operate/status/read-volumes.ts';
-import type { ProgressStatus, RunSummary } from '../../operate/status/status.ts';
+import type { RunSummary } from '../../operate/status/status.ts';
 import { type Html, html } from '../html.ts';
 import { clockTime, describeRun } from '../words.ts';
 
@@ -102,7 +102,7 @@ export function daysChart(days: readonly DayVolume[]): Html {
 }
 
 /** A bar with the known share, or a faint full bar where the total is unknown. */
-export function progressBar({ records, total }: ProgressStatus): Html {
+export function progressBar({ records, total }: Progress): Html {
   const share = total === null || total <= 0 ? null : Math.min(1, records / total);
   const label = share === null ? 'under way' : `${Math.round(share * 100)} %`;
   return html`<svg
