@@ -13,7 +13,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 // eslint-disable-next-line no-control-regex -- these are the ones
 const CONTROLS = /[\u0000-\u0008\v\f\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-export const withoutControls = (text: string): string => text.replace(CONTROLS, '\ufffd');
+const withoutControls = (text: string): string => text.replace(CONTROLS, '\ufffd');
 
 function escapeHtml(text: string): string {
   return withoutControls(text).replace(/[&<>"'`]/g, (character) => ESCAPES[character] ?? '');

@@ -21,10 +21,14 @@ export function untilOf(ms: number, nowMs: number): string {
   return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
 }
 
-/** For example `Fri 2026-03-06 14:30:05`, in the time zone of the schedules. */
-export function clockTime(ms: number, timezone: string): string {
-  const parts = new Intl.DateTimeFormat('en-GB', {
-    timeZone: timezone,
+/** By time zone. Kept, because a formatter takes longer to make than to format a hundred times. */
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const known = clocks.get(timeZone);
+  if (known !== undefined) return known;
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
     weekday: 'short',
     year: 'numeric',
     month: '2-digit',
@@ -32,7 +36,14 @@ export function clockTime(ms: number, timezone: string): string {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
-  }).formatToParts(ms);
+  });
+  clocks.set(timeZone, clock);
+  return clock;
+}
+
+/** For example `Fri 2026-03-06 14:30:05`, in the time zone of the schedules. */
+export function clockTime(ms: number, timezone: string): string {
+  const parts = clockOf(timezone).formatToParts(ms);
   const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
   const day = `${part('year')}-${part('month')}-${part('day')}`;
   return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')}`;

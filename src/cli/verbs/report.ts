@@ -37,7 +37,7 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
     return EXIT.ok;
   }
   terminal.note(terminal.noteColors.dim('drawing the report …'));
-  const page = await renderReport(answered, { title });
+  const page = renderReport(answered, { title });
   if (out === STDOUT) {
     terminal.printFile(page);
     return EXIT.ok;

@@ -106,7 +106,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   async function make({ id, log, reportTitle, equipmentTypes, mail }: ReportedAccount): Promise<void> {
     const startedMs = clock.monotonicMs();
     const report = await readReport(connection, id, equipmentTypes);
-    const page = await renderReport(report, { title: reportTitle });
+    const page = renderReport(report, { title: reportTitle });
     // Some file systems forbid colons in file names.
     const filename = `safety-report-${id.replaceAll(':', '_')}-${report.today}.html`;
     const path = config.folder === undefined ? undefined : join(config.folder, filename);

@@ -3,7 +3,6 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { stackedBars } from './bar-charts.ts';
-import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
 import { formatDay, formatMoment, formatShare, labelOf, personOf } from '../words.ts';
@@ -31,7 +30,7 @@ export function outOfDateOf({ answers }: Report): { expired: number; inService: 
   return { expired: sum(rows.filter(({ status }) => status === 'expired')), inService: sum(rows) };
 }
 
-function byType({ answers }: Report, renderer: ChartRenderer): Html {
+function byType({ answers }: Report): Html {
   const rows = answers.equipmentByType;
   const nameOfType = (row: (typeof rows)[number]) =>
     labelOf(row.equipment_type_label, row.equipment_type_id, 'type');
@@ -42,7 +41,6 @@ function byType({ answers }: Report, renderer: ChartRenderer): Html {
       .reduce((sum, row) => sum + row.equipment, 0);
   const label = types.map((type) => `${type}: ${formatCount(expired(type))} expired`).join('; ');
   return stackedBars(
-    renderer,
     { title: 'Equipment in service by type', label },
     seriesOf(rows.map(({ status }) => status)),
     rows.map((row) => ({ row: nameOfType(row), series: nameOf(row.status), value: row.equipment })),
@@ -106,7 +104,7 @@ function notRead({ unread, timezone }: Report): Html | false {
   </p>`;
 }
 
-export function equipmentSection(report: Report, renderer: ChartRenderer): Html {
+export function equipmentSection(report: Report): Html {
   const { expired, inService } = outOfDateOf(report);
   const days = report.answers.equipmentByDay;
   return section(report, {
@@ -120,9 +118,9 @@ export function equipmentSection(report: Report, renderer: ChartRenderer): Html 
         : `${formatCount(expired)} of ${formatNumber(inService, 'piece')} in service ${expired === 1 ? 'has' : 'have'} an expired inspection.`,
     body: () => [
       notRead(report),
-      inService > 0 && byType(report, renderer),
+      inService > 0 && byType(report),
       byOffice(report),
-      statusTrend(renderer, {
+      statusTrend({
         title: 'Equipment in service by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, in_service: value }) => ({ date, series: nameOf(status), value })),

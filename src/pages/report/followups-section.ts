@@ -3,7 +3,6 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars } from './bar-charts.ts';
-import type { ChartRenderer } from './draw.ts';
 import { describeMessages } from './describe-messages.ts';
 import { empty, section } from './section.ts';
 import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
@@ -33,14 +32,13 @@ function describeBacklog({ answers }: Report): string {
   return `${say(first)}. ${say(last)}.`;
 }
 
-function backlog(report: Report, renderer: ChartRenderer): Html {
+function backlog(report: Report): Html {
   const values = report.answers.backlogByDay.map(({ date, status, followups }) => ({
     date,
     series: status === 'open' ? 'not yet due' : status,
     value: followups,
   }));
   return trend(
-    renderer,
     {
       title: 'Open follow-ups at the end of each day',
       label: describeBacklog(report),
@@ -54,7 +52,7 @@ function backlog(report: Report, renderer: ChartRenderer): Html {
   );
 }
 
-function overdue({ answers, today }: Report, renderer: ChartRenderer): Html | null {
+function overdue({ answers, today }: Report): Html | null {
   const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
   if (overdueByAge.length === 0) return empty('No follow-up is overdue.');
   const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
@@ -92,7 +90,6 @@ function overdue({ answers, today }: Report, renderer: ChartRenderer): Html | nu
   )}
   ${more > 0 && html`<p class="note">and ${formatCount(more)} more.</p>`}`;
   return html`${bars(
-    renderer,
     {
       title: 'For how long they have been overdue',
       label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
@@ -129,7 +126,7 @@ function nameOf(row: {
 /** A month with more open follow-ups than this is dashed, because its closed ones are only the quick ones. */
 const MOST_OPEN = 0.2;
 
-function closing({ answers, today }: Report, renderer: ChartRenderer): Html | null {
+function closing({ answers, today }: Report): Html | null {
   const months = answers.closedInTime.map(({ month, closed, in_time: inTime }) => ({
     month,
     value: (100 * inTime) / closed,
@@ -138,7 +135,6 @@ function closing({ answers, today }: Report, renderer: ChartRenderer): Html | nu
   const last = months.findLast(({ isUnfinished }) => !isUnfinished);
   if (last === undefined || months.length < 2) return null;
   return monthLine(
-    renderer,
     {
       title: 'Closed by the due day, in percent of those that had one',
       label: `${formatDays(Math.round(last.value))} percent in ${formatMonth(last.month)}.`,
@@ -148,7 +144,7 @@ function closing({ answers, today }: Report, renderer: ChartRenderer): Html | nu
   );
 }
 
-function timeToClose({ answers }: Report, renderer: ChartRenderer): Html | null {
+function timeToClose({ answers }: Report): Html | null {
   const shown = answers.timeToCloseByMonth.slice(-SHOWN_MONTHS);
   const finished = shown.findLastIndex(({ raised, still_open: open }) => open <= MOST_OPEN * raised);
   const months = shown.flatMap(({ month, median_days: value }, at) =>
@@ -157,7 +153,6 @@ function timeToClose({ answers }: Report, renderer: ChartRenderer): Html | null 
   const [first, last] = [months[0], months.findLast(({ isUnfinished }) => !isUnfinished)];
   if (first === undefined || last === undefined || months.length < 2) return null;
   return monthLine(
-    renderer,
     {
       title: 'Days until half of a month’s follow-ups were closed',
       label: `From ${formatDays(first.value)} days in ${formatMonth(first.month)} to ${formatDays(last.value)} days in ${formatMonth(last.month)}.`,
@@ -212,7 +207,7 @@ function handedOn({ answers, today }: Report): Html {
   );
 }
 
-export function followupsSection(report: Report, renderer: ChartRenderer): Html {
+export function followupsSection(report: Report): Html {
   const open = countOf(report, 'open') + countOf(report, 'overdue');
   const late = countOf(report, 'overdue');
   const oldest = report.answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0];
@@ -227,12 +222,12 @@ export function followupsSection(report: Report, renderer: ChartRenderer): Html 
     hasRows: report.answers.followupsNow.length > 0,
     lead,
     body: () => [
-      backlog(report, renderer),
+      backlog(report),
       html`<h3>Overdue</h3>`,
-      overdue(report, renderer),
+      overdue(report),
       html`<h3>Closing</h3>`,
-      closing(report, renderer),
-      timeToClose(report, renderer),
+      closing(report),
+      timeToClose(report),
       byForm(report),
       handedOn(report),
     ],

@@ -7,7 +7,6 @@ import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment, personOf } from '../words.ts';
-import { createChartRenderer } from './draw.ts';
 import { equipmentSection } from './equipment-section.ts';
 import { followupsSection } from './followups-section.ts';
 import { overview } from './overview.ts';
@@ -122,8 +121,7 @@ interface RenderOptions {
   readonly title: string | null;
 }
 
-export async function renderReport(read: Report, { title }: RenderOptions): Promise<string> {
-  const renderer = await createChartRenderer();
+export function renderReport(read: Report, { title }: RenderOptions): string {
   const report = { ...read, answers: disambiguate(read.answers) };
   const { accountId, asOfMs, timezone } = report;
   const week = weekSection(report);
@@ -151,9 +149,8 @@ export async function renderReport(read: Report, { title }: RenderOptions): Prom
         </nav>
       </header>
       <main>
-        ${isRead && overview(report)} ${week} ${followupsSection(report, renderer)}
-        ${trainingSection(report, renderer)} ${equipmentSection(report, renderer)} ${documentsSection(report)}
-        ${dataSection(report)}
+        ${isRead && overview(report)} ${week} ${followupsSection(report)} ${trainingSection(report)}
+        ${equipmentSection(report)} ${documentsSection(report)} ${dataSection(report)}
       </main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.

@@ -3,7 +3,6 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
 import { DAY_MS } from '../../shared/time.ts';
@@ -38,7 +37,7 @@ function seriesOf(statuses: readonly string[]): { name: string; color: string }[
   return [...known, ...others.map((name) => ({ name, color: 'var(--dim)' }))];
 }
 
-function now({ answers }: Report, renderer: ChartRenderer): Html {
+function now({ answers }: Report): Html {
   const rows = answers.trainingNow.map((row) => ({ ...row, status: row.status ?? 'unknown' }));
   const total = rows.reduce((sum, { employees }) => sum + employees, 0);
   const ordered = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
@@ -46,7 +45,6 @@ function now({ answers }: Report, renderer: ChartRenderer): Html {
     return row === undefined ? [] : [{ label: name, color, value: row.employees }];
   });
   return html`${bars(
-    renderer,
     {
       title: 'Employees by status',
       label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
@@ -88,7 +86,7 @@ function gaps({ answers }: Report): Html {
   ${rest > 0 && html`<p class="note">and ${formatCount(rest)} more who are incomplete.</p>`}`;
 }
 
-function lapsing({ answers, today }: Report, renderer: ChartRenderer): Html {
+function lapsing({ answers, today }: Report): Html {
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
   const first = mondayOf(today);
@@ -98,7 +96,6 @@ function lapsing({ answers, today }: Report, renderer: ChartRenderer): Html {
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
   });
   return html`${weekColumns(
-    renderer,
     {
       title: 'Trainings that lapse, by the week that begins on Monday',
       label: `${formatNumber(in30?.trainings ?? 0, 'training')} in the next 30 days, ${formatCount(in90.trainings)} in the next 90.`,
@@ -133,7 +130,7 @@ function lapsing({ answers, today }: Report, renderer: ChartRenderer): Html {
   )}`;
 }
 
-export function trainingSection(report: Report, renderer: ChartRenderer): Html {
+export function trainingSection(report: Report): Html {
   const { trained, needed } = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
   return section(report, {
@@ -143,16 +140,16 @@ export function trainingSection(report: Report, renderer: ChartRenderer): Html {
     hasRows: report.answers.trainingNow.length > 0,
     lead: `${formatCount(trained)} of ${formatNumber(needed, 'employee')} who need training have all of it (${formatShare(trained, needed)}).`,
     body: () => [
-      now(report, renderer),
+      now(report),
       html`<h3>What is lacking</h3>`,
       gaps(report),
-      statusTrend(renderer, {
+      statusTrend({
         title: 'Employees by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, employees }) => ({ date, series: status, value: employees })),
       }),
       html`<h3>About to lapse</h3>`,
-      lapsing(report, renderer),
+      lapsing(report),
     ],
   });
 }
