@@ -88,3 +88,15 @@ test('the axis of a trend has room for its largest count, which paper cuts off a
   const right = /<text x="([\d.]+)"[^>]* text-anchor="end">1,000,000</.exec(drawn.text)?.[1];
   expect(Number(right)).toBeGreaterThanOrEqual('1,000,000'.length * 7);
 });
+
+test('the axis of a trend names its first and last day where no other day has room', () => {
+  const dates = Array.from({ length: 20 }, (_, at) => `2028-01-${String(at + 3).padStart(2, '0')}`);
+  const values = dates.map((date) => ({ date, series: 'a series with a long name', value: 3 }));
+  const { text } = trend(
+    { title: 'T', label: 'L' },
+    [{ name: 'a series with a long name', color: 'red' }],
+    values,
+  );
+  const narrow = text.split('class="narrow"')[1] ?? '';
+  expect([...narrow.matchAll(/>(\d+ Jan)</g)].map(([, day]) => day)).toEqual(['3 Jan', '22 Jan']);
+});

@@ -108,6 +108,12 @@ describe('the status of many accounts', () => {
     expect(overview.accounts.flatMap(({ notReady }) => notReady)).toEqual([]);
   });
 
+  it('names a database that was not read yet once, and not with each account', () => {
+    const { notReady, accounts } = buildStatus(mixed({ seen: null }));
+    expect(notReady).toEqual(['the database has not been read yet']);
+    expect(accounts.flatMap(({ verdict }) => verdict.details).join()).not.toContain('has not been read');
+  });
+
   it('tells ages by the clock of the database', () => {
     const readAtMs = NOON - 5 * HOUR_MS;
     const overview = buildStatus(mixed({ nowMs: readAtMs, seen: { readAtMs } }));
