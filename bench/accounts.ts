@@ -14,7 +14,8 @@ import pLimit from 'p-limit';
 import { type App, createApp } from '../src/app.ts';
 import { type Config, loadConfig } from '../src/config/load-config.ts';
 import { createMetrics } from '../src/operate/status/metrics.ts';
-import { type AccountFacts, buildStatus } from '../src/operate/status/build-status.ts';
+import { buildStatus } from '../src/operate/status/build-status.ts';
+import type { AccountFacts } from '../src/operate/status/status-facts.ts';
 import { pageOf } from '../src/operate/status/status.ts';
 import { renderStatus } from '../src/pages/status/render-status.ts';
 import { createSandbox, type Sandbox } from '../src/sandbox/index.ts';
@@ -142,13 +143,20 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
   await readAccounts(connection, ids);
   const { value: seen, ms: readMs } = await timed(() => readAccounts(connection, ids));
   say('look at the warehouse', ms(readMs));
-  const facts: AccountFacts[] = ids.map((accountId) => ({
-    accountId,
-    offReasons: {},
-    outage: undefined,
-    openCircuits: [],
-    service: null,
-    detail: null,
+  const accounts = ids.map((id): AccountFacts => ({
+    account: {
+      id,
+      offReasons: {},
+      health: { outage: undefined, openCircuits: [] },
+      config: {
+        service: undefined,
+        equipmentTypes: [],
+        reportingTimezone: null,
+        schedule: { timezone: 'UTC' },
+      },
+    },
+    progress: new Map(),
+    pressure: null,
   }));
   const build = () =>
     buildStatus({
@@ -159,14 +167,13 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       startedMs: Date.now(),
       worker: 'running',
       isSchedulerAlive: true,
-      seen,
-      databaseProblem: null,
-      isDatabaseSlow: false,
+      warehouse: { seen, counted: null, countedAtMs: null, problem: null, isSlow: false },
       databaseOutage: undefined,
       alerts: { open: 0, channels: [] },
       keeping: { deletedDays: null, runsDays: null, issuesDays: null, omitted: [], pseudonyms: [] },
       queue: { slots: SLOTS, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
-      accounts: facts,
+      accounts,
+      nextRuns: null,
     });
   const { value: status, ms: buildMs } = await timed(build);
   say('status', ms(buildMs));

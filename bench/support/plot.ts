@@ -1,33 +1,34 @@
 /** Draws the figures that have a floor, as SVG: how many rows a second, and how many one COPY of them does. */
 import { writeFile } from 'node:fs/promises';
+import { drawing, element, textAt } from '../../src/pages/charts.ts';
 import type { Figure } from './figures.ts';
-import { drawSvg } from './svg.ts';
+
+const WIDTH = 900;
+const LEFT = 290;
+const ROW_PX = 34;
 
 export async function writePlot(file: string, figures: readonly Figure[]): Promise<void> {
   const shown = figures.filter((figure) => figure.floorRowsPerSecond !== null);
-  const bars = shown.map(({ figure, rowsPerSecond }) => ({ figure, rows: rowsPerSecond / 1000 }));
-  const floors = shown.map(({ figure, floorRowsPerSecond }) => ({
-    figure,
-    rows: (floorRowsPerSecond ?? 0) / 1000,
-  }));
-  const svg = await drawSvg((plot) => ({
-    width: 900,
-    height: 60 + shown.length * 34,
-    marginLeft: 290,
-    marginBottom: 45,
-    x: { label: 'thousand rows a second (line: one COPY of the same rows)', labelOffset: 38, grid: true },
-    y: { label: null, domain: shown.map(({ figure }) => figure) },
-    marks: [
-      plot.barX(bars, { x: 'rows', y: 'figure', fill: '#4c78a8' }),
-      plot.tickX(floors, { x: 'rows', y: 'figure', stroke: '#b5372f', strokeWidth: 2 }),
-      plot.text(bars, {
-        x: 'rows',
-        y: 'figure',
-        text: ({ rows }: { rows: number }) => rows.toFixed(0),
-        dx: 6,
-        textAnchor: 'start',
-      }),
-    ],
-  }));
-  await writeFile(file, svg);
+  const most = Math.max(1, ...shown.flatMap((one) => [one.rowsPerSecond, one.floorRowsPerSecond ?? 0]));
+  const xOf = (rows: number) => LEFT + (rows / most) * (WIDTH - LEFT - 60);
+  const height = 40 + shown.length * ROW_PX;
+  const bars = shown.map(({ figure, rowsPerSecond, floorRowsPerSecond }, at) => {
+    const [y, end, floor] = [20 + at * ROW_PX, xOf(rowsPerSecond), xOf(floorRowsPerSecond ?? 0)];
+    return [
+      textAt(LEFT - 9, y, figure, { 'text-anchor': 'end' }),
+      element('rect', { x: LEFT, y: y - 14, width: end - LEFT, height: 28, fill: '#4c78a8' }),
+      element('line', { x1: floor, x2: floor, y1: y - 14, y2: y + 14, stroke: '#b5372f', 'stroke-width': 2 }),
+      textAt(end + 6, y, (rowsPerSecond / 1000).toFixed(0)),
+    ];
+  });
+  const about = 'thousand rows a second (line: one COPY of the same rows)';
+  const svg = drawing(
+    about,
+    [WIDTH, height],
+    { xmlns: 'http://www.w3.org/2000/svg', 'font-family': 'system-ui, sans-serif', 'font-size': '13px' },
+    element('rect', { width: WIDTH, height, fill: 'white' }),
+    bars,
+    textAt(LEFT, height - 14, about),
+  );
+  await writeFile(file, `${svg.text}\n`);
 }

@@ -1,16 +1,16 @@
 /** Formats days, times, people, runs and data issues as text for the pages. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
-import type { KeepingStatus, UncleanedStream } from '../operate/status/keeping.ts';
+import type { IssueGroup } from '../operate/status/read-account-rows.ts';
 import type {
   DatabaseStatus,
   Freshness,
-  IssueSummary,
   Level,
   OtherTimezone,
   RunSummary,
   StreamDetail,
 } from '../operate/status/status.ts';
+import type { StorageRules, UncleanedStream } from '../operate/status/storage-rules.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return roughly(formatAge(ms, nowMs));
@@ -21,10 +21,14 @@ export function untilOf(ms: number, nowMs: number): string {
   return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
 }
 
-/** For example `Fri 2026-03-06 14:30:05`, in the time zone of the schedules. */
-export function clockTime(ms: number, timezone: string): string {
-  const parts = new Intl.DateTimeFormat('en-GB', {
-    timeZone: timezone,
+/** By time zone. Kept, because a formatter takes longer to make than to format a hundred times. */
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const known = clocks.get(timeZone);
+  if (known !== undefined) return known;
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
     weekday: 'short',
     year: 'numeric',
     month: '2-digit',
@@ -32,7 +36,14 @@ export function clockTime(ms: number, timezone: string): string {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
-  }).formatToParts(ms);
+  });
+  clocks.set(timeZone, clock);
+  return clock;
+}
+
+/** For example `Fri 2026-03-06 14:30:05`, in the time zone of the schedules. */
+export function clockTime(ms: number, timezone: string): string {
+  const parts = clockOf(timezone).formatToParts(ms);
   const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
   const day = `${part('year')}-${part('month')}-${part('day')}`;
   return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')}`;
@@ -92,7 +103,7 @@ export function describeIssue({
   field,
   count,
   problem,
-}: Omit<IssueSummary, 'firstSeenMs'>): string {
+}: Omit<IssueGroup, 'firstSeenMs'>): string {
   const name = field ?? 'a field';
   switch (kind) {
     case 'record_rejected':
@@ -195,7 +206,7 @@ export function shorten(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }
 
-export function describeRetention({ deletedDays, runsDays, issuesDays }: KeepingStatus): string {
+export function describeRetention({ deletedDays, runsDays, issuesDays }: StorageRules): string {
   const periods = [
     ['rows that the source deleted', deletedDays],
     ['runs', runsDays],
@@ -211,7 +222,7 @@ export function describeRetention({ deletedDays, runsDays, issuesDays }: Keeping
 }
 
 /** Describes privacy settings; null: there are none. */
-export function describeProtection({ omitted, pseudonyms }: KeepingStatus): string | null {
+export function describeProtection({ omitted, pseudonyms }: StorageRules): string | null {
   const parts = [
     ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),

@@ -169,7 +169,7 @@ it('the status page and the report name the rows beside the figures of equipment
       await app.stop();
     }
     const report = await readReport(worker.connection, 'default', { equipmentTypes: ['21', '22', 'ext-23'] });
-    const html = await renderReport(report, { title: null });
+    const html = renderReport(report, { title: null });
     expect(html).toContain('3 pieces in all not read any more');
     expect(html).toMatch(
       /Counted as it was then, because it is not read any more: equipment of type 24 \(3 pieces, last read /,
@@ -177,7 +177,7 @@ it('the status page and the report name the rows beside the figures of equipment
     const all = await readReport(worker.connection, 'default', {
       equipmentTypes: ['21', '22', 'ext-23', '24'],
     });
-    expect(await renderReport(all, { title: null })).not.toContain('not read any more');
+    expect(renderReport(all, { title: null })).not.toContain('not read any more');
   } finally {
     await worker.close();
   }

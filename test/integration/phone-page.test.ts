@@ -11,7 +11,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { DayVolume } from '../../src/operate/status/read-volumes.ts';
 import { NO_BROWSER, visit } from '../support/browser.ts';
-import { iso, operations, runRow, statusFacts } from '../support/status-facts.ts';
+import { accountFacts, iso, manyFacts, operations, runRow, statusFacts } from '../support/status-facts.ts';
 import { NOON } from '../support/test-clock.ts';
 
 const PHONE = 390;
@@ -118,32 +118,22 @@ const STATES: Readonly<Record<string, string>> = {
   ),
   'several accounts': renderStatus(
     pageOf(
-      buildStatus({
-        version: '1.2.3',
-        freshnessBudgetMinutes: 60,
-        owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
-        nowMs: NOON,
-        startedMs: NOON - HOUR_MS,
-        worker: 'running',
-        isSchedulerAlive: true,
-        seen: { databaseNowMs: NOON, readAtMs: NOON, pendingMigrations: 0, accounts: new Map(), rows: null },
-        databaseProblem: null,
-        isDatabaseSlow: false,
-        databaseOutage: undefined,
-        alerts: { open: 1, channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },
-        keeping: KEEPING,
-        queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
-        accounts: ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map(
-          (accountId) => ({
-            accountId,
-            offReasons: {},
-            outage: { ...outage, dependency: 'service' as const, code: 'network_error', message: SAID },
-            openCircuits: [circuit],
-            service: null,
-            detail: null,
-          }),
+      buildStatus(
+        manyFacts(
+          ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map((id) => [
+            accountFacts(id, {
+              outage: { ...outage, dependency: 'service', code: 'network_error', message: SAID },
+              openCircuits: [circuit],
+            }),
+            [],
+          ]),
+          {
+            owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
+            alerts: { open: 1, channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },
+            keeping: KEEPING,
+          },
         ),
-      }),
+      ),
       1,
       50,
     ),

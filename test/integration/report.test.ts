@@ -16,7 +16,7 @@ import { createTestWorker, type TestWorker } from '../support/worker.ts';
 const EVIL = `\u202e\u001b[2J\u2066</text></title></script><script>document.title='owned'</script><img src=x onerror="document.title='owned'">"'\``;
 
 async function pageOf(worker: TestWorker): Promise<string> {
-  return await renderReport(await readReport(worker.connection, 'default'), { title: null });
+  return renderReport(await readReport(worker.connection, 'default'), { title: null });
 }
 
 /** What a reader sees of a piece of the page. */
@@ -266,7 +266,7 @@ describe('of a warehouse with everything in it', () => {
     expect(lapsingByWeek.reduce((sum, row) => sum + row.trainings, 0)).toBe(within(90));
     const late = lapsing.map((row) => ({ ...row, trainings: row.days === 90 ? 1 : 0 }));
     const answers = { ...report.answers, lapsing: late };
-    const said = await renderReport({ ...report, answers }, { title: null });
+    const said = renderReport({ ...report, answers }, { title: null });
     expect(said).not.toContain('No training lapses');
     expect(said).toContain('aria-label="0 trainings in the next 30 days, 1 in the next 90."');
   });
@@ -280,7 +280,7 @@ describe('of a warehouse with everything in it', () => {
     const overdueByAssignee =
       first === undefined ? [] : [{ ...first, assignee_name: null, assignee_id: pseudonym }];
     const answers = { ...report.answers, overdueByAssignee };
-    const said = textOf(await renderReport({ ...report, answers }, { title: null }));
+    const said = textOf(renderReport({ ...report, answers }, { title: null }));
     await worker.query('delete from safety.labels');
     const forms = report.answers.timeToCloseByForm.map(({ form_id: id }) => id ?? '');
     expect(forms.length).toBeGreaterThan(1);
@@ -296,7 +296,7 @@ describe('of a warehouse with everything in it', () => {
         ? { ...one, lastSuccessMs: Date.UTC(2026, 2, 1, 5, 30) }
         : one,
     );
-    const said = textOf(await renderReport({ ...report, streams }, { title: null }));
+    const said = textOf(renderReport({ ...report, streams }, { title: null }));
     expect(said).toMatch(/Trained \d+ % [^/]*? who need training; as of 1 Mar 2026, 05:30 /);
   });
 
@@ -316,15 +316,15 @@ describe('of a warehouse with everything in it', () => {
 
   test('says of a message of another year in which year it was written', async () => {
     const report = await readReport(worker.connection, 'default');
-    const of = async (lastOn: string) => {
+    const of = (lastOn: string) => {
       const longestOverdue = report.answers.longestOverdue
         .slice(0, 1)
         .map((row) => ({ ...row, last_note: 'On it.', last_on: lastOn, last_by_name: 'Ann' }));
       const answers = { ...report.answers, longestOverdue };
-      return textOf(await renderReport({ ...report, today: '2026-03-02', answers }, { title: null }));
+      return textOf(renderReport({ ...report, today: '2026-03-02', answers }, { title: null }));
     };
-    expect(await of('2025-12-27')).toContain('Ann, 27 Dec 2025: “On it.”');
-    expect(await of('2026-02-27')).toContain('Ann, 27 Feb: “On it.”');
+    expect(of('2025-12-27')).toContain('Ann, 27 Dec 2025: “On it.”');
+    expect(of('2026-02-27')).toContain('Ann, 27 Feb: “On it.”');
   });
 
   test('says how many that had been closed are open again', async () => {
@@ -359,7 +359,7 @@ describe('of a warehouse with everything in it', () => {
 
   test('bears the name of the organisation', async () => {
     const report = await readReport(worker.connection, 'default');
-    const titled = await renderReport(report, { title: 'Harbour & Works' });
+    const titled = renderReport(report, { title: 'Harbour & Works' });
     expect(titled).toContain('<h1>Harbour &amp; Works</h1>');
     expect(titled).toContain('<title>Safety report: Harbour &amp; Works, ');
     expect(textOf(titled)).not.toContain('Account default');
@@ -378,7 +378,7 @@ describe('of a warehouse with everything in it', () => {
     try {
       const report = await readReport(worker.connection, 'default');
       const asOfMs = Date.UTC(2026, 2, 1, 23, 30);
-      const page = textOf(await renderReport({ ...report, asOfMs, today: '2026-03-02' }, { title: null }));
+      const page = textOf(renderReport({ ...report, asOfMs, today: '2026-03-02' }, { title: null }));
       expect(page).toContain('as of 2 Mar 2026, 13:30 (Pacific/Kiritimati).');
       const [row] = await worker.query<{ today: string }>(
         `select (now() at time zone 'Pacific/Kiritimati')::date::text as today`,

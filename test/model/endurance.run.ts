@@ -148,7 +148,7 @@ test.runIf(Number(SOAK_MINUTES) > 0)('endurance', async () => {
     say(
       `runs: ${runs.map((run) => `${run.count} ${run.status}${run.error_code === null ? '' : ` (${run.error_code})`}`).join(', ')}`,
     );
-    if (SOAK_PLOT !== undefined) await writeFile(SOAK_PLOT, await renderMemory(samples));
+    if (SOAK_PLOT !== undefined) await writeFile(SOAK_PLOT, renderMemory(samples));
     const most = Math.max(...samples.map(({ megabytes }) => megabytes));
     say(`equal to the source after ${SOAK_MINUTES} minutes; at most ${Math.round(most)} MB of memory`);
     expect(most, 'MB of memory').toBeLessThan(MOST_MEGABYTES);

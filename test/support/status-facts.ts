@@ -1,17 +1,23 @@
-import { type AccountFacts, buildStatus, type StatusFacts } from '../../src/operate/status/build-status.ts';
+import { buildStatus } from '../../src/operate/status/build-status.ts';
+import type { AccountFacts, StatusFacts } from '../../src/operate/status/status-facts.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
-import type { DetailFacts } from '../../src/operate/status/account-detail.ts';
 import type { AccountRows } from '../../src/operate/status/read-account-rows.ts';
-import type { KeepingStatus } from '../../src/operate/status/keeping.ts';
-import { type AccountsRead, type DatabaseFacts, runFactsOf } from '../../src/operate/status/read-accounts.ts';
-import { type SingleStatus, singleOf } from '../../src/operate/status/status.ts';
+import type { Volumes } from '../../src/operate/status/read-volumes.ts';
+import {
+  type AccountsRead,
+  type DatabaseFacts,
+  runFactsOf,
+  type StreamFacts,
+} from '../../src/operate/status/read-accounts.ts';
+import type { AccountDetail, OtherTimezone, Status } from '../../src/operate/status/status.ts';
+import type { StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { RunRow } from '../../src/engine/control/runs.ts';
 import { NOON } from './test-clock.ts';
 
-export const EVERYTHING_KEPT: KeepingStatus = {
+export const EVERYTHING_KEPT: StorageRules = {
   deletedDays: null,
   runsDays: null,
   issuesDays: null,
@@ -64,7 +70,7 @@ interface Read extends Partial<DatabaseFacts>, Partial<AccountRows> {
 /** A read of account `north`: by default all streams succeeded a minute ago. */
 export function operations({ successMs = {}, currentUntilMs = {}, ...change }: Read = {}): AccountsRead {
   const runs = change.runs ?? STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream }));
-  const rows = { runs, issues: change.issues ?? [], slices: change.slices ?? [] };
+  const rows = { runs, issues: change.issues ?? [], backfills: change.backfills ?? [] };
   const { databaseNowMs = NOON, readAtMs = NOON, pendingMigrations = 0 } = change;
   const streams = STREAM_NAMES.map((stream) => {
     const ms = successMs[stream];
@@ -80,64 +86,148 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
   return { databaseNowMs, readAtMs, pendingMigrations, accounts: new Map([['north', streams]]), rows };
 }
 
-interface OneAccount extends Omit<StatusFacts, 'seen' | 'accounts' | 'databaseOutage'>, DetailFacts {
+type Process = Omit<StatusFacts, 'accounts' | 'warehouse' | 'nextRuns' | 'databaseOutage'>;
+
+const WORKER: Process = {
+  version: '1.2.3',
+  freshnessBudgetMinutes: 60,
+  owner: 'host pid 1',
+  nowMs: NOON,
+  startedMs: NOON - 90 * MINUTE_MS,
+  worker: 'running',
+  isSchedulerAlive: true,
+  queue: { slots: 20, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
+  alerts: { open: 0, channels: [] },
+  keeping: EVERYTHING_KEPT,
+};
+
+const NOT_READ = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
+
+type Account = Partial<AccountFacts['account'] & AccountFacts['account']['health']>;
+
+/** A healthy account whose service was not asked for anything yet. */
+export function accountFacts(
+  id: string,
+  { outage, openCircuits = [], offReasons = {} }: Account = {},
+): AccountFacts {
+  return {
+    account: {
+      id,
+      offReasons,
+      health: { outage, openCircuits },
+      config: {
+        service: undefined,
+        equipmentTypes: [],
+        reportingTimezone: null,
+        schedule: { timezone: 'UTC' },
+      },
+    },
+    progress: new Map(),
+    pressure: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
+  };
+}
+
+interface ManyAccounts extends Partial<Process> {
+  readonly databaseProblem?: string | null;
+  /** null: nothing was read yet. */
+  readonly seen?: Partial<AccountsRead> | null;
+}
+
+/** A worker of several accounts at noon. An account without streams is not in the read. */
+export function manyFacts(
+  accounts: readonly (readonly [AccountFacts, readonly StreamFacts[]])[],
+  { databaseProblem: problem = null, seen, ...change }: ManyAccounts = {},
+): StatusFacts {
+  const known = accounts.filter(([, streams]) => streams.length > 0);
+  const read = {
+    databaseNowMs: NOON,
+    readAtMs: NOON,
+    pendingMigrations: 0,
+    accounts: new Map(known.map(([{ account }, streams]) => [account.id, streams])),
+    rows: null,
+    ...seen,
+  };
+  return {
+    ...WORKER,
+    queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
+    ...change,
+    warehouse: { ...NOT_READ, seen: seen === null ? null : read, problem },
+    databaseOutage: undefined,
+    accounts: accounts.map(([one]) => one),
+    nextRuns: null,
+  };
+}
+
+interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
   readonly operations: AccountsRead | null;
+  readonly databaseProblem: string | null;
+  readonly isDatabaseSlow: boolean;
+  readonly volumes: Volumes;
+  readonly countedAtMs: number;
   readonly outages: readonly Outage[];
   readonly accountId: string;
-  readonly offReasons: AccountFacts['offReasons'];
-  readonly openCircuits: AccountFacts['openCircuits'];
-  readonly service: AccountFacts['service'];
+  readonly offReasons: AccountFacts['account']['offReasons'];
+  readonly openCircuits: AccountFacts['account']['health']['openCircuits'];
+  readonly service: AccountFacts['pressure'];
+  readonly nextRuns: StatusFacts['nextRuns'];
+  readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
+  readonly otherTimezone: OtherTimezone;
 }
 
 /** A healthy worker with one account, at noon. */
 export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
-  const { accountId = 'north', outages = [], operations: read = operations() } = change;
+  const {
+    operations: read = operations(),
+    outages = [],
+    databaseProblem = null,
+    isDatabaseSlow = false,
+  } = change;
+  const { accountId = 'north', offReasons = {}, openCircuits = [], volumes = null, ...process } = change;
+  const { countedAtMs = NOON, uncleaned = [], otherTimezone, progress, service, nextRuns } = change;
   const outageOf = (name: string) => outages.find(({ dependency }) => dependency === name);
-  const streams = read?.accounts.get('north') ?? [];
+  const one = accountFacts(accountId, { offReasons, openCircuits, outage: outageOf('service') });
+  const { account } = one;
+  const seen = read && {
+    ...read,
+    accounts: new Map([[accountId, read.accounts.get('north') ?? []]]),
+    cleanings: uncleaned.map(({ stream, isUnderWay }) => ({
+      stream,
+      progress: isUnderWay ? ('under_way' as const) : ('due' as const),
+    })),
+    reportingTimezone: otherTimezone?.stored,
+  };
+  const given = Object.entries(process).filter(([name]) => name in WORKER);
   return {
-    version: '1.2.3',
-    freshnessBudgetMinutes: 60,
-    owner: 'host pid 1',
-    nowMs: NOON,
-    startedMs: NOON - 90 * MINUTE_MS,
-    worker: 'running',
-    isSchedulerAlive: true,
-    databaseProblem: null,
-    isDatabaseSlow: false,
-    queue: { slots: 20, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
-    alerts: { open: 0, channels: [] },
-    keeping: EVERYTHING_KEPT,
-    ...change,
-    seen: read === null ? null : { ...read, accounts: new Map([[accountId, streams]]) },
+    ...WORKER,
+    ...Object.fromEntries(given),
+    warehouse: {
+      seen,
+      counted: volumes,
+      countedAtMs,
+      problem: databaseProblem,
+      isSlow: isDatabaseSlow,
+    },
     databaseOutage: outageOf('database'),
     accounts: [
       {
-        accountId,
-        offReasons: {},
-        openCircuits: [],
-        service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
-        ...change,
-        outage: outageOf('service'),
-        detail: {
-          timezone: 'UTC',
-          place: {},
-          volumes: null,
-          countedAtMs: NOON,
-          nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
-          equipmentTypes: [],
-          uncleaned: [],
-          otherTimezone: null,
-          progress: new Map(),
-          ...change,
+        account: {
+          ...account,
+          config: { ...account.config, reportingTimezone: otherTimezone?.own ?? null },
         },
+        progress: progress ?? one.progress,
+        pressure: service ?? one.pressure,
       },
     ],
+    nextRuns:
+      nextRuns ??
+      STREAM_NAMES.map((stream) => ({ stream, kind: 'sync' as const, atMs: NOON + 14 * MINUTE_MS })),
   };
 }
 
-/** The status of the one account, in full. */
-export function singleStatus(facts: StatusFacts = statusFacts()): SingleStatus {
-  const status = singleOf(buildStatus(facts));
-  if (status === undefined) throw new RangeError('these are facts of several accounts');
-  return status;
+/** The status of the one account, with its details. */
+export function singleStatus(facts: StatusFacts = statusFacts()): Omit<Status, 'accounts'> & AccountDetail {
+  const { accounts, ...status } = buildStatus(facts);
+  const detail = accounts[0]?.detail;
+  if (detail === undefined) throw new RangeError('these are facts of several accounts');
+  return { ...status, ...detail };
 }

@@ -100,7 +100,7 @@ async function giveNames({ warehouse, signal }: App, accountId: string, file: st
 async function writeReport({ warehouse }: App, accountId: string): Promise<string> {
   const file = fileOf('safety-report.html');
   const report = await readReport(warehouse.connection, accountId);
-  await writeWholeFile(file, await renderReport(report, { title: 'Northline Yards (demo)' }));
+  await writeWholeFile(file, renderReport(report, { title: 'Northline Yards (demo)' }));
   return file;
 }
 

@@ -15,7 +15,7 @@ import { EXIT } from '../run-results.ts';
 import { renderTable, type Terminal } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
-interface AccessReport {
+interface ReaderAccess {
   /** Why no role can be confined here; null: roles can. */
   readonly unsupported: string | null;
   readonly confined: readonly Confinement[];
@@ -28,7 +28,7 @@ interface AccessReport {
   readonly shutOut: readonly string[];
 }
 
-export async function readAccess(connection: Connection): Promise<AccessReport> {
+export async function readAccess(connection: Connection): Promise<ReaderAccess> {
   const confined = confinementsIn(await readPolicyTables(connection));
   const unsupported = await whyNotConfine(connection);
   const nothing = { unsecuredViews: [], unfit: [], overreach: [], waysOut: [], shutOut: [] };
@@ -49,8 +49,8 @@ const grantCommand = ({ role, accounts }: Confinement): string =>
   `safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`;
 
 /** Differences from the grants, a sentence each, with the next step. */
-export function accessProblems(report: AccessReport): string[] {
-  const { confined, unsecuredViews, unfit, overreach, waysOut, shutOut } = report;
+export function accessProblems(found: ReaderAccess): string[] {
+  const { confined, unsecuredViews, unfit, overreach, waysOut, shutOut } = found;
   const nameOf = ({ role, member }: { readonly role: string; readonly member: string }) =>
     member === role ? member : `${member}, a member of ${role},`;
   return [
@@ -78,8 +78,8 @@ export function accessProblems(report: AccessReport): string[] {
   ];
 }
 
-function printReport(report: AccessReport, terminal: Terminal): void {
-  const { unsupported, confined } = report;
+function printAccess(found: ReaderAccess, terminal: Terminal): void {
+  const { unsupported, confined } = found;
   if (confined.length === 0) {
     terminal.print('No role is confined: whoever may read schema safety sees every account.');
     terminal.print(
@@ -97,19 +97,19 @@ function printReport(report: AccessReport, terminal: Terminal): void {
     ),
   );
   terminal.print('\nWhoever else may read schema safety, as safety_reader, sees every account.');
-  for (const problem of accessProblems(report)) terminal.print(terminal.colors.red(problem));
+  for (const problem of accessProblems(found)) terminal.print(terminal.colors.red(problem));
 }
 
 async function runAccess(context: CommandContext, options: CommonOptions): Promise<number> {
   const { terminal } = context;
   return await withApp(context, {}, async ({ warehouse }) => {
-    const report = await readAccess(warehouse.connection);
+    const found = await readAccess(warehouse.connection);
     if (options.json) {
-      const { unsupported, confined } = report;
+      const { unsupported, confined } = found;
       const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
-      terminal.print(JSON.stringify({ unsupported, roles, problems: accessProblems(report) }));
-    } else printReport(report, terminal);
-    return accessProblems(report).length === 0 ? EXIT.ok : EXIT.failed;
+      terminal.print(JSON.stringify({ unsupported, roles, problems: accessProblems(found) }));
+    } else printAccess(found, terminal);
+    return accessProblems(found).length === 0 ? EXIT.ok : EXIT.failed;
   });
 }
 

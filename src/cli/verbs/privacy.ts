@@ -16,7 +16,7 @@ interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
 }
 
-interface StreamReport {
+interface StreamPrivacy {
   readonly accountId: string;
   readonly stream: StreamName;
   readonly isScheduled: boolean;
@@ -27,7 +27,7 @@ interface StreamReport {
 }
 
 /** Errors: `privacy_key_wrong`. */
-async function readReports({ config, warehouse }: App, account: Account): Promise<StreamReport[]> {
+async function readStreams({ config, warehouse }: App, account: Account): Promise<StreamPrivacy[]> {
   const { db } = warehouse.connection;
   const { id: accountId, offReasons } = account;
   await readForgottenWithKey(db, accountId, config.privacy);
@@ -43,7 +43,7 @@ async function readReports({ config, warehouse }: App, account: Account): Promis
   }));
 }
 
-function progressText({ progress, cleaning }: StreamReport): string {
+function progressText({ progress, cleaning }: StreamPrivacy): string {
   switch (progress) {
     case 'done':
       return 'in line';
@@ -60,22 +60,22 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
   return await withApp(context, options, async (app) => {
     const { terminal } = context;
     const isMany = app.accounts.length > 1;
-    const reports: StreamReport[] = [];
+    const rows: StreamPrivacy[] = [];
     for (const account of app.accounts) {
       if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
-      reports.push(...(await readReports(app, account)));
+      rows.push(...(await readStreams(app, account)));
     }
     const { lastMs, people, ...forgotten } = await tellForgotten(
       app.warehouse.connection.db,
       app.accounts.map(({ id }) => id),
     );
     if (options.json) {
-      const streams = reports.map(({ accountId, cleaning, ...report }) => ({
+      const streams = rows.map(({ accountId, cleaning, ...row }) => ({
         ...accountFields(isMany, accountId),
-        stream: report.stream,
-        omitted: report.omitted,
-        pseudonyms: report.pseudonyms,
-        progress: report.progress,
+        stream: row.stream,
+        omitted: row.omitted,
+        pseudonyms: row.pseudonyms,
+        progress: row.progress,
         rows_seen: cleaning?.rowsSeen ?? 0,
         rows_changed: cleaning?.rowsChanged ?? 0,
       }));
@@ -92,19 +92,19 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
           { title: 'what is stored' },
           { title: 'rewritten', align: 'right' },
         ],
-        reports.map((report) => [
-          report.accountId,
-          report.stream,
-          columnsText(report.omitted),
-          columnsText(report.pseudonyms),
-          progressText(report),
-          formatCount(report.cleaning?.rowsChanged ?? 0),
+        rows.map((row) => [
+          row.accountId,
+          row.stream,
+          columnsText(row.omitted),
+          columnsText(row.pseudonyms),
+          progressText(row),
+          formatCount(row.cleaning?.rowsChanged ?? 0),
         ]),
         terminal,
       ),
     );
     const warning = describeUncleaned(
-      reports
+      rows
         .filter(({ progress }) => progress !== 'done')
         .map(({ stream, progress, isScheduled }) => ({
           stream,

@@ -56,7 +56,7 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
     terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
   } else if (out !== undefined) {
     terminal.note(terminal.noteColors.dim('drawing the report …'));
-    const page = await renderReport(answered, { title, recordUrls, along: { csv, xlsx } });
+    const page = renderReport(answered, { title, recordUrls, along: { csv, xlsx } });
     if (out === STDOUT) terminal.printFile(page);
     else {
       await writeWholeFile(out, page);

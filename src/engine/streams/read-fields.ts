@@ -1,7 +1,7 @@
 /** Reads the fields of an object; the names of the values are those of their columns. */
 import type { ColumnField } from './fields.ts';
 import type { ReportIssue, WireRecord } from './stream.ts';
-import type { Field, FieldReport } from './wire.ts';
+import type { Field, ReportProblem } from './wire.ts';
 
 type Fields = Readonly<Record<string, ColumnField<unknown>>>;
 
@@ -54,7 +54,7 @@ export function readFields<const F extends Fields>(
   let name = '';
   let value: unknown;
   // One function for all fields, because they are read one after the other.
-  const reportField: FieldReport = (problem, detail = {}) =>
+  const reportField: ReportProblem = (problem, detail = {}) =>
     report({
       kind: detail.kind ?? 'field_nulled',
       field: prefixOf(at) + name + (detail.suffix ?? ''),

@@ -10,13 +10,13 @@ import { toDate, toInstant, toKnownDay } from './time-text.ts';
 import type { IssueKind, WireRecord } from './stream.ts';
 
 /** Called for a value that cannot be stored; `suffix` is the place inside the field, e.g. `[2]`. */
-export type FieldReport = (
+export type ReportProblem = (
   problem: string,
   detail?: { kind?: IssueKind; suffix?: string; value?: unknown },
 ) => void;
 
 export interface Field<T> {
-  readonly read: (value: unknown, report: FieldReport) => T | null;
+  readonly read: (value: unknown, report: ReportProblem) => T | null;
   /** See `WireField`. */
   readonly isText?: true;
   /** Unit of a number that represents a time, for the dictionary. */

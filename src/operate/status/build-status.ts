@@ -1,68 +1,39 @@
 /** Combines the last read of the warehouse with the state of this process into one Status. Pure. */
 import type { OffReasons } from '../../config/account-config.ts';
-import { formatCount, formatNumber } from '../../shared/format.ts';
-import { MINUTE_MS } from '../../shared/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
-import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import { buildDetail, type DetailFacts } from './account-detail.ts';
-import { type DatabaseClock, reportDatabase } from './database-report.ts';
-import type { KeepingStatus } from './keeping.ts';
-import { type AccountsRead, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
+import { buildDetail } from './account-detail.ts';
+import { databaseOffsetMs, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
+import type { AccountFacts, StatusFacts, WarehouseState } from './status-facts.ts';
 import type {
   AccountStatus,
-  AlertsStatus,
+  DatabaseStatus,
   Freshness,
   Level,
-  ServiceLoad,
-  QueueStatus,
+  ProcessStatus,
   Status,
   StreamStatus,
-  Verdict,
-  WorkerState,
 } from './status.ts';
-import {
-  accountReasons,
-  buildVerdict,
-  type Circumstances,
-  processReasons,
-  reasonsNotReady,
-  sentence,
-  channelProblems,
-} from './verdict.ts';
+import { judgeAccount, judgeAll } from './verdict.ts';
 
-export interface AccountFacts {
-  readonly accountId: string;
-  /** Streams without a schedule. */
-  readonly offReasons: OffReasons;
-  readonly outage: Outage | undefined;
-  readonly openCircuits: readonly OpenCircuit[];
-  /** null: no request was sent to its service yet. */
-  readonly service: ServiceLoad | null;
-  /** Present when one account is shown in full. */
-  readonly detail: DetailFacts | null;
-}
+/** Slightly more than the worker's interval between reads (ten seconds). */
+const OLD_MS = 12 * SECOND_MS;
+/** A read older than this is not relied on. */
+const TOO_OLD_MS = 2 * MINUTE_MS;
 
-export interface StatusFacts {
-  readonly version: string;
-  readonly freshnessBudgetMinutes: number;
-  readonly owner: string;
-  /** By this process's clock. */
-  readonly nowMs: number;
-  readonly startedMs: number;
-  readonly worker: WorkerState;
-  readonly isSchedulerAlive: boolean;
-  readonly queue: QueueStatus;
-  readonly alerts: AlertsStatus;
-  readonly keeping: KeepingStatus;
-  /** The last read of the warehouse; null: none yet. */
-  readonly seen: AccountsRead | null;
-  /** Why the database is unreachable; null: it is reachable, or was not tried yet. */
-  readonly databaseProblem: string | null;
-  /** The database responds, but slower than the interval between reads. */
-  readonly isDatabaseSlow: boolean;
-  readonly databaseOutage: Outage | undefined;
-  /** One account, or all of them. */
-  readonly accounts: readonly AccountFacts[];
+/** `nowMs` and the result are by the database's clock. */
+function databaseOf({ seen, problem, isSlow }: WarehouseState, nowMs: number): DatabaseStatus {
+  const readAtMs = seen?.databaseNowMs ?? null;
+  const ageMs = readAtMs === null ? 0 : nowMs - readAtMs;
+  return {
+    isUp: problem === null && seen !== null,
+    readAtMs,
+    isSlow,
+    isOld: ageMs > OLD_MS,
+    isTooOld: ageMs > TOO_OLD_MS,
+    problem,
+    pendingMigrations: seen?.pendingMigrations ?? null,
+  };
 }
 
 /** Whether a stream is as fresh as promised. While the service's cache is valid, no new data exists, so it counts as fresh. */
@@ -76,168 +47,78 @@ export function freshnessOf(
   return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }
 
-const NO_ALERTS: AlertsStatus = { open: 0, channels: [] };
-
-interface AccountContext {
-  readonly facts: StatusFacts;
-  readonly clock: DatabaseClock;
-  /** Circumstances of the whole process that are listed with the account. */
-  readonly shared: Circumstances;
-}
-
-function toAccount(account: AccountFacts, { facts, clock, shared }: AccountContext): AccountStatus {
-  const { offMs, judgedMs } = clock;
-  const { offReasons } = account;
-  const seen = facts.seen?.accounts.get(account.accountId) ?? UNKNOWN_STREAMS;
-  const streams = seen.map((one): StreamStatus => ({
-    // Copied field by field, because spreading takes five times as long for thousands of accounts.
-    stream: one.stream,
-    lastSuccessMs: one.lastSuccessMs,
-    watermarkMs: one.watermarkMs,
-    calculatedMs: one.calculatedMs,
-    currentUntilMs: one.currentUntilMs,
-    lastRun: one.lastRun,
-    running: one.running,
-    openIssues: one.openIssues,
-    ...(one.heldUpBy === undefined ? {} : { heldUpBy: one.heldUpBy }),
-    isScheduled: offReasons[one.stream] === undefined,
-    freshness: freshnessOf(one, judgedMs, facts.freshnessBudgetMinutes),
-  }));
-  const outages = shifted(account.outage, offMs);
-  const openCircuits = account.openCircuits.map((one) => ({
-    ...one,
-    sinceMs: one.sinceMs + offMs,
-    nextTryMs: one.nextTryMs + offMs,
-  }));
-  const circumstances = { ...shared, outages: [...shared.outages, ...outages], openCircuits, streams };
-  const notReady =
-    facts.accounts.length === 1 ? reasonsNotReady(circumstances) : accountReasons(circumstances);
-  return {
-    accountId: account.accountId,
-    verdict: buildVerdict(circumstances),
-    isReady: notReady.length === 0,
-    notReady,
-    openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
-    streams,
-    outages,
-    openCircuits,
-    service: account.service,
-    detail:
-      account.detail === null
-        ? undefined
-        : buildDetail(streams, {
-            facts: account.detail,
-            offReasons,
-            owner: facts.owner,
-            rows: facts.seen?.rows ?? null,
-            offMs,
-            judgedMs,
-          }),
-  };
-}
-
 const shifted = (outage: Outage | undefined, offMs: number): Outage[] =>
   outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
 
-/** Whether the data of all accounts can be relied on. */
-function verdictOfAll(counts: Status['counts'], total: number, alerts: AlertsStatus): Verdict {
-  const details = channelProblems(alerts).map(sentence);
-  // The states of single accounts are in the counts.
-  const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details });
-  if (counts.bad > 0) {
-    const are = counts.bad === 1 ? 'is' : 'are';
-    return verdict(
-      'bad',
-      `${formatCount(counts.bad)} of ${formatNumber(total, 'account')} ${are} unhealthy.`,
-    );
-  }
-  if (counts.busy > 0) return verdict('busy', 'First syncs are under way.');
-  if (counts.warning > 0) {
-    const have = counts.warning === 1 ? 'has a warning' : 'have warnings';
-    const some = `${formatCount(counts.warning)} of ${formatNumber(total, 'account')}`;
-    return verdict('warning', `Everything is fresh, but ${some} ${have}.`);
-  }
-  return details.length === 0
-    ? verdict('good', 'Everything is fresh.')
-    : verdict('warning', 'Everything is fresh, but alerts do not arrive.');
-}
-
 const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
 
-function judge(
-  process: Circumstances,
-  accounts: readonly AccountStatus[],
-  counts: Status['counts'],
-): Pick<Status, 'isReady' | 'notReady' | 'verdict'> {
-  const [only] = accounts;
-  if (only !== undefined && accounts.length === 1) return only;
-  const reasons = processReasons(process);
-  if (reasons.length > 0) return { isReady: false, notReady: reasons, verdict: buildVerdict(process) };
-  const isAnyReady = accounts.some(({ isReady }) => isReady);
-  return {
-    isReady: isAnyReady,
-    notReady: isAnyReady ? [] : ['no account is ready'],
-    verdict: verdictOfAll(counts, accounts.length, process.alerts),
-  };
-}
-
 export function buildStatus(facts: StatusFacts): Status {
-  const clock = reportDatabase({
-    seen: facts.seen,
-    problem: facts.databaseProblem,
-    isSlow: facts.isDatabaseSlow,
-    ourNowMs: facts.nowMs,
-  });
-  const { report: database, nowMs } = clock;
-  const outages = shifted(facts.databaseOutage, clock.offMs);
-  const { worker, isSchedulerAlive, freshnessBudgetMinutes } = facts;
-  const process: Circumstances = {
+  const { warehouse, databaseOutage, accounts: runners, nextRuns, ...rest } = facts;
+  const { seen } = warehouse;
+  // Ages are computed by the database's clock, because stored times are.
+  const offMs = databaseOffsetMs(seen);
+  const nowMs = facts.nowMs + offMs;
+  const database = databaseOf(warehouse, nowMs);
+  // While the database is up, data is judged as of the read, because later changes are unknown. While it is away, no new
+  // data is stored, so the data grows old.
+  const judgedMs = database.isUp && database.readAtMs !== null ? Math.min(nowMs, database.readAtMs) : nowMs;
+  const process: ProcessStatus = {
+    ...rest,
     nowMs,
-    freshnessBudgetMinutes,
-    worker,
-    isSchedulerAlive,
+    startedMs: facts.startedMs + offMs,
     database,
-    outages,
-    openCircuits: [],
-    streams: [],
-    alerts: facts.alerts,
+    outages: shifted(databaseOutage, offMs),
   };
-  // For several accounts, problems of the whole process are listed once, not with each account.
-  const shared: Circumstances =
-    facts.accounts.length === 1
-      ? process
-      : {
-          ...process,
-          worker: 'running',
-          isSchedulerAlive: true,
-          database: { ...database, isUp: true, isTooOld: false, problem: null, pendingMigrations: 0 },
-          outages: [],
-          alerts: NO_ALERTS,
-        };
-  const accounts = facts.accounts.map((account) => toAccount(account, { facts, clock, shared }));
+
+  function toStream(one: StreamFacts, offReasons: OffReasons): StreamStatus {
+    return {
+      // Copied field by field, because spreading takes five times as long for thousands of accounts.
+      stream: one.stream,
+      lastSuccessMs: one.lastSuccessMs,
+      watermarkMs: one.watermarkMs,
+      calculatedMs: one.calculatedMs,
+      currentUntilMs: one.currentUntilMs,
+      lastRun: one.lastRun,
+      running: one.running,
+      openIssues: one.openIssues,
+      ...(one.heldUpBy === undefined ? {} : { heldUpBy: one.heldUpBy }),
+      isScheduled: offReasons[one.stream] === undefined,
+      freshness: freshnessOf(one, judgedMs, facts.freshnessBudgetMinutes),
+    };
+  }
+
+  function toAccount(runner: AccountFacts): AccountStatus {
+    const { id: accountId, offReasons, health } = runner.account;
+    const streams = (seen?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
+      toStream(one, offReasons),
+    );
+    const account = {
+      streams,
+      outages: shifted(health.outage, offMs),
+      openCircuits: health.openCircuits.map((one) => ({
+        ...one,
+        sinceMs: one.sinceMs + offMs,
+        nextTryMs: one.nextTryMs + offMs,
+      })),
+    };
+    return {
+      accountId,
+      ...account,
+      ...judgeAccount(process, account, runners.length === 1),
+      openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
+      service: runner.pressure,
+      ...(nextRuns === null
+        ? {}
+        : { detail: buildDetail(runner, streams, { facts, nextRuns, offMs, judgedMs }) }),
+    };
+  }
+
+  const accounts = runners.map(toAccount);
   const rank = ({ verdict }: AccountStatus): number => WORST_FIRST.indexOf(verdict.level);
   accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
   const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };
   for (const { verdict } of accounts) counts[verdict.level] += 1;
-  const { isReady, notReady, verdict } = judge(process, accounts, counts);
-  return {
-    version: facts.version,
-    freshnessBudgetMinutes,
-    nowMs,
-    startedMs: facts.startedMs + clock.offMs,
-    worker,
-    owner: facts.owner,
-    isSchedulerAlive,
-    isReady,
-    notReady,
-    verdict,
-    database,
-    outages,
-    queue: facts.queue,
-    alerts: facts.alerts,
-    keeping: facts.keeping,
-    accountCount: accounts.length,
-    counts,
-    accounts,
-  };
+  const [only] = accounts.length === 1 ? accounts : [];
+  const { isReady, notReady, verdict } = only ?? judgeAll(process, accounts, counts);
+  return { ...process, isReady, notReady, verdict, accountCount: accounts.length, counts, accounts };
 }

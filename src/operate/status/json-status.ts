@@ -1,6 +1,6 @@
 /** Converts the Status to JSON, with the field names of the log (`started_at`, `duration_ms`) and ISO times. */
 import { toIso } from '../../shared/time.ts';
-import { type SingleStatus, singleOf, type Status, type StatusPart } from './status.ts';
+import type { Status } from './status.ts';
 
 /** Fields in ms that are durations, not times. */
 type Duration = 'durationMs' | 'longestWaitMs';
@@ -31,7 +31,7 @@ const TIMES = {
   sinceMs: 'since_at',
   startedMs: 'started_at',
   watermarkMs: 'watermark_at',
-} as const satisfies Record<Exclude<MsNames<StatusPart | SingleStatus>, Duration>, string>;
+} as const satisfies Record<Exclude<MsNames<Status>, Duration>, string>;
 
 const isTime = (name: string): name is keyof typeof TIMES => Object.hasOwn(TIMES, name);
 
@@ -48,8 +48,19 @@ function toJson(value: unknown): unknown {
 }
 
 /** A single account is flat, several are a list. */
-export function toJsonStatus(status: Status | StatusPart): unknown {
-  return toJson(singleOf(status) ?? status);
+export function toJsonStatus(status: Status): unknown {
+  const { accounts, ...process } = status;
+  const [account] = accounts;
+  if (account?.detail === undefined) return toJson(status);
+  const { accountId, outages, openCircuits, service, detail } = account;
+  return toJson({
+    ...process,
+    accountId,
+    outages: [...process.outages, ...outages],
+    openCircuits,
+    service,
+    ...detail,
+  });
 }
 
 /** Removes secrets from all texts. */

@@ -19,22 +19,25 @@ export interface IssueGroup {
   readonly count: number;
   /** One example of them. */
   readonly problem: string;
-  readonly firstSeenAt: string;
+  readonly firstSeenMs: number;
 }
 
-export interface SliceProgress {
-  readonly stream: StreamName;
-  readonly slices: number;
-  readonly slicesDone: number;
+export interface Progress {
   readonly records: number;
-  readonly expected: number | null;
+  /** null: the service sends no total. */
+  readonly total: number | null;
+}
+
+/** A backfill with slices that are not read yet. */
+interface UnfinishedBackfill extends Progress {
+  readonly stream: StreamName;
 }
 
 export interface AccountRows {
   /** Newest first. */
   readonly runs: readonly RunRow[];
   readonly issues: readonly IssueGroup[];
-  readonly slices: readonly SliceProgress[];
+  readonly backfills: readonly UnfinishedBackfill[];
 }
 
 const iso = (column: string) =>
@@ -59,28 +62,27 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
 }
 
 async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
-  const rows = await db.execute<Omit<IssueGroup, 'firstSeenAt'> & { first_seen_at: string }>(sql`
+  const rows = await db.execute<Omit<IssueGroup, 'firstSeenMs'> & { first_seen_ms: string }>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem,
-      ${iso('min(first_seen_at)')} as first_seen_at
+      floor(extract(epoch from min(first_seen_at)) * 1000) as first_seen_ms
     from (
       select stream, kind, field, problem, first_seen_at from safety_sync.data_issues
       where account_id = ${accountId} and resolved_at is null limit ${MOST_ISSUES}) open
     group by stream, kind, field order by count(*) desc, stream, field`);
-  return rows.map(({ first_seen_at: firstSeenAt, ...row }) => ({ ...row, firstSeenAt }));
+  return rows.map(({ first_seen_ms: ms, ...row }) => ({ ...row, firstSeenMs: Number(ms) }));
 }
 
-async function readSlices(db: Queryable, accountId: string): Promise<SliceProgress[]> {
-  const rows = await db.execute<Omit<SliceProgress, 'slicesDone'> & { done: number }>(sql`
-    select stream, count(*)::int as slices, count(*) filter (where status = 'done' or failures > 0)::int as done,
-      sum(records)::float8 as records, sum(expected)::float8 as expected
-    from safety_sync.backfill_slices where account_id = ${accountId} group by stream`);
-  return rows.map(({ done, ...row }) => ({ ...row, slicesDone: done }));
+async function readBackfills(db: Queryable, accountId: string): Promise<readonly UnfinishedBackfill[]> {
+  return await db.execute<UnfinishedBackfill & Record<string, unknown>>(sql`
+    select stream, sum(records)::float8 as records, sum(expected)::float8 as total
+    from safety_sync.backfill_slices where account_id = ${accountId} group by stream
+    having not bool_and(status = 'done' or failures > 0)`);
 }
 
 /** Takes a few milliseconds for tables of any size. */
 export async function readAccountRows(db: Queryable, accountId: string): Promise<AccountRows> {
   return {
-    slices: await readSlices(db, accountId),
+    backfills: await readBackfills(db, accountId),
     runs: await readRecentRuns(db, accountId),
     issues: await readIssueGroups(db, accountId),
   };

@@ -10,7 +10,7 @@ import { readHeldUp } from '../../engine/control/lock-holders.ts';
 import { findDeadRuns } from '../../engine/control/dead-runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { newestRuns, TOOK_PLACE } from '../../engine/control/runs.ts';
-import type { UncleanedStream } from './keeping.ts';
+import type { StreamCleaning } from '../../engine/privacy/settings.ts';
 import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 
 interface LastRun {
@@ -47,11 +47,15 @@ export interface AccountsRead extends DatabaseFacts {
   readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
   /** Present when one account was read in full. */
   readonly rows: AccountRows | null;
-  /** Streams that do not match the privacy settings yet; present when one account was read in full. */
-  readonly uncleaned?: readonly Omit<UncleanedStream, 'isScheduled'>[];
+  /** How far stored rows match the privacy settings; present when one account was read in full. */
+  readonly cleanings?: readonly Pick<StreamCleaning, 'stream' | 'progress'>[] | undefined;
   /** The reporting time zone; undefined if the warehouse has none yet, or if the account was not read in full. */
   readonly reportingTimezone?: string | undefined;
 }
+
+/** Add to a time of this process's clock to get the database's time; 0 while the offset is unknown. */
+export const databaseOffsetMs = (seen: DatabaseFacts | null): number =>
+  seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
 
 /** The state of an account without any data. */
 export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream) => ({

@@ -1,11 +1,12 @@
 /** The Status: all data that operators see, for one account or thousands. Times are ms since 1970; null: never, or unknown. */
 import type { OffReason } from '../../config/account-config.ts';
-import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
 import type { AlertChannel, RunStatus, RunTrigger } from '../../engine/control/control-tables.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
-import type { KeepingStatus, UncleanedStream } from './keeping.ts';
+import type { IssueGroup, Progress } from './read-account-rows.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
+import type { StorageRules, UncleanedStream } from './storage-rules.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 
@@ -43,14 +44,8 @@ export interface RunSummary {
   readonly owner: string;
 }
 
-export interface ProgressStatus {
-  readonly records: number;
-  /** null: the service sends no total. */
-  readonly total: number | null;
-}
-
-export interface RunningStatus extends RunSummary {
-  readonly progress: ProgressStatus;
+export interface RunningRun extends RunSummary {
+  readonly progress: Progress;
 }
 
 export type Freshness = 'fresh' | 'stale' | 'never';
@@ -62,7 +57,7 @@ export interface StreamStatus extends StreamFacts {
 }
 
 /** The state of a stream on the page of one account. */
-export interface StreamDetail extends Omit<StreamStatus, 'lastRun'> {
+export interface StreamDetail extends Omit<StreamStatus, 'lastRun' | 'running'> {
   /** Why the stream has no schedule. */
   readonly offReason: OffReason | null;
   /** The newest change that is stored: the watermark, or the time of the training report. */
@@ -72,21 +67,12 @@ export interface StreamDetail extends Omit<StreamStatus, 'lastRun'> {
   readonly rowsCountedMs: number | null;
   readonly isEstimate: boolean;
   readonly nextRunMs: number | null;
-  readonly running: RunningStatus | null;
+  readonly running: RunningRun | null;
   readonly lastRun: RunSummary | null;
   /** Oldest first. */
   readonly recentRuns: readonly RunSummary[];
   /** Changes that reconciliations found and earlier syncs had missed, over the recent runs. */
   readonly repaired: number;
-}
-
-export interface IssueSummary {
-  readonly stream: StreamName;
-  readonly kind: IssueKind;
-  readonly field: string | null;
-  readonly count: number;
-  readonly problem: string;
-  readonly firstSeenMs: number;
 }
 
 export interface PlannedRun {
@@ -119,7 +105,7 @@ export interface ServiceLoad {
 }
 
 /** Runs of this process that are active or wait for a slot. */
-export interface QueueStatus {
+interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   /** Runs of accounts whose service does not respond; they use no slot of other accounts. */
@@ -159,33 +145,37 @@ export interface AccountDetail {
   readonly otherTimezone: OtherTimezone | null;
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
-  readonly running: readonly RunningStatus[];
+  readonly running: readonly RunningRun[];
   /** Newest first. */
   readonly recentRuns: readonly RunSummary[];
   readonly days: readonly DayVolume[];
-  readonly issues: readonly IssueSummary[];
+  readonly issues: readonly IssueGroup[];
   /** Soonest first. */
   readonly nextRuns: readonly PlannedRun[];
 }
 
-export interface AccountStatus {
+export interface AccountStatus extends Judgement {
   readonly accountId: string;
-  readonly verdict: Verdict;
-  /** No problem of the account itself prevents relying on its data. */
-  readonly isReady: boolean;
-  /** The reasons against it, in plain words. */
-  readonly notReady: readonly string[];
   readonly openIssues: number;
   readonly streams: readonly StreamStatus[];
   readonly outages: readonly Outage[];
   readonly openCircuits: readonly OpenCircuit[];
   /** null: no request was sent to its service yet. */
   readonly service: ServiceLoad | null;
-  /** undefined: the account is one of several. */
-  readonly detail: AccountDetail | undefined;
+  /** Present when the account was read in full. */
+  readonly detail?: AccountDetail;
 }
 
-/** The state of the process, for any account. */
+/** The judgement of the process or of one account. */
+export interface Judgement {
+  /** The data can be relied on. */
+  readonly isReady: boolean;
+  /** The reasons against it, in plain words. */
+  readonly notReady: readonly string[];
+  readonly verdict: Verdict;
+}
+
+/** The state of the process. */
 export interface ProcessStatus {
   readonly version: string;
   readonly freshnessBudgetMinutes: number;
@@ -194,59 +184,30 @@ export interface ProcessStatus {
   readonly worker: WorkerState;
   readonly owner: string;
   readonly isSchedulerAlive: boolean;
-  readonly isReady: boolean;
-  /** Reasons in plain words; with a single account, its own are included. */
-  readonly notReady: readonly string[];
-  readonly verdict: Verdict;
   readonly database: DatabaseStatus;
   /** The outage of the shared database. */
   readonly outages: readonly Outage[];
   readonly queue: QueueStatus;
   /** Without channels, no alerts are sent. */
   readonly alerts: AlertsStatus;
-  readonly keeping: KeepingStatus;
+  readonly keeping: StorageRules;
 }
 
-export interface Status extends ProcessStatus {
-  /** Accounts on all pages. */
+/** The judgement of a single account includes that of the process. */
+export interface Status extends ProcessStatus, Judgement {
+  /** All accounts, also those on other pages. */
   readonly accountCount: number;
   readonly counts: Readonly<Record<Level, number>>;
   /** Worst first, then by name. */
   readonly accounts: readonly AccountStatus[];
+  /** Where `accounts` are one page of several; page numbers start at 1. */
+  readonly page?: number;
+  readonly pages?: number;
 }
 
-/** One page of the accounts of a Status. */
-export interface StatusPart extends Status {
-  /** Page numbers start at 1. */
-  readonly page: number;
-  readonly pages: number;
-}
-
-/** The counts still cover all accounts. */
-export function pageOf(status: Status, page: number, size: number): StatusPart {
+/** One page of the accounts. The counts still cover all accounts. */
+export function pageOf(status: Status, page: number, size: number): Status {
   const pages = Math.max(1, Math.ceil(status.accounts.length / size));
   const at = Math.min(Math.max(1, page), pages);
   return { ...status, accounts: status.accounts.slice((at - 1) * size, at * size), page: at, pages };
-}
-
-/** A Status of one account, as the page of that account shows it. */
-export interface SingleStatus extends Omit<Status, 'accounts'>, AccountDetail {
-  readonly accountId: string;
-  readonly openCircuits: readonly OpenCircuit[];
-  readonly service: ServiceLoad | null;
-}
-
-/** Undefined if there are several accounts, or if the account was not read in full. */
-export function singleOf({ accounts, ...process }: Status): SingleStatus | undefined {
-  const [account] = accounts;
-  if (process.accountCount !== 1 || account?.detail == null) return undefined;
-  const { accountId, outages, openCircuits, service, detail } = account;
-  return {
-    ...process,
-    accountId,
-    outages: [...process.outages, ...outages],
-    openCircuits,
-    service,
-    ...detail,
-  };
 }

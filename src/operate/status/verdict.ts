@@ -1,27 +1,34 @@
 /** Answers "is everything fresh?": one sentence for the status page, and reasons for `/readyz`. Pure. */
-import { capital, formatAge, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import {
+  capital,
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  roughly,
+} from '../../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import type { AlertsStatus, DatabaseStatus, StreamStatus, Verdict, WorkerState } from './status.ts';
+import type {
+  AccountStatus,
+  Judgement,
+  Level,
+  ProcessStatus,
+  Status,
+  StreamStatus,
+  Verdict,
+} from './status.ts';
 
-export interface Circumstances {
-  readonly nowMs: number;
-  readonly freshnessBudgetMinutes: number;
-  readonly worker: WorkerState;
-  readonly isSchedulerAlive: boolean;
-  readonly database: DatabaseStatus;
-  readonly outages: readonly Outage[];
-  readonly openCircuits: readonly OpenCircuit[];
-  readonly streams: readonly StreamStatus[];
-  readonly alerts: AlertsStatus;
-}
+type AccountState = Pick<AccountStatus, 'streams' | 'outages' | 'openCircuits'>;
+/** A level and its sentence. */
+type Short = readonly [Level, string];
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(ms, nowMs));
 
 function freshnessReason(
   { stream, freshness, lastSuccessMs }: StreamStatus,
-  at: Circumstances,
+  at: ProcessStatus,
 ): string | null {
   switch (freshness) {
     case 'fresh':
@@ -58,7 +65,7 @@ function describeCircuit(
   };
 }
 
-function reasonOfDatabase(database: DatabaseStatus, nowMs: number): string | null {
+function databaseReason({ database, nowMs }: ProcessStatus): string | null {
   const { problem, readAtMs, isSlow, isTooOld } = database;
   if (problem !== null) return `the database is unreachable: ${problem}`;
   if (readAtMs === null) {
@@ -70,14 +77,11 @@ function reasonOfDatabase(database: DatabaseStatus, nowMs: number): string | nul
 }
 
 /** Problems that affect all accounts of a process. */
-export function processReasons(
-  at: Pick<Circumstances, 'nowMs' | 'worker' | 'isSchedulerAlive' | 'database'>,
-): string[] {
+function processReasons(at: ProcessStatus): string[] {
   const reasons: string[] = [];
   if (at.worker === 'stopping') reasons.push('the worker is stopping');
   if (!at.isSchedulerAlive) reasons.push('the scheduler has stopped');
-  const databaseReason = reasonOfDatabase(at.database, at.nowMs);
-  if (databaseReason !== null) reasons.push(databaseReason);
+  reasons.push(...[databaseReason(at)].filter((reason) => reason !== null));
   const pending = at.database.pendingMigrations ?? 0;
   if (pending > 0)
     reasons.push(
@@ -88,28 +92,22 @@ export function processReasons(
 }
 
 /** Problems of the account itself: open circuits and stale streams. */
-export function accountReasons(at: Circumstances): string[] {
-  const reasons: string[] = [];
-  for (const circuit of at.openCircuits) {
+function accountReasons(at: ProcessStatus, { streams, outages, openCircuits }: AccountState): string[] {
+  const reasons = openCircuits.map((circuit) => {
     const { what, response, next } = describeCircuit(circuit, at.nowMs);
-    reasons.push(`${what} (${response}); ${next}`);
-  }
+    return `${what} (${response}); ${next}`;
+  });
   if (at.database.readAtMs === null) return reasons;
-  const late = at.streams
+  const late = streams
     .filter(({ isScheduled }) => isScheduled)
     .flatMap((stream) => freshnessReason(stream, at) ?? []);
   // Causes come before their effects. During an outage of the service, data that is still fresh remains usable.
-  const causes = at.outages.filter(({ dependency }) => dependency === 'service');
+  const causes = outages.filter(({ dependency }) => dependency === 'service');
   return [
     ...reasons,
     ...(late.length === 0 ? [] : causes.map((one) => outageReason(one, at.nowMs))),
     ...late,
   ];
-}
-
-/** Why data must not be relied on now. Empty: ready. */
-export function reasonsNotReady(at: Circumstances): string[] {
-  return [...processReasons(at), ...accountReasons(at)];
 }
 
 export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
@@ -128,7 +126,8 @@ function staleSentence(scheduled: readonly StreamStatus[], late: readonly Stream
 /** Problems that will make streams stale if they last. */
 function warningOf(
   scheduled: readonly StreamStatus[],
-  { openCircuits, outages, alerts }: Circumstances,
+  { openCircuits, outages }: AccountState,
+  channels: readonly string[],
 ): string | null {
   const heldUp = scheduled.filter(({ heldUpBy }) => heldUpBy !== undefined);
   if (heldUp.length > 0) return `runs of ${heldUp.map(({ stream }) => stream).join(' and ')} are held up`;
@@ -142,7 +141,7 @@ function warningOf(
   if (denied !== '') return `the service denies access to ${denied}`;
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
-  return channelProblems(alerts).length === 0 ? null : 'alerts do not arrive';
+  return channels.length === 0 ? null : 'alerts do not arrive';
 }
 
 /** Sessions without a run that hold locks of streams. */
@@ -155,8 +154,8 @@ export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'h
 const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
 
 /** Channels that do not accept alerts. */
-export function channelProblems({ channels }: AlertsStatus): string[] {
-  return channels.flatMap(({ name, waiting, problem }) =>
+function channelProblems({ alerts }: ProcessStatus): string[] {
+  return alerts.channels.flatMap(({ name, waiting, problem }) =>
     problem === null
       ? []
       : [
@@ -165,12 +164,13 @@ export function channelProblems({ channels }: AlertsStatus): string[] {
   );
 }
 
-/** The list below the sentence: every reason and every outage, once each. */
-function detailsOf(at: Circumstances): string[] {
+/** The list below the sentence: every reason and every outage, once each. `isProcess`: with those of the process. */
+function detailsOf(at: ProcessStatus, account: AccountState, isProcess: boolean): string[] {
+  const { outages, openCircuits, streams } = account;
   const isAway = at.database.problem !== null;
-  const holdsAll = at.openCircuits.some((circuit) => circuit.holdsAll);
-  const linesOf = (isUnreachable: boolean) =>
-    at.outages
+  const isRefused = openCircuits.some(({ holdsAll }) => holdsAll);
+  const describeOutages = (isUnreachable: boolean) =>
+    outages
       .filter(({ dependency }) => (dependency === 'database' && isAway) === isUnreachable)
       .map((outage) => {
         const failed = `${formatNumber(outage.failedRuns, 'run')} failed`;
@@ -179,54 +179,105 @@ function detailsOf(at: Circumstances): string[] {
           : `${outageReason(outage, at.nowMs)}; ${failed}`;
       });
   // The sentence above already states that the credentials are refused.
-  const openCircuits = !holdsAll
+  const refusals = !isRefused
     ? []
-    : at.openCircuits.map((circuit) => {
+    : openCircuits.map((circuit) => {
         const { response, next } = describeCircuit(circuit, at.nowMs);
         return `it responds ${response}; ${next}`;
       });
-  const others = reasonsNotReady({ ...at, outages: [], ...(holdsAll ? { openCircuits: [] } : {}) });
   return [
-    ...openCircuits,
-    ...linesOf(false),
-    ...others,
-    ...heldUpReasons(at.streams),
-    ...linesOf(true),
-    ...channelProblems(at.alerts),
-  ];
+    ...refusals,
+    ...describeOutages(false),
+    ...(isProcess ? processReasons(at) : []),
+    ...accountReasons(at, { streams, outages: [], openCircuits: isRefused ? [] : openCircuits }),
+    ...heldUpReasons(streams),
+    ...describeOutages(true),
+    ...(isProcess ? channelProblems(at) : []),
+  ].map(sentence);
 }
 
-export function buildVerdict(at: Circumstances): Verdict {
-  const scheduled = at.streams.filter(({ isScheduled }) => isScheduled);
+/** null: the process has no problem. */
+function judgeProcess({ worker, isSchedulerAlive, database }: ProcessStatus): Short | null {
+  if (worker === 'stopping') return ['warning', 'The worker is stopping.'];
+  if (!isSchedulerAlive) return ['bad', 'The scheduler has stopped.'];
+  if (database.problem !== null) return ['bad', 'The database is unreachable.'];
+  if (database.isTooOld || (!database.isUp && database.isSlow))
+    return ['warning', 'The database responds slowly.'];
+  if (!database.isUp) return ['busy', 'Starting.'];
+  return (database.pendingMigrations ?? 0) > 0 ? ['bad', 'Migrations of the warehouse are pending.'] : null;
+}
+
+function judgeStreams(account: AccountState, channels: readonly string[]): Short {
+  const { streams, openCircuits } = account;
+  if (openCircuits.some(({ holdsAll }) => holdsAll)) return ['bad', 'The service refuses the credentials.'];
+  const scheduled = streams.filter(({ isScheduled }) => isScheduled);
+  if (scheduled.length === 0) return ['warning', 'No stream is scheduled.'];
   const late = scheduled.filter(({ freshness }) => freshness !== 'fresh');
-  const details = detailsOf(at).map(sentence);
-  const verdict = (level: Verdict['level'], text: string): Verdict => ({ level, sentence: text, details });
-  if (at.worker === 'stopping') return verdict('warning', 'The worker is stopping.');
-  if (!at.isSchedulerAlive) return verdict('bad', 'The scheduler has stopped.');
-  if (!at.database.isUp) {
-    if (at.database.problem !== null) return verdict('bad', 'The database is unreachable.');
-    return at.database.isSlow
-      ? verdict('warning', 'The database responds slowly.')
-      : verdict('busy', 'Starting.');
-  }
-  if (at.database.isTooOld) return verdict('warning', 'The database responds slowly.');
-  if ((at.database.pendingMigrations ?? 0) > 0)
-    return verdict('bad', 'Migrations of the warehouse are pending.');
-  if (at.openCircuits.some(({ holdsAll }) => holdsAll))
-    return verdict('bad', 'The service refuses the credentials.');
-  // Several accounts, and no problem of the whole process.
-  if (at.worker === 'starting' && at.streams.length === 0) return verdict('busy', 'Starting.');
-  if (scheduled.length === 0) return verdict('warning', 'No stream is scheduled.');
   if (late.length > 0) {
-    const isFirstSync = late.every(({ freshness, running, lastRun }) => {
-      const isUnderWay = running !== null || lastRun === null;
-      return freshness === 'never' && isUnderWay;
-    });
-    if (isFirstSync && at.openCircuits.length === 0) return verdict('busy', 'The first sync is under way.');
-    return verdict('bad', staleSentence(scheduled, late));
+    const isFirstSync = late.every(
+      ({ freshness, running, lastRun }) => freshness === 'never' && (running !== null || lastRun === null),
+    );
+    return isFirstSync && openCircuits.length === 0
+      ? ['busy', 'The first sync is under way.']
+      : ['bad', staleSentence(scheduled, late)];
   }
-  const warning = warningOf(scheduled, at);
+  const warning = warningOf(scheduled, account, channels);
   return warning === null
-    ? verdict('good', 'Everything is fresh.')
-    : verdict('warning', `Everything is fresh, but ${warning}.`);
+    ? ['good', 'Everything is fresh.']
+    : ['warning', `Everything is fresh, but ${warning}.`];
+}
+
+const toVerdict = ([level, text]: Short, details: readonly string[]): Verdict => ({
+  level,
+  sentence: text,
+  details,
+});
+
+/** Whether the data of an account can be relied on. Problems of the process are listed with the account if it is the only one. */
+export function judgeAccount(at: ProcessStatus, own: AccountState, isOnly: boolean): Judgement {
+  const account = isOnly ? { ...own, outages: [...at.outages, ...own.outages] } : own;
+  const notReady = [...(isOnly ? processReasons(at) : []), ...accountReasons(at, account)];
+  const channels = isOnly ? channelProblems(at) : [];
+  const short = (isOnly ? judgeProcess(at) : null) ?? judgeStreams(account, channels);
+  return {
+    isReady: notReady.length === 0,
+    notReady,
+    verdict: toVerdict(short, detailsOf(at, account, isOnly)),
+  };
+}
+
+function judgeCounts(counts: Status['counts'], total: number, channels: readonly string[]): Short {
+  const share = (count: number): string => `${formatCount(count)} of ${formatNumber(total, 'account')}`;
+  const { bad, busy, warning } = counts;
+  if (bad > 0) return ['bad', `${share(bad)} ${bad === 1 ? 'is' : 'are'} unhealthy.`];
+  if (busy > 0) return ['busy', 'First syncs are under way.'];
+  if (warning > 0) {
+    const have = warning === 1 ? 'has a warning' : 'have warnings';
+    return ['warning', `Everything is fresh, but ${share(warning)} ${have}.`];
+  }
+  return channels.length === 0
+    ? ['good', 'Everything is fresh.']
+    : ['warning', 'Everything is fresh, but alerts do not arrive.'];
+}
+
+/** Whether the data of several accounts can be relied on. */
+export function judgeAll(
+  at: ProcessStatus,
+  accounts: readonly AccountStatus[],
+  counts: Status['counts'],
+): Judgement {
+  const reasons = processReasons(at);
+  if (reasons.length > 0) {
+    const short = judgeProcess(at) ?? ['busy', 'Starting.'];
+    const details = detailsOf(at, { streams: [], openCircuits: [], outages: at.outages }, true);
+    return { isReady: false, notReady: reasons, verdict: toVerdict(short, details) };
+  }
+  const isReady = accounts.some((account) => account.isReady);
+  const channels = channelProblems(at);
+  return {
+    isReady,
+    notReady: isReady ? [] : ['no account is ready'],
+    // The states of single accounts are in the counts.
+    verdict: toVerdict(judgeCounts(counts, accounts.length, channels), channels.map(sentence)),
+  };
 }

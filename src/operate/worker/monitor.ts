@@ -1,23 +1,12 @@
 /** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
+import type { WarehouseState } from '../status/status-facts.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 
-/** The result of the last read. */
-export interface MonitorState<Seen, Counted> {
-  readonly seen: Seen | null;
-  readonly counted: Counted | null;
-  /** When the count started, by this process's clock; null: never. */
-  readonly countedAtMs: number | null;
-  /** Why the database is unreachable. A slow database is not: its last read is shown with its age. */
-  readonly problem: string | null;
-  /** The newest read timed out, though the database responds. */
-  readonly isSlow: boolean;
-}
-
 export interface Monitor<Seen, Counted> {
-  readonly latest: MonitorState<Seen, Counted>;
+  readonly latest: WarehouseState<Seen, Counted>;
   /** Reads now; never rejects. */
   refresh(): Promise<void>;
   /** Reads within a second, because a run has changed the state. */
@@ -70,7 +59,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   options: MonitorOptions<Seen, Counted>,
 ): Monitor<Seen, Counted> {
   const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
-  let latest: MonitorState<Seen, Counted> = {
+  let latest: WarehouseState<Seen, Counted> = {
     seen: null,
     counted: null,
     countedAtMs: null,

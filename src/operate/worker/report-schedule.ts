@@ -29,8 +29,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
-import { databaseOffsetMs } from '../status/database-report.ts';
-import type { AccountsRead } from '../status/read-accounts.ts';
+import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import { toReportMail, type Workbook } from './report-mail.ts';
 
 interface ReportScheduleOptions {
@@ -156,7 +155,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
     });
     const isAlong = workbook !== undefined && (workbook.path ?? workbook.content) !== undefined;
     const shown = { recordUrls, along: isAlong ? { xlsx: workbook?.name } : {} };
-    const page = await renderReport(report, { title: reportTitle, ...shown });
+    const page = renderReport(report, { title: reportTitle, ...shown });
     const filename = `${fileNameOf(report)}.html`;
     const path = pathOf(filename);
     if (path !== undefined) await write(() => writeWholeFile(path, page));

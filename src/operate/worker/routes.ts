@@ -5,7 +5,7 @@ import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { renderStatus } from '../../pages/status/render-status.ts';
 import { redactStatus, toJsonStatus } from '../status/json-status.ts';
 import type { Metrics } from '../status/metrics.ts';
-import { pageOf, type ProcessStatus, type Status } from '../status/status.ts';
+import { pageOf, type Status } from '../status/status.ts';
 import { jsonPage, type Page, type Routes } from './http-server.ts';
 
 interface RoutesOptions {
@@ -53,7 +53,7 @@ export function healthPage(status: Status): Page {
 }
 
 /** When the data was read from the database, and its age. */
-function asOf({ database: { readAtMs }, nowMs }: ProcessStatus) {
+function asOf({ database: { readAtMs }, nowMs }: Status) {
   return {
     as_of: toIso(readAtMs),
     age_seconds: readAtMs === null ? null : Math.max(0, Math.round((nowMs - readAtMs) / SECOND_MS)),

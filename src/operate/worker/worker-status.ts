@@ -1,12 +1,12 @@
 /** Builds the status of a worker: the last read of the warehouse, and the state that only the process has. */
 import type { Alerts } from '../alerts/alerts.ts';
 import type { Account, App } from '../../app.ts';
-import { placeOf } from '../../config/account-config.ts';
-import { type AccountFacts, buildStatus } from '../status/build-status.ts';
-import { keepingOf, uncleanedOf } from '../status/keeping.ts';
+import { buildStatus } from '../status/build-status.ts';
 import { type AccountsRead, readAccounts } from '../status/read-accounts.ts';
 import { readVolumes, type Volumes } from '../status/read-volumes.ts';
 import type { Status, WorkerState } from '../status/status.ts';
+import type { StatusFacts, WarehouseState } from '../status/status-facts.ts';
+import { storageRulesOf } from '../status/storage-rules.ts';
 import { formatDuration } from '../../shared/format.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -16,12 +16,11 @@ import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readReportingTimezones } from '../../engine/history/reporting.ts';
 import { readStoredParts } from '../../engine/control/stored-parts.ts';
 import type { AccountRunner } from './account-runner.ts';
-import { createMonitor, type Monitor, type MonitorOptions, type MonitorState } from './monitor.ts';
+import { createMonitor, type Monitor, type MonitorOptions } from './monitor.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 
 export type WarehouseMonitor = Monitor<AccountsRead, Volumes | null>;
-type WarehouseState = MonitorState<AccountsRead, Volumes | null>;
 
 interface WorkerStatusParts {
   readonly app: App;
@@ -61,7 +60,7 @@ async function readInFull({ config, warehouse, clock }: App, accountId: string):
   const zones = await readReportingTimezones(connection.db, [accountId]);
   return {
     ...read,
-    uncleaned: uncleanedOf(progress.get(accountId) ?? []),
+    cleanings: progress.get(accountId),
     reportingTimezone: zones.get(accountId),
   };
 }
@@ -111,53 +110,15 @@ export function neverSynced({ id, scheduled }: Account, { seen }: WarehouseState
   );
 }
 
-function factsInShort({ account, pressure }: AccountRunner): AccountFacts {
-  return {
-    accountId: account.id,
-    offReasons: account.offReasons,
-    outage: account.health.outage,
-    openCircuits: account.health.openCircuits,
-    service: pressure,
-    detail: null,
-  };
-}
-
 export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   const { app, monitor, queue, scheduler, runners } = parts;
   const { clock } = app;
   const [only] = runners.size === 1 ? runners.values() : [];
 
-  /** Adds the details that only the page of one account shows. */
-  function factsInFull(runner: AccountRunner, { seen, counted, countedAtMs }: WarehouseState): AccountFacts {
-    const { account, progress } = runner;
-    const { schedule, reportingTimezone: own } = account.config;
-    const zone = seen?.reportingTimezone;
-    const { concurrency } = app.config.api;
-    const notAsked = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
-    return {
-      ...factsInShort(runner),
-      service: runner.pressure ?? notAsked,
-      detail: {
-        timezone: schedule.timezone,
-        place: placeOf(account.config),
-        equipmentTypes: account.config.equipmentTypes,
-        volumes: counted,
-        countedAtMs,
-        uncleaned: seen?.uncleaned ?? [],
-        otherTimezone: own === null || zone === undefined || zone === own ? null : { own, stored: zone },
-        nextRuns: scheduler
-          .nextRuns(account.id)
-          .map(({ inMs, ...next }) => ({
-            ...next,
-            atMs: Math.max(clock.now() + inMs, heldUntilMs(account, next.stream)),
-          }))
-          .toSorted((one, other) => one.atMs - other.atMs),
-        progress,
-      },
-    };
-  }
-
-  function build({ seen, problem, isSlow }: WarehouseState, accounts: readonly AccountFacts[]): Status {
+  function build(
+    warehouse: WarehouseState,
+    { accounts, nextRuns }: Pick<StatusFacts, 'accounts' | 'nextRuns'>,
+  ): Status {
     const { load } = queue;
     return buildStatus({
       version: VERSION,
@@ -169,22 +130,35 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       isSchedulerAlive: scheduler.isAlive(),
       queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
       alerts: parts.alerts.status,
-      keeping: keepingOf(app.config),
-      seen,
-      databaseProblem: problem,
-      isDatabaseSlow: isSlow,
+      keeping: storageRulesOf(app.config),
+      warehouse,
       databaseOutage: app.databaseOutage.current,
       accounts,
+      nextRuns,
+    });
+  }
+
+  /** Adds the details that only the page of one account shows. */
+  function buildInFull({ account, progress, pressure }: AccountRunner, warehouse: WarehouseState): Status {
+    const { concurrency } = app.config.api;
+    const idle = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
+    const nextRuns = scheduler.nextRuns(account.id).map(({ inMs, ...next }) => ({
+      ...next,
+      atMs: Math.max(clock.now() + inMs, heldUntilMs(account, next.stream)),
+    }));
+    return build(warehouse, {
+      accounts: [{ account, progress, pressure: pressure ?? idle }],
+      nextRuns: nextRuns.toSorted((one, other) => one.atMs - other.atMs),
     });
   }
 
   let made: { readonly status: Status; readonly untilMs: number } | undefined;
   function status(): Status {
     // For one account the Status is built on each request: that is cheap, and new rows appear at once.
-    if (only !== undefined) return build(monitor.latest, [factsInFull(only, monitor.latest)]);
+    if (only !== undefined) return buildInFull(only, monitor.latest);
     const beganMs = clock.monotonicMs();
     if (made !== undefined && beganMs < made.untilMs) return made.status;
-    const fresh = build(monitor.latest, [...runners.values()].map(factsInShort));
+    const fresh = build(monitor.latest, { accounts: [...runners.values()], nextRuns: null });
     const endedMs = clock.monotonicMs();
     made = { status: fresh, untilMs: endedMs + (endedMs - beganMs) * MAKING_SHARE };
     return fresh;
@@ -210,8 +184,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
     if (runner === undefined) return undefined;
     const read = reading.get(accountId) ?? readOne(accountId).finally(() => reading.delete(accountId));
     reading.set(accountId, read);
-    const state = await read;
-    return build(state, [factsInFull(runner, state)]);
+    return buildInFull(runner, await read);
   }
 
   return { status, statusOfOne };

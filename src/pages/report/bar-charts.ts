@@ -1,16 +1,27 @@
 /** Bar charts that compare values. Each bar shows its value. */
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
-import { formatShortDay, shorten, toDate } from '../words.ts';
 import {
   CHARACTER_PX,
-  HALF,
+  column,
+  element,
+  figure,
   NAME_LENGTH,
-  type ChartRenderer,
   type Series,
   type Texts,
-  WIDE,
-} from './draw.ts';
+  textAt,
+  widthOf,
+} from '../charts.ts';
+import { formatShortDay, shorten, toDate } from '../words.ts';
+
+const BAR_PX = 23;
+const START = { 'text-anchor': 'start' };
+const END = { 'text-anchor': 'end' };
+const MIDDLE = { 'text-anchor': 'middle' };
+
+/** Width of the names to the left of bars. */
+const namesWidth = (names: readonly string[]): number =>
+  Math.max(...names.map((name) => Math.min(name.length, NAME_LENGTH))) * CHARACTER_PX + 14;
 
 interface Bar {
   readonly label: string;
@@ -21,47 +32,27 @@ interface Bar {
 }
 
 /** Horizontal bars with their values at the ends. */
-export function bars(renderer: ChartRenderer, texts: Texts, rows: readonly Bar[]): Html {
-  const { plot } = renderer;
-  const named = rows.map((row, at) => ({
-    ...row,
-    key: String(at),
-    text: `${formatCount(row.value)}${row.remark === undefined ? '' : ` (${row.remark})`}`,
-  }));
-  const left = Math.max(...rows.map(({ label }) => Math.min(label.length, NAME_LENGTH))) * CHARACTER_PX + 14;
-  const right = Math.max(...named.map(({ text }) => text.length)) * CHARACTER_PX + 10;
-  return renderer.figure(texts, WIDE, (width) => ({
-    width,
-    height: rows.length * 32 + 8,
-    marginLeft: left,
-    marginRight: right,
-    marginTop: 4,
-    marginBottom: 4,
-    x: { axis: null, domain: [0, Math.max(1, ...rows.map(({ value }) => value))] },
-    y: {
-      type: 'band',
-      label: null,
-      domain: named.map(({ key }) => key),
-      tickFormat: (key: string) => shorten(rows[Number(key)]?.label ?? '', NAME_LENGTH),
-      tickSize: 0,
-      padding: 0.28,
-    },
-    marks: [
-      plot.barX(named, { x: 'value', y: 'key', fill: 'color', rx: 2 }),
-      plot.text(named, {
-        x: 'value',
-        y: 'key',
-        text: 'text',
-        textAnchor: 'start',
-        dx: 6,
-        fill: 'var(--text)',
-      }),
-    ],
-    color: { type: 'identity' },
-  }));
+export function bars(texts: Texts, rows: readonly Bar[]): Html {
+  const left = namesWidth(rows.map(({ label }) => label));
+  const ends = rows.map(
+    ({ value, remark }) => `${formatCount(value)}${remark === undefined ? '' : ` (${remark})`}`,
+  );
+  const right = Math.max(...ends.map(widthOf)) + 10;
+  const most = Math.max(1, ...rows.map(({ value }) => value));
+  return figure(texts, rows.length * 32 + 8, (width) =>
+    rows.map(({ label, value, color }, at) => {
+      const y = 20 + 32 * at;
+      const length = (value / most) * (width - left - right);
+      return [
+        textAt(left - 9, y, shorten(label, NAME_LENGTH), END),
+        element('rect', { x: left, y: y - BAR_PX / 2, width: length, height: BAR_PX, rx: 2, fill: color }),
+        textAt(left + length + 6, y, ends[at] ?? '', { ...START, fill: 'var(--text)' }),
+      ];
+    }),
+  );
 }
 
-interface Part {
+interface Segment {
   readonly row: string;
   readonly series: string;
   readonly value: number;
@@ -69,93 +60,52 @@ interface Part {
 
 /** One stacked bar per row, with segments in the order of the series. A segment shows its value if it is wide enough. */
 export function stackedBars(
-  renderer: ChartRenderer,
   texts: Texts,
   series: readonly (Series & { readonly onColor: string })[],
-  parts: readonly Part[],
+  segments: readonly Segment[],
 ): Html {
-  const { plot } = renderer;
-  const keys = [...new Set(parts.map(({ row }) => row))];
-  const totals = keys.map((key) => ({
-    key,
-    total: parts.filter(({ row }) => row === key).reduce((sum, { value }) => sum + value, 0),
-  }));
-  const most = Math.max(1, ...totals.map(({ total }) => total));
-  const left = Math.max(...keys.map((key) => Math.min(key.length, NAME_LENGTH))) * CHARACTER_PX + 14;
-  const order = series.map(({ name }) => name);
-  const stack = plot.stackX({ order }, { x: 'value', y: 'row', fill: 'series' });
-  return renderer.figure(texts, WIDE, (width) => {
-    const room = width - left - 60;
-    const lies = (part: Part) => part.value / most > (String(part.value).length * CHARACTER_PX + 8) / room;
-    return {
-      width,
-      height: keys.length * 34 + 36,
-      marginLeft: left,
-      marginRight: 60,
-      marginTop: 30,
-      marginBottom: 4,
-      x: { axis: null, domain: [0, most] },
-      y: {
-        type: 'band',
-        label: null,
-        domain: keys,
-        tickFormat: (key: string) => shorten(key, NAME_LENGTH),
-        tickSize: 0,
-        padding: 0.26,
-      },
-      color: { type: 'ordinal', domain: order, range: series.map(({ color }) => color) },
-      marks: [
-        plot.barX(parts, { ...stack, stroke: 'var(--card)', strokeWidth: 1 }),
-        ...series.map(({ name, onColor }) =>
-          plot.textX(
-            parts,
-            plot.stackX(
-              { order },
-              {
-                x: 'value',
-                y: 'row',
-                z: 'series',
-                text: (part: Part) => (part.series === name && lies(part) ? formatCount(part.value) : ''),
-                fill: onColor,
-              },
-            ),
-          ),
-        ),
-        plot.text(totals, {
-          x: 'total',
-          y: 'key',
-          text: ({ total }: { total: number }) => formatCount(total),
-          textAnchor: 'start',
-          dx: 6,
-          fill: 'var(--dim)',
-        }),
-        // The legend, in the order of the segments.
-        ...series.flatMap(({ name, color }, at) => {
-          const x = order
-            .slice(0, at)
-            .reduce((sum, one) => sum + Math.min(one.length, NAME_LENGTH) * CHARACTER_PX + 34, 0);
-          return [
-            plot.dot([0], {
-              frameAnchor: 'top-left',
-              symbol: 'square',
-              r: 5,
-              fill: color,
-              dx: x + 5 - left,
-              dy: -18,
-            }),
-            plot.text([shorten(name, NAME_LENGTH)], {
-              frameAnchor: 'top-left',
-              textAnchor: 'start',
-              lineAnchor: 'middle',
-              dx: x + 16 - left,
-              dy: -17,
-              fill: 'var(--dim)',
-            }),
-          ];
-        }),
-      ],
-    };
+  const names = [...new Set(segments.map(({ row }) => row))];
+  const rows = names.map((name) => {
+    const own = segments.filter(({ row }) => row === name);
+    return { name, own, total: own.reduce((sum, { value }) => sum + value, 0) };
   });
+  const most = Math.max(1, ...rows.map(({ total }) => total));
+  const left = namesWidth(names);
+  let legendX = 0;
+  const legend = series.map(({ name, color }) => {
+    const x = legendX;
+    const shown = shorten(name, NAME_LENGTH);
+    legendX += widthOf(shown) + 34;
+    return [
+      element('rect', { x, y: 7, width: 10, height: 10, fill: color }),
+      textAt(x + 16, 12, shown, START),
+    ];
+  });
+  return figure(texts, names.length * 34 + 36, (width) => [
+    legend,
+    rows.map(({ name, own, total }, at) => {
+      const y = 47 + 34 * at;
+      let x = left;
+      const drawn = series.flatMap(({ name: one, color, onColor }) =>
+        own
+          .filter((segment) => segment.series === one)
+          .map(({ value }) => {
+            const length = (value / most) * (width - left - 60);
+            const text = formatCount(value);
+            const middle = x + length / 2;
+            const rect = { x, y: y - 12, width: length, height: 25, fill: color, stroke: 'var(--card)' };
+            x += length;
+            const hasRoom = length > widthOf(text) + 8;
+            return [element('rect', rect), hasRoom && textAt(middle, y, text, { ...MIDDLE, fill: onColor })];
+          }),
+      );
+      return [
+        textAt(left - 9, y, shorten(name, NAME_LENGTH), END),
+        drawn,
+        textAt(x + 6, y, formatCount(total), START),
+      ];
+    }),
+  ]);
 }
 
 interface Week {
@@ -165,45 +115,27 @@ interface Week {
 }
 
 /** One column per week; the current week is dashed, because it is incomplete. */
-export function weekColumns(renderer: ChartRenderer, texts: Texts, weeks: readonly Week[]): Html {
-  const { plot } = renderer;
-  const [running, ...ahead] = weeks;
-  const nameOf = (monday: string): string => formatShortDay(toDate(monday));
-  return renderer.figure(texts, WIDE, (width) => ({
-    width,
-    height: 180,
-    marginTop: 18,
-    marginBottom: 30,
-    marginLeft: 4,
-    marginRight: 4,
-    x: {
-      type: 'band',
-      domain: weeks.map(({ monday }) => monday),
-      label: null,
-      tickSize: 0,
-      padding: 0.2,
-      tickFormat: (monday: string, at: number) => (width > HALF || at % 4 === 0 ? nameOf(monday) : ''),
-    },
-    y: { axis: null, domain: [0, Math.max(1, ...weeks.map(({ value }) => value))] },
-    marks: [
-      plot.barY(ahead, { x: 'monday', y: 'value', fill: 'var(--warn)', rx: 2 }),
-      plot.barY(running === undefined ? [] : [running], {
-        x: 'monday',
-        y: 'value',
-        fill: 'var(--warn)',
-        fillOpacity: 0.35,
-        stroke: 'var(--warn)',
-        strokeDasharray: '4,3',
-        rx: 2,
+export function weekColumns(texts: Texts, weeks: readonly Week[]): Html {
+  const [height, bottom, top] = [180, 150, 18];
+  const most = Math.max(1, ...weeks.map(({ value }) => value));
+  return figure(texts, height, (width) => {
+    const band = (width - 8) / weeks.length;
+    // Each name, or each fourth where they would overlap.
+    const every = band > widthOf('31 Mar') ? 1 : 4;
+    const line = { x1: 4, x2: width - 4, y1: bottom, y2: bottom, stroke: 'var(--dim)' };
+    return [
+      weeks.map(({ monday, value }, at) => {
+        const x = 4 + band * at;
+        const tall = (value / most) * (bottom - top);
+        const unfinished = { 'fill-opacity': 0.35, stroke: 'var(--warn)', 'stroke-dasharray': '4,3' };
+        const fill = { fill: 'var(--warn)', rx: 2, ...(at === 0 ? unfinished : {}) };
+        return [
+          column(x + band * 0.1, band * 0.8, bottom, [{ height: tall, ...fill }]),
+          textAt(x + band / 2, bottom - tall - 9, formatCount(value), { ...MIDDLE, fill: 'var(--text)' }),
+          at % every === 0 && textAt(x + band / 2, bottom + 14, formatShortDay(toDate(monday)), MIDDLE),
+        ];
       }),
-      plot.ruleY([0], { stroke: 'var(--dim)' }),
-      plot.text(weeks, {
-        x: 'monday',
-        y: 'value',
-        text: ({ value }: Week) => formatCount(value),
-        dy: -9,
-        fill: 'var(--text)',
-      }),
-    ],
-  }));
+      element('line', line),
+    ];
+  });
 }

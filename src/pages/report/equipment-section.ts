@@ -3,7 +3,6 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { stackedBars } from './bar-charts.ts';
-import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
 import { firstOf, linked, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
@@ -32,7 +31,7 @@ export function outOfDateOf({ answers }: Report): { expired: number; inService: 
   return { expired: sum(rows.filter(({ status }) => status === 'expired')), inService: sum(rows) };
 }
 
-function byType({ answers }: Report, renderer: ChartRenderer): Html {
+function byType({ answers }: Report): Html {
   const rows = answers.equipmentByType;
   const nameOfType = (row: (typeof rows)[number]) =>
     labelOf(row.equipment_type_label, row.equipment_type_id, 'type');
@@ -43,7 +42,6 @@ function byType({ answers }: Report, renderer: ChartRenderer): Html {
       .reduce((sum, row) => sum + row.equipment, 0);
   const label = types.map((type) => `${type}: ${formatCount(expired(type))} expired`).join('; ');
   return stackedBars(
-    renderer,
     { title: 'Equipment in service by type', label },
     seriesOf(rows.map(({ status }) => status)),
     rows.map((row) => ({ row: nameOfType(row), series: nameOf(row.status), value: row.equipment })),
@@ -117,7 +115,7 @@ function notRead({ unread, timezone }: Report): Html | false {
   </p>`;
 }
 
-export function equipmentSection(report: ShownReport, renderer: ChartRenderer): Html {
+export function equipmentSection(report: ShownReport): Html {
   const { expired, inService } = outOfDateOf(report);
   const days = report.answers.equipmentByDay;
   return section(report, {
@@ -131,9 +129,9 @@ export function equipmentSection(report: ShownReport, renderer: ChartRenderer): 
         : `${formatCount(expired)} of ${formatNumber(inService, 'piece')} in service ${expired === 1 ? 'has' : 'have'} an expired inspection.`,
     body: () => [
       notRead(report),
-      inService > 0 && byType(report, renderer),
+      inService > 0 && byType(report),
       byOffice(report),
-      statusTrend(renderer, {
+      statusTrend({
         title: 'Equipment in service by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, in_service: value }) => ({ date, series: nameOf(status), value })),

@@ -4,7 +4,6 @@ import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { countOf, nameOf } from './overdue-section.ts';
 import { firstOf, linkedPerson, type ShownReport } from './shown-report.ts';
-import type { ChartRenderer } from './draw.ts';
 import { describeMessages } from './describe-messages.ts';
 import { empty, section } from './section.ts';
 import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
@@ -24,14 +23,13 @@ function describeBacklog({ answers }: Report): string {
   return `${say(first)}. ${say(last)}.`;
 }
 
-function backlog(report: Report, renderer: ChartRenderer): Html {
+function backlog(report: Report): Html {
   const values = report.answers.backlogByDay.map(({ date, status, followups }) => ({
     date,
     series: status === 'open' ? 'not yet due' : status,
     value: followups,
   }));
   return trend(
-    renderer,
     {
       title: 'Open follow-ups at the end of each day',
       label: describeBacklog(report),
@@ -48,7 +46,7 @@ function backlog(report: Report, renderer: ChartRenderer): Html {
 /** A month with more open follow-ups than this is dashed, because its closed ones are only the quick ones. */
 const MOST_OPEN = 0.2;
 
-function closing({ answers, today }: Report, renderer: ChartRenderer): Html | null {
+function closing({ answers, today }: Report): Html | null {
   const months = answers.closedInTime.map(({ month, closed, in_time: inTime }) => ({
     month,
     value: (100 * inTime) / closed,
@@ -57,7 +55,6 @@ function closing({ answers, today }: Report, renderer: ChartRenderer): Html | nu
   const last = months.findLast(({ isUnfinished }) => !isUnfinished);
   if (last === undefined || months.length < 2) return null;
   return monthLine(
-    renderer,
     {
       title: 'Closed by the due day, in percent of those that had one',
       label: `${formatDays(Math.round(last.value))} percent in ${formatMonth(last.month)}.`,
@@ -67,7 +64,7 @@ function closing({ answers, today }: Report, renderer: ChartRenderer): Html | nu
   );
 }
 
-function timeToClose({ answers }: Report, renderer: ChartRenderer): Html | null {
+function timeToClose({ answers }: Report): Html | null {
   const shown = answers.timeToCloseByMonth.slice(-SHOWN_MONTHS);
   const finished = shown.findLastIndex(({ raised, still_open: open }) => open <= MOST_OPEN * raised);
   const months = shown.flatMap(({ month, median_days: value }, at) =>
@@ -76,7 +73,6 @@ function timeToClose({ answers }: Report, renderer: ChartRenderer): Html | null 
   const [first, last] = [months[0], months.findLast(({ isUnfinished }) => !isUnfinished)];
   if (first === undefined || last === undefined || months.length < 2) return null;
   return monthLine(
-    renderer,
     {
       title: 'Days until half of a month’s follow-ups were closed',
       label: `From ${formatDays(first.value)} days in ${formatMonth(first.month)} to ${formatDays(last.value)} days in ${formatMonth(last.month)}.`,
@@ -135,7 +131,7 @@ function handedOn(report: ShownReport): Html {
   ${firstOf(report, 'open-followups', { shown: answers.mostHandedOn.length, most: 5 })}`;
 }
 
-export function followupsSection(report: ShownReport, renderer: ChartRenderer): Html {
+export function followupsSection(report: ShownReport): Html {
   const open = countOf(report, 'open') + countOf(report, 'overdue');
   const late = countOf(report, 'overdue');
   const lead =
@@ -149,10 +145,10 @@ export function followupsSection(report: ShownReport, renderer: ChartRenderer): 
     hasRows: report.answers.followupsNow.length > 0,
     lead,
     body: () => [
-      backlog(report, renderer),
+      backlog(report),
       html`<h3>Closing</h3>`,
-      closing(report, renderer),
-      timeToClose(report, renderer),
+      closing(report),
+      timeToClose(report),
       byForm(report),
       handedOn(report),
     ],

@@ -4,7 +4,6 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { bars } from './bar-charts.ts';
 import { describeMessages } from './describe-messages.ts';
-import type { ChartRenderer } from './draw.ts';
 import type { Report } from './read-report.ts';
 import { section } from './section.ts';
 import { linked, linkedPerson, placeOf, restOf, type ShownReport } from './shown-report.ts';
@@ -33,7 +32,7 @@ export function nameOf(
   return html`${form} ${linked(report, 'followup', row.id, html`<code>${row.id}</code>`)}`;
 }
 
-function body(report: ShownReport, renderer: ChartRenderer): Html {
+function body(report: ShownReport): Html {
   const { answers, today } = report;
   const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
   const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
@@ -73,7 +72,6 @@ function body(report: ShownReport, renderer: ChartRenderer): Html {
   )}
   ${restOf(report, 'overdue-followups', { count: more })}`;
   return html`${bars(
-    renderer,
     {
       title: 'For how long they have been overdue',
       label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
@@ -99,7 +97,7 @@ function body(report: ShownReport, renderer: ChartRenderer): Html {
 }
 
 /** null: no follow-up is overdue. */
-export function overdueSection(report: ShownReport, renderer: ChartRenderer): Html | null {
+export function overdueSection(report: ShownReport): Html | null {
   const late = countOf(report, 'overdue');
   if (late === 0) return null;
   const open = countOf(report, 'open') + late;
@@ -109,6 +107,6 @@ export function overdueSection(report: ShownReport, renderer: ChartRenderer): Ht
     stream: 'followups',
     hasRows: true,
     lead: `${formatCount(late)} of ${formatNumber(open, 'open follow-up')} ${late === 1 ? 'is' : 'are'} overdue; the oldest was due on ${formatDay(oldestDueOf(report))}.`,
-    body: () => body(report, renderer),
+    body: () => body(report),
   });
 }

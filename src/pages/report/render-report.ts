@@ -7,7 +7,6 @@ import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
-import { type ChartRenderer, createChartRenderer } from './draw.ts';
 import { equipmentSection } from './equipment-section.ts';
 import { ageOf, before, firstLists } from './first-screen.ts';
 import { followupsSection } from './followups-section.ts';
@@ -144,29 +143,25 @@ interface PageSection {
 }
 
 /** Overdue follow-ups come before those of this week if they are more. */
-function sectionsOf(report: ShownReport, renderer: ChartRenderer): PageSection[] {
+function sectionsOf(report: ShownReport): PageSection[] {
   const due = report.answers.lastWeek[0]?.due ?? 0;
   const week = { id: 'week', title: 'This week', body: weekSection(report) };
-  const overdue = { id: 'overdue', title: 'Overdue', body: overdueSection(report, renderer) };
+  const overdue = { id: 'overdue', title: 'Overdue', body: overdueSection(report) };
   return [
     ...(countOf(report, 'overdue') > due ? [overdue, week] : [week, overdue]),
-    { id: 'followups', title: 'Follow-ups', body: followupsSection(report, renderer) },
-    { id: 'training', title: 'Training', body: trainingSection(report, renderer) },
-    { id: 'equipment', title: 'Equipment', body: equipmentSection(report, renderer) },
+    { id: 'followups', title: 'Follow-ups', body: followupsSection(report) },
+    { id: 'training', title: 'Training', body: trainingSection(report) },
+    { id: 'equipment', title: 'Equipment', body: equipmentSection(report) },
     { id: 'documents', title: 'Documents', body: documentsSection(report) },
     { id: 'data', title: 'About this data', body: dataSection(report) },
   ].filter(({ body }) => body !== null);
 }
 
-export async function renderReport(
-  read: Report,
-  { title, recordUrls = {}, along = {} }: RenderOptions,
-): Promise<string> {
-  const renderer = await createChartRenderer();
+export function renderReport(read: Report, { title, recordUrls = {}, along = {} }: RenderOptions): string {
   const report = showReport(read, { recordUrls, along });
   const age = ageOf(report);
   const { accountId, asOfMs, timezone } = report;
-  const sections = sectionsOf(report, renderer);
+  const sections = sectionsOf(report);
   const isRead = isAnythingRead(report);
   return renderDocument({
     title: `Safety report: ${title ?? accountId}, ${formatDay(report.today)}`,

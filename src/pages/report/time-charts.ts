@@ -2,18 +2,24 @@
 import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
-import { formatDay, formatMonth, shorten, toDate } from '../words.ts';
 import {
-  CHARACTER_PX,
-  HALF,
+  column,
+  countAxis,
+  element,
+  figure,
   NAME_LENGTH,
-  type ChartRenderer,
+  round,
   type Series,
   type Texts,
-  WIDE,
-} from './draw.ts';
+  textAt,
+  widthOf,
+} from '../charts.ts';
+import { dayAfter, formatDay, formatMonth, formatShortDay, shorten, toDate } from '../words.ts';
 
 const LINE_PX = 16;
+const MIDDLE = { 'text-anchor': 'middle' };
+/** Width of a day or month below a time axis. */
+const TICK_PX = 64;
 
 /** The note below a trend. */
 export const TODAY_NOTE = 'Dashed: today, which is not over.';
@@ -31,112 +37,111 @@ export function spread(positions: readonly number[], gap: number): number[] {
   return moved;
 }
 
-const widthOf = (text: string): number => text.length * CHARACTER_PX;
+/** Days since 1970. */
+const dayNumber = (day: string): number => toDate(day).getTime() / DAY_MS;
+
+type TickRule = readonly [isTick: (day: string) => boolean, format: (day: string) => string];
+
+const shortDay = (day: string): string => formatShortDay(toDate(day));
+const isMonth = (day: string, every: number): boolean =>
+  day.endsWith('-01') && (Number(day.slice(5, 7)) - 1) % every === 0;
+
+/** An axis of more days names months with their years. */
+const MOST_SHORT_DAYS = 300;
+
+/** Days, Mondays, each second Monday (day 4 of 1970 is one), months, quarters, years. */
+const TICK_RULES: readonly TickRule[] = [
+  [() => true, shortDay],
+  [(day) => dayNumber(day) % 7 === 4, shortDay],
+  [(day) => dayNumber(day) % 14 === 4, shortDay],
+  [(day) => isMonth(day, 1), formatMonth],
+  [(day) => isMonth(day, 3), formatMonth],
+  [(day) => isMonth(day, 12), formatMonth],
+];
+
+interface DayTick {
+  readonly day: string;
+  readonly text: string;
+  readonly anchor: 'start' | 'middle' | 'end';
+}
+
+/** The days below an axis: as many as have room, at least the ends. */
+function dayTicks(first: string, last: string, most: number): DayTick[] {
+  const days = Array.from({ length: dayNumber(last) - dayNumber(first) + 1 }, (_, at) => dayAfter(first, at));
+  const found = TICK_RULES.map(([isTick, format]) =>
+    days.filter(isTick).map((day) => ({ day, text: format(day), anchor: 'middle' as const })),
+  ).find(({ length }) => length <= most);
+  if (found !== undefined && found.length > 1) return found;
+  const format = days.length > MOST_SHORT_DAYS ? formatMonth : shortDay;
+  return [
+    { day: first, text: format(first), anchor: 'start' },
+    { day: last, text: format(last), anchor: 'end' },
+  ];
+}
 
 /** Least width of the current day in the drawing, px. */
 const TODAY_PX = 9;
-const UNFINISHED = { fillOpacity: 0.4, strokeDasharray: '3,2', strokeWidth: 1.2 } as const;
+const UNFINISHED = { 'fill-opacity': 0.4, 'stroke-dasharray': '3,2', 'stroke-width': 1.2 };
 
 /**
  * Counts per day, stacked, with the first series at the bottom. The current day is incomplete: it is drawn separately,
  * dashed, with its present counts.
  */
-export function trend(
-  renderer: ChartRenderer,
-  texts: Texts,
-  series: readonly Series[],
-  values: readonly DayValue[],
-): Html {
-  const { plot } = renderer;
+export function trend(texts: Texts, series: readonly Series[], values: readonly DayValue[]): Html {
   const days = [...new Set(values.map(({ date }) => date))].toSorted();
   const [first = '', last = ''] = [days[0], days.at(-1)];
-  const known = series.filter(({ name }) => values.some((one) => one.series === name && one.value > 0));
-  const totals = new Map<string, number>();
-  for (const { date, value } of values) totals.set(date, (totals.get(date) ?? 0) + value);
-  const most = Math.max(1, ...totals.values());
-  const height = 230;
-  const margins = {
-    marginTop: 14,
-    marginBottom: 34,
-    marginLeft: Math.max(44, widthOf(formatCount(most)) + 14),
+  const counts = new Map<string, number>();
+  for (const { date, series: name, value } of values) counts.set(`${date} ${name}`, value);
+  const countOf = (date: string, name: string): number => counts.get(`${date} ${name}`) ?? 0;
+  const known = series.filter(({ name }) => days.some((date) => countOf(date, name) > 0));
+  /** Sums of the first series, from 0 to all of them. */
+  const sumsOf = (date: string): number[] => {
+    let sum = 0;
+    return [0, ...known.map(({ name }) => (sum += countOf(date, name)))];
   };
-  const perPx = most / (height - margins.marginTop - margins.marginBottom);
-  let below = 0;
-  const today = known.map(({ name }) => {
-    const now = values.find((one) => one.date === last && one.series === name)?.value ?? 0;
-    below += now;
-    return {
-      series: name,
-      text: `${formatCount(now)} ${shorten(name, NAME_LENGTH)}`,
-      from: below - now,
-      to: below,
-      middle: below - now / 2,
-    };
-  });
-  const heights = spread(
-    today.map(({ middle }) => middle),
-    LINE_PX * perPx,
+  const sums = days.map(sumsOf);
+  const most = Math.max(1, ...sums.map((one) => one.at(-1) ?? 0));
+  const [height, top, bottom] = [230, 14, 196];
+  const yOf = (value: number): number => bottom - (value / most) * (bottom - top);
+  const left = Math.max(44, widthOf(formatCount(most)) + 14);
+  const labels = known.map(({ name }) => `${formatCount(countOf(last, name))} ${shorten(name, NAME_LENGTH)}`);
+  const today = sumsOf(last);
+  const labelHeights = spread(
+    known.map((_, at) => bottom - yOf(((today[at] ?? 0) + (today[at + 1] ?? 0)) / 2)),
+    LINE_PX,
   );
-  const room = Math.max(...today.map(({ text }) => widthOf(text))) + 12;
-  // Each day extends to the beginning of the next one, the last complete day to today.
-  const over = values
-    .filter((one) => one.date !== last && known.some(({ name }) => name === one.series))
-    .map((one) => ({ ...one, date: toDate(one.date) }));
-  const yesterday = days.at(-2) ?? '';
-  const closing = values
-    .filter((one) => one.date === yesterday && known.some(({ name }) => name === one.series))
-    .map((one) => ({ ...one, date: toDate(last) }));
-  return renderer.figure(texts, WIDE, (width) => {
-    const perDay = (width - margins.marginLeft - room) / Math.max(1, days.length);
-    const end = new Date(toDate(last).getTime() + Math.max(1, TODAY_PX / perDay) * DAY_MS);
-    const labels = today.map(({ text, middle }, at) => ({ text, date: end, y: heights[at] ?? middle }));
-    return {
-      width,
-      height,
-      ...margins,
-      marginRight: room,
-      x: {
-        type: 'utc',
-        label: null,
-        // For a few days Plot would label hours.
-        ticks: days.length < 8 ? 'day' : width > HALF ? 8 : 3,
-        tickSize: 0,
-        domain: [toDate(first), end],
-      },
-      y: { domain: [0, most], label: null, ticks: 4, tickSize: 0, grid: true, tickFormat: formatCount },
-      color: {
-        type: 'ordinal',
-        domain: known.map(({ name }) => name),
-        range: known.map(({ color }) => color),
-      },
-      marks: [
-        plot.areaY(
-          [...over, ...closing],
-          plot.stackY(
-            { order: known.map(({ name }) => name) },
-            { x: 'date', y: 'value', fill: 'series', curve: 'step-after' },
-          ),
-        ),
-        plot.rect(today, {
-          x1: () => toDate(last),
-          x2: () => end,
-          y1: 'from',
-          y2: 'to',
-          fill: 'series',
-          stroke: 'series',
-          ...UNFINISHED,
-        }),
-        plot.ruleY([0], { stroke: 'var(--dim)' }),
-        plot.text(labels, {
-          x: 'date',
-          y: 'y',
-          text: 'text',
-          textAnchor: 'start',
-          dx: 8,
-          fill: 'var(--text)',
-        }),
-      ],
+  return figure(texts, height, (width) => {
+    const right = width - Math.max(0, ...labels.map(widthOf)) - 12;
+    const span = dayNumber(last) - dayNumber(first);
+    const perDay = Math.min((right - left) / (span + 1), (right - left - TODAY_PX) / Math.max(1, span));
+    const xOf = (day: string): number => left + (dayNumber(day) - dayNumber(first)) * perDay;
+    /** Each day extends to the next one, the last complete day to today. */
+    const areaOf = (at: number): string => {
+      const stepTo = (index: number, to: number, edge: number): string =>
+        `V${round(yOf(sums[index]?.[edge] ?? 0))}H${round(xOf(days[to] ?? last))}`;
+      const upper = days.slice(0, -1).map((_, index) => stepTo(index, index + 1, at + 1));
+      const lower = days.slice(0, -1).map((_, index) => stepTo(index, index, at));
+      return `M${round(xOf(first))},${round(yOf(0))}${upper.join('')}${lower.toReversed().join('')}Z`;
     };
+    return [
+      countAxis({ from: left, to: right, most, yOf }),
+      known.map(({ color }, at) => element('path', { d: areaOf(at), fill: color })),
+      column(
+        xOf(last),
+        right - xOf(last),
+        bottom,
+        known.map(({ name, color: fill }) => ({
+          height: bottom - yOf(countOf(last, name)),
+          ...{ fill, stroke: fill, ...UNFINISHED },
+        })),
+      ),
+      dayTicks(first, last, Math.floor((right - left) / TICK_PX)).map(({ day, text, anchor }) =>
+        textAt(anchor === 'end' ? right : xOf(day), bottom + 14, text, { 'text-anchor': anchor }),
+      ),
+      labels.map((text, at) =>
+        textAt(right + 8, bottom - (labelHeights[at] ?? 0), text, { fill: 'var(--text)' }),
+      ),
+    ];
   });
 }
 
@@ -148,7 +153,7 @@ interface StatusTrend {
 }
 
 /** Statuses by day, for values that the service only sends as of now. */
-export function statusTrend(renderer: ChartRenderer, { title, series, values }: StatusTrend): Html {
+export function statusTrend({ title, series, values }: StatusTrend): Html {
   if (new Set(values.map(({ date }) => date)).size <= 1) {
     return html`<p class="note">
       The service sends only the present state, so the trend begins on the second day.
@@ -158,7 +163,7 @@ export function statusTrend(renderer: ChartRenderer, { title, series, values }: 
   const to = formatDay(values.at(-1)?.date ?? null);
   const label = `From ${from} to ${to}; the present counts are in the chart above.`;
   return html`<h3>Trend</h3>
-    ${trend(renderer, { title, label, note: TODAY_NOTE }, series, values)}`;
+    ${trend({ title, label, note: TODAY_NOTE }, series, values)}`;
 }
 
 interface MonthValue {
@@ -188,68 +193,54 @@ export function placeBeside(
 }
 
 /** One value per month; the last complete month is labelled, incomplete ones are dashed. */
-export function monthLine(
-  renderer: ChartRenderer,
-  texts: Texts,
-  { months, format, most }: MonthLineOptions,
-): Html {
-  const { plot } = renderer;
-  const points = months.map((one) => ({ ...one, date: toDate(one.month) }));
-  const finished = points.filter(({ isUnfinished }) => !isUnfinished);
+export function monthLine(texts: Texts, { months, format, most: given }: MonthLineOptions): Html {
+  const most = given ?? Math.max(1, ...months.map(({ value }) => value));
+  const firstDay = dayNumber(months[0]?.month ?? '1970-01-01');
+  const span = Math.max(1, dayNumber(months.at(-1)?.month ?? '1970-01-01') - firstDay);
+  const [height, top, bottom, left, right] = [200, 18, 166, 44, 30];
+  const yOf = (value: number): number => bottom - (value / most) * (bottom - top);
+  const finished = months.filter(({ isUnfinished }) => !isUnfinished);
   const last = finished.at(-1);
-  const rest = [...(last === undefined ? [] : [last]), ...points.filter(({ isUnfinished }) => isUnfinished)];
-  /** Labels each month; for longer ranges Plot chooses the ticks, which would be days for short ones. */
-  const namesOf = (most: number) => {
-    const every = Math.ceil(points.length / most);
-    if (points.length > 8) return { ticks: most };
-    return {
-      ticks: points.flatMap(({ date }, at) => (at % every === 0 ? [date] : [])),
-      tickFormat: (date: Date) => formatMonth(date.toISOString()),
+  const rest = [...(last === undefined ? [] : [last]), ...months.filter(({ isUnfinished }) => isUnfinished)];
+  return figure(texts, height, (width) => {
+    const to = width - right;
+    const xOf = ({ month }: MonthValue): number =>
+      left + ((dayNumber(month) - firstDay) / span) * (to - left);
+    const every = Math.ceil(months.length / Math.floor((to - left) / TICK_PX));
+    const line = (points: readonly MonthValue[], attributes: Record<string, string | number>): Html =>
+      element('path', {
+        d: points
+          .map((one, at) => `${at === 0 ? 'M' : 'L'}${round(xOf(one))},${round(yOf(one.value))}`)
+          .join(''),
+        fill: 'none',
+        stroke: 'var(--accent)',
+        ...attributes,
+      });
+    const label = (point: MonthValue): Html => {
+      const { textAnchor, dx, dy } = placeBeside(finished.at(-2)?.value, point.value, rest[1]?.value);
+      const outline = { stroke: 'var(--card)', 'stroke-width': 4, 'paint-order': 'stroke' };
+      return textAt(xOf(point) + dx, yOf(point.value) + dy, format(point.value), {
+        ...{ 'text-anchor': textAnchor, 'font-weight': 600, fill: 'var(--text)', ...outline },
+      });
     };
-  };
-  return renderer.figure(texts, WIDE, (width) => ({
-    width,
-    height: 200,
-    marginTop: 18,
-    marginBottom: 34,
-    marginLeft: 44,
-    marginRight: 30,
-    x: { type: 'utc', label: null, tickSize: 0, ...namesOf(width > HALF ? 8 : 3) },
-    y: {
-      domain: [0, most ?? Math.max(1, ...points.map(({ value }) => value))],
-      label: null,
-      ticks: 4,
-      tickSize: 0,
-      grid: true,
-    },
-    marks: [
-      plot.ruleY([0], { stroke: 'var(--dim)' }),
-      plot.lineY(finished, { x: 'date', y: 'value', stroke: 'var(--accent)', strokeWidth: 2 }),
-      plot.lineY(rest, {
-        x: 'date',
-        y: 'value',
-        stroke: 'var(--accent)',
-        strokeWidth: 1.6,
-        strokeDasharray: '3,4',
-      }),
-      plot.dot(points, {
-        x: 'date',
-        y: 'value',
-        stroke: 'var(--accent)',
-        fill: ({ isUnfinished }: MonthValue) => (isUnfinished ? 'var(--card)' : 'var(--accent)'),
-        r: 2.8,
-      }),
-      plot.text(last === undefined ? [] : [last], {
-        x: 'date',
-        y: 'value',
-        text: ({ value }: MonthValue) => format(value),
-        ...placeBeside(finished.at(-2)?.value, last?.value ?? 0, rest[1]?.value),
-        fontWeight: 600,
-        stroke: 'var(--card)',
-        strokeWidth: 4,
-        fill: 'var(--text)',
-      }),
-    ],
-    color: { type: 'identity' },
-  }));
+    return [
+      countAxis({ from: left, to, most, yOf }),
+      months.map(
+        (one, at) => at % every === 0 && textAt(xOf(one), bottom + 14, formatMonth(one.month), MIDDLE),
+      ),
+      line(finished, { 'stroke-width': 2 }),
+      line(rest, { 'stroke-width': 1.6, 'stroke-dasharray': '3,4' }),
+      months.map((one) =>
+        element('circle', {
+          cx: xOf(one),
+          cy: yOf(one.value),
+          r: 2.8,
+          stroke: 'var(--accent)',
+          'stroke-width': 1.5,
+          fill: one.isUnfinished ? 'var(--card)' : 'var(--accent)',
+        }),
+      ),
+      last !== undefined && label(last),
+    ];
+  });
 }

@@ -3,7 +3,6 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
 import { firstOf, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
@@ -39,7 +38,7 @@ function seriesOf(statuses: readonly string[]): { name: string; color: string }[
   return [...known, ...others.map((name) => ({ name, color: 'var(--dim)' }))];
 }
 
-function now({ answers }: Report, renderer: ChartRenderer): Html {
+function now({ answers }: Report): Html {
   const rows = answers.trainingNow.map((row) => ({ ...row, status: row.status ?? 'unknown' }));
   const total = rows.reduce((sum, { employees }) => sum + employees, 0);
   const ordered = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
@@ -47,7 +46,6 @@ function now({ answers }: Report, renderer: ChartRenderer): Html {
     return row === undefined ? [] : [{ label: name, color, value: row.employees }];
   });
   return html`${bars(
-    renderer,
     {
       title: 'Employees by status',
       label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
@@ -90,7 +88,7 @@ function gaps(report: ShownReport): Html {
   ${restOf(report, 'lacking-trainings', { count: rest, what: ' who are incomplete' })}`;
 }
 
-function lapsing(report: ShownReport, renderer: ChartRenderer): Html {
+function lapsing(report: ShownReport): Html {
   const { answers, today } = report;
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
@@ -101,7 +99,6 @@ function lapsing(report: ShownReport, renderer: ChartRenderer): Html {
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
   });
   return html`${weekColumns(
-    renderer,
     {
       title: 'Trainings that lapse, by the week that begins on Monday',
       label: `${formatNumber(in30?.trainings ?? 0, 'training')} in the next 30 days, ${formatCount(in90.trainings)} in the next 90.`,
@@ -137,7 +134,7 @@ function lapsing(report: ShownReport, renderer: ChartRenderer): Html {
   ${restOf(report, 'lapsing-trainings', { count: in90.trainings - answers.lapsingNext.length, what: ' in the next 90 days' })}`;
 }
 
-export function trainingSection(report: ShownReport, renderer: ChartRenderer): Html {
+export function trainingSection(report: ShownReport): Html {
   const { trained, needed } = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
   return section(report, {
@@ -147,16 +144,16 @@ export function trainingSection(report: ShownReport, renderer: ChartRenderer): H
     hasRows: report.answers.trainingNow.length > 0,
     lead: `${formatCount(trained)} of ${formatNumber(needed, 'employee')} who need training have all of it (${formatShare(trained, needed)}).`,
     body: () => [
-      now(report, renderer),
+      now(report),
       html`<h3>What is lacking</h3>`,
       gaps(report),
-      statusTrend(renderer, {
+      statusTrend({
         title: 'Employees by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, employees }) => ({ date, series: status, value: employees })),
       }),
       html`<h3>About to lapse</h3>`,
-      lapsing(report, renderer),
+      lapsing(report),
     ],
   });
 }

@@ -1,6 +1,6 @@
 /**
  * Writes workbooks (Office Open XML) as a stream: the parts of a zip, with rows as XML. Libraries for workbooks either hold
- * all cells in memory (write-excel-file: 1 GB for 100,000 rows) or are not kept up (exceljs, last release in 2023).
+ * all cells in memory (write-excel-file: 1 GB for 100,000 rows) or are large (exceljs: 23 MB).
  */
 import { Zip, ZipDeflate } from 'fflate';
 import { isFormula } from '../../shared/spreadsheet.ts';

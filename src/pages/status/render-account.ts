@@ -2,10 +2,11 @@
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type {
+  AccountDetail,
   PlannedRun,
-  RunningStatus,
+  RunningRun,
   RunSummary,
-  SingleStatus,
+  Status,
   StreamDetail,
 } from '../../operate/status/status.ts';
 import { type Html, html } from '../html.ts';
@@ -20,7 +21,7 @@ export function moment(ms: number, text: string, timezone: string): Html {
   return html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
 }
 
-function progressLine(run: RunningStatus): Html {
+function progressLine(run: RunningRun): Html {
   const { records, total } = run.progress;
   const share =
     total === null || total <= 0
@@ -46,7 +47,7 @@ function remark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
   return null;
 }
 
-function card(stream: StreamDetail, { nowMs, timezone, database }: SingleStatus): Html {
+function card(stream: StreamDetail, { nowMs, database }: Status, timezone: string): Html {
   const badge = badgeOf(stream, database);
   const rows = stream.rows === null ? '–' : `${stream.isEstimate ? 'about ' : ''}${formatCount(stream.rows)}`;
   const counted = stream.rowsCountedMs ?? nowMs;
@@ -82,13 +83,7 @@ function card(stream: StreamDetail, { nowMs, timezone, database }: SingleStatus)
   </article>`;
 }
 
-function streamCards(status: SingleStatus): Html {
-  return html`<section class="streams" aria-label="Streams">
-    ${status.streams.map((stream) => card(stream, status))}
-  </section>`;
-}
-
-function issues({ issues: groups }: SingleStatus): Html {
+function issues({ issues: groups }: AccountDetail): Html {
   const shown = groups.slice(0, LISTED_ISSUES);
   const rest = groups.length - shown.length;
   const list = html`<ul class="plain">
@@ -105,7 +100,7 @@ function issues({ issues: groups }: SingleStatus): Html {
 }
 
 /** Ticks of one kind at one moment share a line. */
-function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
+function nextRuns({ nextRuns: all, timezone }: AccountDetail, nowMs: number): Html {
   const groups = new Map<string, PlannedRun[]>();
   for (const next of all) {
     const key = `${next.kind} ${next.atMs}`;
@@ -136,7 +131,7 @@ function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
 
 const OUTCOME_LEVELS = { succeeded: 'good', failed: 'bad', skipped: 'dim', running: 'busy' } as const;
 
-function runRow(run: RunSummary, { nowMs, timezone }: SingleStatus): TableRow {
+function runRow(run: RunSummary, nowMs: number, timezone: string): TableRow {
   const level = OUTCOME_LEVELS[run.status];
   const remark =
     run.error === null
@@ -161,7 +156,7 @@ function runRow(run: RunSummary, { nowMs, timezone }: SingleStatus): TableRow {
   };
 }
 
-function lastRuns(status: SingleStatus): Html {
+function lastRuns({ recentRuns, timezone }: AccountDetail, nowMs: number): Html {
   const columns: readonly TableColumn[] = [
     { title: 'began' },
     { title: 'stream' },
@@ -171,7 +166,7 @@ function lastRuns(status: SingleStatus): Html {
     { title: 'requests', isNumber: true, isSpare: true },
     { title: 'took', isNumber: true },
   ];
-  const rows = status.recentRuns.map((run) => runRow(run, status));
+  const rows = recentRuns.map((run) => runRow(run, nowMs, timezone));
   return html`<section>
     <h2>Last runs</h2>
     <div class="card">${rows.length === 0 ? html`<p>No run yet.</p>` : table(null, columns, rows)}</div>
@@ -181,7 +176,7 @@ function lastRuns(status: SingleStatus): Html {
 const dot = (name: string) =>
   html`<svg viewBox="0 0 8 8"><rect class="${name}" width="8" height="8" rx="2" /></svg>`;
 
-function days({ days: volumes }: SingleStatus): Html | null {
+function days({ days: volumes }: AccountDetail): Html | null {
   if (volumes.length === 0) return null;
   return html`<section>
     <h2>Rows over time</h2>
@@ -195,8 +190,11 @@ function days({ days: volumes }: SingleStatus): Html | null {
   </section>`;
 }
 
-export function renderAccount(status: SingleStatus): Html {
-  return html`${streamCards(status)}
-    <div class="two">${days(status)}${nextRuns(status)}</div>
-    ${issues(status)} ${lastRuns(status)}`;
+export function renderAccount(status: Status, detail: AccountDetail): Html {
+  const { nowMs } = status;
+  return html`<section class="streams" aria-label="Streams">
+      ${detail.streams.map((stream) => card(stream, status, detail.timezone))}
+    </section>
+    <div class="two">${days(detail)}${nextRuns(detail, nowMs)}</div>
+    ${issues(detail)} ${lastRuns(detail, nowMs)}`;
 }

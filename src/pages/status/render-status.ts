@@ -1,14 +1,6 @@
 /** Renders a Status as one HTML document without external requests. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
-import {
-  type AccountStatus,
-  type Level,
-  type ProcessStatus,
-  type SingleStatus,
-  singleOf,
-  type Status,
-  type StatusPart,
-} from '../../operate/status/status.ts';
+import type { AccountDetail, AccountStatus, Level, Status } from '../../operate/status/status.ts';
 import { UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';
@@ -80,7 +72,7 @@ const LEVEL_WORDS: Readonly<Record<Level, string>> = {
 
 /** The overall state in the largest font, with account and age below. */
 function hero(
-  { verdict, database, nowMs }: ProcessStatus,
+  { verdict, database, nowMs }: Status,
   { about, timezone, badges }: { about: string; timezone: string; badges?: Html },
 ): Html {
   const isOld = database.readAtMs !== null && (database.isOld || !database.isUp);
@@ -131,7 +123,7 @@ function accountRow(account: AccountStatus, nowMs: number): TableRow {
   };
 }
 
-function pageLinks({ page, pages }: StatusPart): Html | null {
+function pageLinks({ page = 1, pages = 1 }: Status): Html | null {
   if (pages === 1) return null;
   const link = (to: number, text: string) => html`<a href="?page=${to}">${text}</a> `;
   return html`<p class="small">
@@ -140,7 +132,7 @@ function pageLinks({ page, pages }: StatusPart): Html | null {
   </p>`;
 }
 
-function accountList(part: StatusPart): Html {
+function accountList(status: Status): Html {
   return html`<section>
     <h2>Accounts</h2>
     <div class="card">
@@ -153,41 +145,41 @@ function accountList(part: StatusPart): Html {
           { title: 'running', isNumber: true, isSpare: true },
           { title: 'open issues', isNumber: true, isSpare: true },
         ],
-        part.accounts.map((account) => accountRow(account, part.nowMs)),
+        status.accounts.map((account) => accountRow(account, status.nowMs)),
       )}
-      ${pageLinks(part)}
+      ${pageLinks(status)}
     </div>
   </section>`;
 }
 
-/** With a single account, its warnings are included. */
-function keeping(
-  { keeping: kept }: ProcessStatus,
-  { uncleaned, unread, otherTimezone }: Pick<SingleStatus, 'uncleaned' | 'unread' | 'otherTimezone'>,
-): Html {
-  const lines = [describeRetention(kept), describeProtection(kept)].filter((line) => line !== null);
-  const warnings = [
-    describeUncleaned(uncleaned),
-    unread === null ? null : `${unread}. ${UNREAD_ADVICE}`,
-    describeOtherTimezone(otherTimezone),
-  ];
+/** `detail`: of a single account. */
+function storageRules({ keeping: rules }: Status, detail?: AccountDetail): Html {
+  const sentences = [describeRetention(rules), describeProtection(rules)];
+  const warnings =
+    detail === undefined
+      ? []
+      : [
+          describeUncleaned(detail.uncleaned),
+          detail.unread === null ? null : `${detail.unread}. ${UNREAD_ADVICE}`,
+          describeOtherTimezone(detail.otherTimezone),
+        ];
   return html`<section>
     <h2>What is kept</h2>
     <div class="card">
-      ${lines.map((line) => html`<p>${line}</p>`)}
-      ${warnings.map((line) => line !== null && html`<p class="t-warning">${line}</p>`)}
+      ${sentences.map((text) => text !== null && html`<p>${text}</p>`)}
+      ${warnings.map((text) => text !== null && html`<p class="t-warning">${text}</p>`)}
     </div>
   </section>`;
 }
 
-function aboutAlerts({ alerts: { channels, open } }: ProcessStatus): string {
+function aboutAlerts({ alerts: { channels, open } }: Status): string {
   if (channels.length === 0)
     return 'No alerts are sent: neither ALERT_WEBHOOK_URL nor ALERT_EMAIL_TO is set.';
   const names = channels.map(({ name }) => name).join(' and ');
   return `Alerts go out by ${names}; ${open === 0 ? 'none is' : open === 1 ? '1 is' : `${formatCount(open)} are`} open.`;
 }
 
-function footer(status: ProcessStatus, about: Html): Html {
+function footer(status: Status, about: Html): Html {
   const { version, nowMs, startedMs, owner } = status;
   return html`<footer>
     safety-sync ${version}, up ${formatDuration(Math.max(0, nowMs - startedMs))}, ${owner}. ${about}
@@ -196,7 +188,7 @@ function footer(status: ProcessStatus, about: Html): Html {
   </footer>`;
 }
 
-function aboutRequests({ service }: SingleStatus): Html {
+function aboutRequests({ service }: AccountStatus): Html {
   return html`${
       service !== null &&
       html`Requests in flight: ${service.inFlight} of
@@ -219,13 +211,13 @@ function aboutQueue({ queue }: Status): Html {
 }
 
 /** Renders one account in full, or a list of several. `nonce` is that of the response's Content-Security-Policy. */
-export function renderStatus(status: Status | StatusPart, nonce: string, isOneOfMany = false): string {
-  const { verdict } = status;
-  const single = singleOf(status);
-  const about = single === undefined ? formatNumber(status.accountCount, 'account') : single.accountId;
+export function renderStatus(status: Status, nonce: string, isOneOfMany = false): string {
+  const { verdict, accounts, accountCount } = status;
+  const [account] = accounts;
+  const isSingle = account?.detail !== undefined;
+  const about = isSingle ? account.accountId : formatNumber(accountCount, 'account');
   const mark = verdict.level === 'good' ? '✓' : verdict.level === 'busy' ? '…' : '✗';
   const back = isOneOfMany && html`<p class="small"><a href="?">All accounts</a></p>`;
-  const part = 'page' in status ? status : { ...status, page: 1, pages: 1 };
   return renderDocument({
     title: `${mark} ${verdict.sentence} ${about}`,
     head: html`${icon(verdict.level)}
@@ -235,14 +227,14 @@ export function renderStatus(status: Status | StatusPart, nonce: string, isOneOf
     body: html`<p id="lost" role="alert" hidden></p>
       <main>
         ${
-          single === undefined
-            ? html`${hero(status, { about, timezone: TIMEZONE, badges: levelBadges(status) })}
-              ${accountList(part)} ${keeping(status, { uncleaned: [], unread: null, otherTimezone: null })}`
-            : html`${back}${hero(single, { about: `Account ${about}`, timezone: single.timezone })}
-              ${renderAccount(single)} ${keeping(single, single)}`
+          isSingle
+            ? html`${back}${hero(status, { about: `Account ${about}`, timezone: account.detail.timezone })}
+              ${renderAccount(status, account.detail)} ${storageRules(status, account.detail)}`
+            : html`${hero(status, { about, timezone: TIMEZONE, badges: levelBadges(status) })}
+              ${accountList(status)} ${storageRules(status)}`
         }
       </main>
-      ${single === undefined ? footer(status, aboutQueue(status)) : footer(single, aboutRequests(single))}
+      ${footer(status, isSingle ? aboutRequests(account) : aboutQueue(status))}
       <script nonce="${nonce}">
         ${trusted(SCRIPT)};
       </script>`,

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createChartRenderer } from '../../../src/pages/report/draw.ts';
 import { monthLine, placeBeside, spread, trend } from '../../../src/pages/report/time-charts.ts';
 import {
   formatDay,
@@ -76,29 +75,32 @@ describe('labels', () => {
 const textsOf = ({ text }: { readonly text: string }): string[] =>
   [...(text.split('class="narrow"')[0] ?? '').matchAll(/<text[^>]*>([^<]+)</g)].map(([, one]) => one ?? '');
 
-test('each month of a young warehouse has its name, and no day has', async () => {
+test('each month of a young warehouse has its name, and no day has', () => {
   const months = ['2027-12-01', '2028-01-01', '2028-02-01'].map((month) => ({
     month,
     value: 3,
     isUnfinished: false,
   }));
-  const drawn = textsOf(
-    monthLine(await createChartRenderer(), { title: 'T', label: 'L' }, { months, format: () => 'last' }),
-  );
+  const drawn = textsOf(monthLine({ title: 'T', label: 'L' }, { months, format: () => 'last' }));
   expect(drawn.filter((text) => /[a-z]/i.test(text))).toEqual(['Dec 2027', 'Jan 2028', 'Feb 2028', 'last']);
 });
 
-test('the axis of a trend has room for its largest count, which paper cuts off at its edge', async () => {
+test('the axis of a trend has room for its largest count, which paper cuts off at its edge', () => {
   const values = ['2028-01-01', '2028-01-02'].map((date) => ({ date, series: 'open', value: 1_234_567 }));
-  const drawn = trend(
-    await createChartRenderer(),
+  const drawn = trend({ title: 'T', label: 'L' }, [{ name: 'open', color: 'red' }], values);
+  expect(textsOf(drawn)).toContain('1,000,000');
+  const right = /<text x="([\d.]+)"[^>]* text-anchor="end">1,000,000</.exec(drawn.text)?.[1];
+  expect(Number(right)).toBeGreaterThanOrEqual('1,000,000'.length * 7);
+});
+
+test('the axis of a trend names its first and last day where no other day has room', () => {
+  const dates = Array.from({ length: 20 }, (_, at) => `2028-01-${String(at + 3).padStart(2, '0')}`);
+  const values = dates.map((date) => ({ date, series: 'a series with a long name', value: 3 }));
+  const { text } = trend(
     { title: 'T', label: 'L' },
-    [{ name: 'open', color: 'red' }],
+    [{ name: 'a series with a long name', color: 'red' }],
     values,
   );
-  expect(textsOf(drawn)).toContain('1,000,000');
-  const left = Number(
-    /<text transform="translate\((\d+),[\d.]+\)" y="0.32em">1,000,000</.exec(drawn.text)?.[1],
-  );
-  expect(left - 9).toBeGreaterThanOrEqual('1,000,000'.length * 7);
+  const narrow = text.split('class="narrow"')[1] ?? '';
+  expect([...narrow.matchAll(/>(\d+ Jan)</g)].map(([, day]) => day)).toEqual(['3 Jan', '22 Jan']);
 });

@@ -28,7 +28,7 @@ function evilStatus() {
     field: EVIL,
     count: 2,
     problem: EVIL,
-    firstSeenAt: new Date(NOON).toISOString(),
+    firstSeenMs: NOON,
   } as const;
   const issues = (['record_rejected', 'field_nulled', 'unknown_field', 'unknown_value'] as const).map(
     (kind) => ({ ...issue, kind }),

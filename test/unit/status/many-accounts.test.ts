@@ -1,28 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_LABELLED_ACCOUNTS } from '../../../src/operate/status/gauges.ts';
 import { createMetrics } from '../../../src/operate/status/metrics.ts';
-import {
-  type AccountFacts,
-  buildStatus,
-  type StatusFacts,
-} from '../../../src/operate/status/build-status.ts';
+import { buildStatus } from '../../../src/operate/status/build-status.ts';
+import type { StatusFacts } from '../../../src/operate/status/status-facts.ts';
 import { pageOf } from '../../../src/operate/status/status.ts';
 import { buildRoutes } from '../../../src/operate/worker/routes.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import type { StreamFacts } from '../../../src/operate/status/read-accounts.ts';
 import { NOON } from '../../support/test-clock.ts';
-import { EVERYTHING_KEPT } from '../../support/status-facts.ts';
-
-const account = (accountId: string, change: Partial<AccountFacts> = {}): AccountFacts => ({
-  accountId,
-  offReasons: {},
-  outage: undefined,
-  openCircuits: [],
-  service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
-  detail: null,
-  ...change,
-});
+import { accountFacts as account, manyFacts as facts } from '../../support/status-facts.ts';
 
 const sights = (change: Partial<StreamFacts> = {}): StreamFacts[] =>
   STREAM_NAMES.map((stream) => ({
@@ -39,38 +26,6 @@ const sights = (change: Partial<StreamFacts> = {}): StreamFacts[] =>
 
 const stale = () => sights({ lastSuccessMs: NOON - 3 * HOUR_MS });
 
-function facts(
-  accounts: readonly (readonly [AccountFacts, readonly StreamFacts[]])[],
-  change: Partial<StatusFacts> = {},
-): StatusFacts {
-  return {
-    version: '1.2.3',
-    freshnessBudgetMinutes: 60,
-    owner: 'host pid 1',
-    nowMs: NOON,
-    startedMs: NOON - HOUR_MS,
-    worker: 'running',
-    isSchedulerAlive: true,
-    seen: {
-      databaseNowMs: NOON,
-      readAtMs: NOON,
-      pendingMigrations: 0,
-      accounts: new Map(
-        accounts.flatMap(([{ accountId }, seen]) => (seen.length === 0 ? [] : [[accountId, seen]])),
-      ),
-      rows: null,
-    },
-    databaseProblem: null,
-    isDatabaseSlow: false,
-    databaseOutage: undefined,
-    alerts: { open: 0, channels: [] },
-    keeping: EVERYTHING_KEPT,
-    queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
-    accounts: accounts.map(([one]) => one),
-    ...change,
-  };
-}
-
 const openCircuit = {
   stream: 'resources',
   holdsAll: true,
@@ -81,14 +36,17 @@ const openCircuit = {
   nextTryMs: NOON + 5 * MINUTE_MS,
 } as const;
 
-const mixed = () =>
-  facts([
-    [account('anna'), sights()],
-    [account('bert', { openCircuits: [openCircuit] }), sights()],
-    [account('carl'), stale()],
-    [account('dora'), sights({ lastRun: { status: 'failed', errorCode: 'delete_guard' } })],
-    [account('emil'), []],
-  ]);
+const mixed = (change?: Parameters<typeof facts>[1]) =>
+  facts(
+    [
+      [account('anna'), sights()],
+      [account('bert', { openCircuits: [openCircuit] }), sights()],
+      [account('carl'), stale()],
+      [account('dora'), sights({ lastRun: { status: 'failed', errorCode: 'delete_guard' } })],
+      [account('emil'), []],
+    ],
+    change,
+  );
 
 describe('the status of many accounts', () => {
   it('puts trouble first and counts the rest', () => {
@@ -150,11 +108,15 @@ describe('the status of many accounts', () => {
     expect(overview.accounts.flatMap(({ notReady }) => notReady)).toEqual([]);
   });
 
+  it('names a database that was not read yet once, and not with each account', () => {
+    const { notReady, accounts } = buildStatus(mixed({ seen: null }));
+    expect(notReady).toEqual(['the database has not been read yet']);
+    expect(accounts.flatMap(({ verdict }) => verdict.details).join()).not.toContain('has not been read');
+  });
+
   it('tells ages by the clock of the database', () => {
     const readAtMs = NOON - 5 * HOUR_MS;
-    const made = mixed();
-    const seen = made.seen === null ? null : { ...made.seen, readAtMs };
-    const overview = buildStatus({ ...made, nowMs: readAtMs, seen });
+    const overview = buildStatus(mixed({ nowMs: readAtMs, seen: { readAtMs } }));
     expect(overview.nowMs).toBe(NOON);
     expect(overview.counts.good).toBe(1);
   });
@@ -173,7 +135,7 @@ describe('the endpoints of many accounts', () => {
       status: () => buildStatus(made),
       statusOfOne: () => Promise.resolve(undefined),
       redact: (text) => text.replaceAll('canary-secret', '[secret]'),
-      metrics: createMetrics({ version: '1', accountIds: made.accounts.map(({ accountId }) => accountId) }),
+      metrics: createMetrics({ version: '1', accountIds: made.accounts.map((one) => one.account.id) }),
     });
   };
   const get = async (made: StatusFacts, path: string) => {
@@ -200,7 +162,7 @@ describe('the endpoints of many accounts', () => {
       [account('b'), stale()],
     ]);
     expect(await get(none, '/readyz')).toMatchObject({ status: 503 });
-    const away = { ...mixed(), databaseProblem: 'gone' };
+    const away = mixed({ databaseProblem: 'gone' });
     expect((await get(away, '/readyz')).json()).toMatchObject({
       ready: false,
       reasons: ['the database is unreachable: gone'],
@@ -273,7 +235,7 @@ describe('the endpoints of many accounts', () => {
     );
     const metrics = createMetrics({
       version: '1',
-      accountIds: made.accounts.map(({ accountId }) => accountId),
+      accountIds: made.accounts.map((one) => one.account.id),
     });
     const text = await metrics.render(buildStatus(made));
     expect(text.match(/^safety_sync_stale\{/gm)).toHaveLength(5);

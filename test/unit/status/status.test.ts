@@ -4,7 +4,7 @@ import { createMetrics } from '../../../src/operate/status/metrics.ts';
 import { badgeOf } from '../../../src/pages/words.ts';
 import { healthPage, readyPage } from '../../../src/operate/worker/routes.ts';
 import { redactStatus, toJsonStatus } from '../../../src/operate/status/json-status.ts';
-import type { SliceProgress } from '../../../src/operate/status/read-account-rows.ts';
+import type { AccountRows } from '../../../src/operate/status/read-account-rows.ts';
 import type { StreamName } from '../../../src/engine/streams/stream.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { iso, operations, runRow, singleStatus, statusFacts } from '../../support/status-facts.ts';
@@ -280,13 +280,13 @@ describe('the status', () => {
 
   it('shows the progress of a run of this process, else that of the ledger, else what the run has counted', () => {
     const running = runRow({ stream: 'followups', status: 'running', finished_at: null, records_read: 7 });
-    const progress = (change: Parameters<typeof statusFacts>[0], slices: readonly SliceProgress[] = []) =>
-      singleStatus(statusFacts({ operations: operations({ runs: [running], slices }), ...change })).running[0]
-        ?.progress;
+    const progress = (change: Parameters<typeof statusFacts>[0], backfills: AccountRows['backfills'] = []) =>
+      singleStatus(statusFacts({ operations: operations({ runs: [running], backfills }), ...change }))
+        .running[0]?.progress;
     const made = { records: 50, total: 100, slicesDone: 1 };
     expect(progress({ progress: new Map([['followups', made]]) })).toEqual({ records: 50, total: 100 });
-    const slices = [{ stream: 'followups', slices: 4, slicesDone: 1, records: 30, expected: 90 } as const];
-    expect(progress({}, slices)).toEqual({ records: 30, total: 90 });
+    const backfills = [{ stream: 'followups', records: 30, total: 90 }];
+    expect(progress({}, backfills)).toEqual({ records: 30, total: 90 });
     expect(progress({})).toEqual({ records: 7, total: null });
   });
 

@@ -1,14 +1,15 @@
 /** Retention and privacy settings, and streams that still hold data those settings forbid. Pure. */
+import type { OffReasons } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import type { StreamCleaning } from '../../engine/privacy/settings.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 
 /** Retention and privacy settings of all accounts. */
-export interface KeepingStatus {
-  /** Days to keep rows that the source deleted; null: forever. The other retention times have the same form. */
+export interface StorageRules {
+  /** Days until rows that the source deleted are removed; null: never. The other retention times have the same form. */
   readonly deletedDays: number | null;
   readonly runsDays: number | null;
-  /** Days to keep resolved data issues. */
+  /** Days until resolved data issues are removed. */
   readonly issuesDays: number | null;
   /** Columns, as `table.column`. */
   readonly omitted: readonly string[];
@@ -23,7 +24,7 @@ export interface UncleanedStream {
   readonly isScheduled: boolean;
 }
 
-export function keepingOf({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>): KeepingStatus {
+export function storageRulesOf({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>): StorageRules {
   return {
     deletedDays: retention.deletedDays ?? null,
     runsDays: retention.runsDays ?? null,
@@ -33,7 +34,14 @@ export function keepingOf({ retention, privacy }: Pick<Config, 'retention' | 'pr
   };
 }
 
-export const uncleanedOf = (cleanings: readonly StreamCleaning[]): Omit<UncleanedStream, 'isScheduled'>[] =>
+export const uncleanedOf = (
+  cleanings: readonly Pick<StreamCleaning, 'stream' | 'progress'>[],
+  offReasons: OffReasons,
+): UncleanedStream[] =>
   cleanings
     .filter(({ progress }) => progress !== 'done')
-    .map(({ stream, progress }) => ({ stream, isUnderWay: progress === 'under_way' }));
+    .map(({ stream, progress }) => ({
+      stream,
+      isUnderWay: progress === 'under_way',
+      isScheduled: offReasons[stream] === undefined,
+    }));
