@@ -4,6 +4,7 @@ import type { Account, App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { closeAllDeadRuns } from '../../engine/control/dead-runs.ts';
 import { dependencyOf } from '../health/outage-log.ts';
+import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
@@ -158,8 +159,7 @@ function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): 
   });
 }
 
-const FIRST_DELAY_MS = SECOND_MS;
-const MOST_DELAY_MS = 30 * SECOND_MS;
+const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };
 
 /**
  * Migrates as soon as the database is reachable, and waits for it without a limit. Returns false when a stop was requested
@@ -168,7 +168,7 @@ const MOST_DELAY_MS = 30 * SECOND_MS;
 async function prepareWarehouse(app: App): Promise<boolean> {
   const { signal, databaseOutage, log } = app;
   const stopped = untilAborted(signal).then(() => 'stopped' as const);
-  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_DELAY_MS)) {
+  for (let failures = 1; !signal.aborted; failures += 1) {
     try {
       const migrated = await Promise.race([app.migrate(), stopped]);
       if (migrated === 'stopped') return false;
@@ -179,6 +179,7 @@ async function prepareWarehouse(app: App): Promise<boolean> {
     } catch (error) {
       if (!(error instanceof SafetySyncError) || dependencyOf(error) !== 'database') throw error;
       databaseOutage.recordFailure(error);
+      const delayMs = backoff(failures, DELAYS);
       log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);
       await sleep(delayMs, signal);
     }
