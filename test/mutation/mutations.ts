@@ -52,7 +52,7 @@ const RETENTION = 'test/integration/retention.test.ts';
 const REPORT = 'test/integration/report.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
 const ALERTS = 'test/integration/alerts.test.ts';
-const REPORTS = 'test/integration/report-schedule.test.ts';
+const REPORTS = 'test/integration/scheduled-report.test.ts';
 const SETTINGS = 'test/integration/server-settings.test.ts';
 const SCHEMA = 'test/integration/program-and-schema.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
@@ -2021,7 +2021,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the report of an account that was never read is mailed as five dashes',
     invariant: 8,
-    file: 'src/operate/worker/report-schedule.ts',
+    file: 'src/operate/worker/scheduled-report.ts',
     search: 'isAnythingRead(report) ? figuresOf(report) : []',
     replace: 'figuresOf(report)',
     tests: [REPORTS],
@@ -2146,35 +2146,34 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'Monday',
   },
   {
-    breaks: 'two workers claim one alert',
+    breaks: 'two workers claim one alert or one report',
     invariant: 8,
-    file: 'src/operate/alerts/ledger.ts',
-    search:
-      '    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);',
-    replace: '    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);',
-    tests: [ALERTS],
-    names: 'whoever is first|before its claim has ended',
+    file: 'src/operate/alerts/outbox.ts',
+    search: '    where ${matches(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);',
+    replace: '    where ${matches(these)} returning ${COLUMNS}`);',
+    tests: [ALERTS, REPORTS],
+    names: 'one of several workers',
   },
   {
     breaks: 'what was being sent when its worker was killed is lost once it is over',
     invariant: 8,
-    file: 'src/operate/alerts/ledger.ts',
-    search: 'when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end',
-    replace: 'when told_at is not null or tries > 0 then ${now} end',
+    file: 'src/operate/alerts/outbox.ts',
+    search: 'when claimed_by is not null then due_at when sent_at',
+    replace: 'when sent_at',
     tests: [ALERTS],
-    names: 'over when its worker was killed',
+    names: 'killed',
   },
   {
-    breaks: 'what was told and could not be recorded is told again',
+    breaks: 'what was sent and could not be recorded is sent again',
     invariant: 8,
     file: 'src/operate/alerts/sender.ts',
-    search: '      unrecorded.push({ rows, claim });',
-    replace: '      await recordSent(db, rows, { ...claim, nowMs: nowMs() });',
-    tests: [ALERTS],
+    search: '      unrecorded.push({ rows, claim, nextMs });\n      await recordSent();',
+    replace: '      await settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs });',
+    tests: [ALERTS, REPORTS],
     names: 'when the database broke',
   },
   {
-    breaks: 'a failing stream is told of while it is being tried again',
+    breaks: 'an alert for a failing stream is sent while a run tries again',
     invariant: 8,
     file: 'src/operate/alerts/conditions.ts',
     search: 'isUndecided: running !== null',
@@ -2190,15 +2189,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '[plain]',
     tests: [ALERTS],
     names: 'and no password',
-  },
-  {
-    breaks: 'two workers make one report',
-    invariant: 8,
-    file: 'src/operate/alerts/report-plans.ts',
-    search: '      and (claimed_until is null or claimed_until <= ${instant(nowMs)}) returning account_id`);',
-    replace: '      returning account_id`);',
-    tests: [REPORTS],
-    names: 'one of several workers|killed',
   },
   {
     breaks: 'a mart of the dbt package counts what is closed once more for every month',
@@ -2627,7 +2617,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/operate/worker/notifications.ts',
     search: 'own === undefined ? ofAll : mailTo(own)',
     replace: 'own === undefined ? mailTo([]) : ofAll',
-    tests: ['test/integration/report-schedule.test.ts'],
+    tests: ['test/integration/scheduled-report.test.ts'],
     names: 'people of its own',
   },
   {

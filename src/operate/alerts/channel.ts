@@ -75,7 +75,7 @@ export interface Delivery {
  * Sends a message in up to three attempts within seconds, because many failures last no longer. Rejects with
  * `webhook_failed` or `mail_failed`.
  */
-export async function tell(delivery: Delivery): Promise<void> {
+export async function deliver(delivery: Delivery): Promise<void> {
   const { channel, signal, attempts = ATTEMPTS } = delivery;
   try {
     await retrying(() => attempt(delivery), {

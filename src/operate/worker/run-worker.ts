@@ -17,13 +17,13 @@ import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { buildAlerts, buildHeartbeat, buildReportSchedule } from './notifications.ts';
+import { buildHeartbeat, buildNotifier } from './notifications.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
   /** Interval between reads of the warehouse; default: ten seconds. */
   readonly refreshEveryMs?: number;
-  /** Interval between checks for alerts; default: ten seconds. */
+  /** Interval between checks for alerts and reports; default: ten seconds. */
   readonly alertEveryMs?: number;
   readonly onListening?: (url: string) => void;
 }
@@ -66,8 +66,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     for (const { id, health } of accounts) health.onChange((isHealthy) => queue.setHealth(id, isHealthy));
   }
   const scheduler = buildScheduler(app, { queue, metrics, runners });
-  const alerts = buildAlerts(app, { monitor, metrics, channels });
-  const reports = buildReportSchedule(app, { monitor });
+  const notifier = buildNotifier(app, { monitor, metrics, channels });
   const { status, statusOfOne } = createWorkerStatus({
     app,
     startedMs: clock.now(),
@@ -76,7 +75,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     queue,
     scheduler,
     runners,
-    alerts,
+    notifier,
   });
 
   const heartbeat = buildHeartbeat(app, { status });
@@ -94,8 +93,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   );
   options.onListening?.(server.url);
   void monitor.refresh();
-  alerts.start(options.alertEveryMs);
-  reports?.start();
+  notifier.start(options.alertEveryMs);
   heartbeat?.start(options.alertEveryMs);
   try {
     if (await prepareWarehouse(app)) {
@@ -112,7 +110,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    await Promise.all([stopRuns(app, scheduler), alerts.stop(), reports?.stop(), heartbeat?.stop()]);
+    await Promise.all([stopRuns(app, scheduler), notifier.stop(), heartbeat?.stop()]);
     monitor.stop();
     await server.close();
     metrics.close();

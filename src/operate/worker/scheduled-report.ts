@@ -1,0 +1,153 @@
+/**
+ * Creates safety reports on schedule: renders, writes and mails them. The plan is in the outbox, so a report that was due
+ * while no worker ran is created later, once.
+ */
+import { join } from 'node:path';
+import cron from 'node-cron';
+import { type Channel, deliver } from '../alerts/channel.ts';
+import type { ReportDestination } from '../alerts/notifier.ts';
+import type { ReportConfig } from '../../config/telling-config.ts';
+import type { Connection } from '../../engine/database/connection.ts';
+import { figuresOf } from '../../pages/report/overview.ts';
+import { isAnythingRead, readReport } from '../../pages/report/read-report.ts';
+import { renderReport } from '../../pages/report/render-report.ts';
+import { writeWholeFile } from '../../shared/write-whole-file.ts';
+import { formatDay } from '../../pages/words.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { formatDuration } from '../../shared/format.ts';
+import type { Logger } from '../../shared/logger.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { toReportMail } from './report-mail.ts';
+
+interface ReportOptions {
+  readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
+  readonly accounts: readonly ReportedAccount[];
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Host and process id. */
+  readonly owner: string;
+}
+
+interface ReportedAccount {
+  readonly id: string;
+  /** Time zone of the account's schedules. */
+  readonly timezone: string;
+  /** The organisation in the title; null: the account's name is shown. */
+  readonly reportTitle: string | null;
+  readonly equipmentTypes: readonly string[];
+  /** undefined: the report is not mailed. */
+  readonly mail: Channel | undefined;
+  readonly log: Logger;
+}
+
+/** Longer than for an alert, because mail servers scan attachments. */
+const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
+/** If our clock is this many ticks behind the database's, the next report is planned a day ahead. */
+const PLANNED_AHEAD = 100;
+
+/** Next tick after `afterMs` (database clock); node-cron only computes ticks after our own clock. */
+export function nextReportMs(
+  { cron: expression }: Pick<ReportConfig, 'cron'>,
+  timezone: string,
+  afterMs: number,
+): number {
+  const task = cron.createTask(expression, () => undefined, { timezone });
+  const ahead = task.getNextRuns(PLANNED_AHEAD).map((date) => date.getTime());
+  void task.destroy();
+  return ahead.find((ms) => ms > afterMs) ?? afterMs + DAY_MS;
+}
+
+async function writeFile(path: string, page: string): Promise<void> {
+  try {
+    await writeWholeFile(path, page);
+  } catch (error) {
+    throw new SafetySyncError('report_unwritable', (error as Error).message, { cause: error });
+  }
+}
+
+export function createScheduledReport(options: ReportOptions): ReportDestination {
+  const { config, connection, clock, owner, version } = options;
+  const accounts = new Map(options.accounts.map((account) => [account.id, account]));
+  const timezoneOf = (accountId: string): string => accounts.get(accountId)?.timezone ?? 'UTC';
+
+  /** Writes the file first and mails last, because writing twice is harmless and mailing twice is not. */
+  async function create(
+    { id, log, reportTitle, equipmentTypes, mail }: ReportedAccount,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    const report = await readReport(connection, id, equipmentTypes);
+    const page = await renderReport(report, { title: reportTitle });
+    // Some file systems forbid colons in file names.
+    const filename = `safety-report-${id.replaceAll(':', '_')}-${report.today}.html`;
+    const path = config.folder === undefined ? undefined : join(config.folder, filename);
+    if (path !== undefined) await writeFile(path, page);
+    if (mail !== undefined) {
+      const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
+      const figures = isAnythingRead(report) ? figuresOf(report) : [];
+      const signature = `safety-sync ${version}, account ${id}, ${owner}`;
+      const message = toReportMail({ title, figures, filename, page, signature });
+      await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
+    }
+    const where = [
+      ...(path === undefined ? [] : [`written to ${path}`]),
+      ...(mail === undefined ? [] : ['mailed']),
+    ];
+    const tookMs = clock.monotonicMs() - startedMs;
+    log.info(
+      { path, duration_ms: Math.round(tookMs) },
+      `the report was ${where.join(' and ')} in ${formatDuration(tookMs)}`,
+    );
+  }
+
+  return {
+    channel: 'report',
+    claimMs: 10 * MINUTE_MS,
+    delays: { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS },
+    sendsEachRow: true,
+    plan(rows, nowMs) {
+      const plans = new Map(
+        rows.filter(({ channel }) => channel === 'report').map((row) => [row.accountId, row]),
+      );
+      const wanted = options.accounts.map(({ id, timezone }) => ({
+        key: { accountId: id, event: 'report', subject: '', channel: 'report', code: null } as const,
+        detail: `${config.cron} ${timezone}`,
+        timezone,
+        row: plans.get(id),
+      }));
+      return {
+        channel: 'report',
+        // A plan of another schedule is replaced.
+        begun: wanted
+          .filter(({ row, detail }) => row?.detail !== detail)
+          .map(({ key, detail, timezone }) => ({
+            ...key,
+            detail,
+            dueMs: nextReportMs(config, timezone, nowMs),
+          })),
+        resumed: [],
+        ended: [],
+        postponed: [],
+        due: wanted.flatMap(({ row, detail }) =>
+          row?.dueMs != null && row.detail === detail && row.dueMs <= nowMs ? [row] : [],
+        ),
+      };
+    },
+    async send(rows, signal) {
+      for (const { accountId } of rows) {
+        const account = accounts.get(accountId);
+        if (account !== undefined) await create(account, signal);
+      }
+    },
+    onFailed({ code, message, advice }, rows) {
+      for (const { accountId } of rows) {
+        accounts
+          .get(accountId)
+          ?.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
+      }
+      return code;
+    },
+    nextMs: ({ accountId }, afterMs) => nextReportMs(config, timezoneOf(accountId), afterMs),
+  };
+}
