@@ -64,7 +64,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
   return await withApp(context, options, async ({ accounts, warehouse, config, clock }) => {
     const { terminal } = context;
     const { connection } = warehouse;
-    const { freshnessBudgetMinutes, telling } = config;
+    const { freshnessBudgetMinutes, notifications } = config;
     const ids = accounts.map(({ id }) => id);
     const seen = await readAccounts(connection, ids, { clock });
     const rows = await readOutbox(connection.db, ids);
@@ -72,7 +72,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       accounts,
       seen,
       occasions: await readOccasions(connection.db, ids),
-      failedReports: telling.report === undefined ? new Map() : failedReportsOf(rows),
+      failedReports: notifications.report === undefined ? new Map() : failedReportsOf(rows),
       freshnessBudgetMinutes,
     });
     const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
@@ -101,7 +101,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       return exitCode;
     }
     if (listed.length > 0) {
-      const hasChannels = configuredChannels(telling).length > 0;
+      const hasChannels = configuredChannels(notifications).length > 0;
       terminal.print(
         renderTable(
           [
@@ -146,7 +146,7 @@ async function tryChannel(channel: Channel, signal: AbortSignal): Promise<Safety
 async function runTest(context: CommandContext, { json }: CommonOptions): Promise<number> {
   const { terminal, signal } = context;
   const config = configOf(context, {});
-  const channels = configuredChannels(config.telling);
+  const channels = configuredChannels(config.notifications);
   if (channels.length === 0) {
     throw new SafetySyncError('configuration_invalid', 'no channel is configured for alerts', {
       advice: 'Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.',

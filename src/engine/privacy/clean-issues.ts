@@ -44,9 +44,9 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
       record_id,
       problem,
       identity,
-      value: told,
+      value: cleaned,
     } = buildRejection(stream, read, parseRecord(stream, read));
-    return { fingerprint, record_id, problem, identity, value: told };
+    return { fingerprint, record_id, problem, identity, value: cleaned };
   }
   const { field } = issue;
   const isUnknown = issue.kind === 'unknown_field';

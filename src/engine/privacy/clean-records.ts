@@ -70,9 +70,9 @@ async function rewrite(db: Queryable, scope: RewriteScope, changed: readonly Rew
   const moved = changed.filter(({ before, key }) => before !== key);
   if (moved.length > 0) await moveRows(db, scope, moved);
   // Columns that are computed from children (`_last_message_at`) come from the record; columns of the response do not.
-  const isTold = (column: string): boolean =>
+  const isInRecord = (column: string): boolean =>
     column.startsWith('_') || !stream.contextColumns.includes(column);
-  const columns = parent.columns.filter(({ name: column }) => isTold(column));
+  const columns = parent.columns.filter(({ name: column }) => isInRecord(column));
   const changes = columns.map((column) => column.name).filter((column) => !parent.key.includes(column));
   await db.execute(sql`update ${target(parent)} t set ${sql.join(
     changes.map((column) => sql`${name(column)} = r.${name(column)}`),

@@ -14,7 +14,7 @@ import {
 } from '../control/runs.ts';
 import { assertMigrated } from '../../engine/database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
-import { tellHolder } from '../control/lock-holders.ts';
+import { describeHolder } from '../control/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../control/stream-session.ts';
 import { recordStream, readStreamState } from '../control/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
@@ -111,7 +111,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       onWait: () => void announceWait(context, request.stream),
     });
     if (session === undefined) {
-      const { name, isForeign } = await tellHolder(context.db, { accountId, stream: request.stream });
+      const { name, isForeign } = await describeHolder(context.db, { accountId, stream: request.stream });
       if (isForeign)
         return { ...(await skipTaken(context.db, `its lock is held by ${name}`)), isTaken: false };
       // If two workers share a schedule, one of them skips each run because the other has the lock: `runs` would contain

@@ -20,7 +20,7 @@ interface NotifierParts {
 
 /** undefined: REPORT_CRON is not set. */
 function buildReport({ config, accounts, warehouse, owner, clock }: App): ReportDestination | undefined {
-  const { report, mail } = config.telling;
+  const { report, mail } = config.notifications;
   if (report === undefined) return undefined;
   const mailTo = (to: readonly string[]): Channel | undefined =>
     mail === undefined || to.length === 0 ? undefined : createMail(mail, to);
@@ -61,7 +61,7 @@ export function buildNotifier(app: App, { monitor, metrics, channels }: Notifier
     clock,
     version: VERSION,
     owner,
-    afterMs: config.telling.alertAfterMinutes * MINUTE_MS,
+    afterMs: config.notifications.alertAfterMinutes * MINUTE_MS,
     freshnessBudgetMinutes: config.freshnessBudgetMinutes,
     log,
     redact,
@@ -75,7 +75,7 @@ export function buildHeartbeat(
   { config, log, clock }: App,
   { status }: { readonly status: () => Status },
 ): Heartbeat | undefined {
-  const { heartbeatUrl: url } = config.telling;
+  const { heartbeatUrl: url } = config.notifications;
   const isFresh = (): boolean => {
     const { isReady, accounts } = status();
     const isScheduled = accounts.some(({ streams }) => streams.some((stream) => stream.isScheduled));

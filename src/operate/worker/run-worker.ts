@@ -15,7 +15,7 @@ import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
 import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
-import { buildRunEvents } from './run-report.ts';
+import { buildRunEvents } from './run-log.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
 import { buildHeartbeat, buildNotifier } from './notifications.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
@@ -31,7 +31,7 @@ export interface WorkerOptions {
 /** Runs until the app's signal is aborted, then ends the runs and returns. */
 export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
-  const channels = configuredChannels(config.telling);
+  const channels = configuredChannels(config.notifications);
   const metrics = createMetrics({
     version: VERSION,
     accountIds: accounts.map(({ id }) => id),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import cron from 'node-cron';
 import { type Channel, deliver } from '../alerts/channel.ts';
 import type { ReportDestination } from '../alerts/notifier.ts';
-import type { ReportConfig } from '../../config/telling-config.ts';
+import type { ReportConfig } from '../../config/notification-config.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { figuresOf } from '../../pages/report/overview.ts';
 import { isAnythingRead, readReport } from '../../pages/report/read-report.ts';
