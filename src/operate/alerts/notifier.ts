@@ -133,7 +133,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       ...(report === undefined ? [] : [report.plan(rows, nowMs())]),
     ];
     for (const one of plan(found)) await record(one, seen.databaseNowMs);
-    // What was just recorded may be due at once.
+    // Rows that were just recorded may be due at once.
     const rows = await readOutbox(db, ids);
     alerts = rows.filter(isAlert);
     for (const one of plan(rows)) senders.get(one.channel)?.sendDue(one);
