@@ -277,24 +277,6 @@ CREATE TABLE "safety_sync"."account_changes" (
 	CONSTRAINT "account_changes_account_id_pk" PRIMARY KEY("account_id")
 );
 --> statement-breakpoint
-CREATE TABLE "safety_sync"."alerts" (
-	"account_id" text NOT NULL,
-	"event" text NOT NULL,
-	"subject" text NOT NULL,
-	"channel" text NOT NULL,
-	"code" text,
-	"detail" text,
-	"began_at" timestamp with time zone NOT NULL,
-	"ended_at" timestamp with time zone,
-	"told_at" timestamp with time zone,
-	"due_at" timestamp with time zone,
-	"claimed_by" text,
-	"claimed_until" timestamp with time zone,
-	"tries" integer DEFAULT 0 NOT NULL,
-	"problem" text,
-	CONSTRAINT "alerts_account_id_event_subject_channel_pk" PRIMARY KEY("account_id","event","subject","channel")
-);
---> statement-breakpoint
 CREATE TABLE "safety_sync"."backfill_slices" (
 	"account_id" text NOT NULL,
 	"stream" text NOT NULL,
@@ -337,6 +319,23 @@ CREATE TABLE "safety_sync"."forgotten" (
 	CONSTRAINT "forgotten_account_id_pseudonym_pk" PRIMARY KEY("account_id","pseudonym")
 );
 --> statement-breakpoint
+CREATE TABLE "safety_sync"."outbox" (
+	"account_id" text NOT NULL,
+	"event" text NOT NULL,
+	"subject" text NOT NULL,
+	"channel" text NOT NULL,
+	"code" text,
+	"detail" text,
+	"began_at" timestamp with time zone NOT NULL,
+	"ended_at" timestamp with time zone,
+	"sent_at" timestamp with time zone,
+	"due_at" timestamp with time zone,
+	"claimed_by" text,
+	"tries" integer DEFAULT 0 NOT NULL,
+	"problem" text,
+	CONSTRAINT "outbox_account_id_event_subject_channel_pk" PRIMARY KEY("account_id","event","subject","channel")
+);
+--> statement-breakpoint
 CREATE TABLE "safety_sync"."privacy_cleanings" (
 	"account_id" text NOT NULL,
 	"stream" text NOT NULL,
@@ -347,18 +346,6 @@ CREATE TABLE "safety_sync"."privacy_cleanings" (
 	"started_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp with time zone,
 	CONSTRAINT "privacy_cleanings_account_id_stream_pk" PRIMARY KEY("account_id","stream")
-);
---> statement-breakpoint
-CREATE TABLE "safety_sync"."report_plans" (
-	"account_id" text NOT NULL,
-	"schedule" text NOT NULL,
-	"due_at" timestamp with time zone NOT NULL,
-	"claimed_by" text,
-	"claimed_until" timestamp with time zone,
-	"tries" integer DEFAULT 0 NOT NULL,
-	"made_at" timestamp with time zone,
-	"error_code" text,
-	CONSTRAINT "report_plans_account_id_pk" PRIMARY KEY("account_id")
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."runs" (

@@ -9,7 +9,7 @@ import type { ApiConfig, Config } from './config/load-config.ts';
 import { readSecretFile, readTokenFile } from './config/read-variables.ts';
 import { secretsOf, secretsOfUrl } from './config/secrets.ts';
 import { type AccountHealth, createAccountHealth } from './operate/health/account-health.ts';
-import type { TrialDelays } from './operate/health/circuit-breaker.ts';
+import type { Backoff } from './shared/backoff.ts';
 import { createOutageLog, type OutageLog } from './operate/health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
@@ -76,7 +76,7 @@ interface CreateAppOptions {
   readonly embeddedDatabase?: string;
   readonly clock?: Clock;
   /** Delays between trials while a service refuses the credentials. */
-  readonly trialDelays?: TrialDelays | undefined;
+  readonly trialDelays?: Backoff | undefined;
 }
 
 function describeOwner(): string {

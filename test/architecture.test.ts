@@ -216,20 +216,20 @@ describe('the folders around a run', () => {
   const importersOf = (path: string): string[] =>
     sources.filter(({ imports }) => imports.includes(path)).map((one) => one.path);
 
-  it('what somebody is told is decided and worded by files that reach nobody who tells it', () => {
-    const tellers = ['channel', 'mail', 'webhook', 'sender'].map((name) => `operate/alerts/${name}.ts`);
+  it('alerts are decided and worded by files that import no sender, by no way', () => {
+    const senders = ['channel', 'mail', 'webhook', 'sender'].map((name) => `operate/alerts/${name}.ts`);
     const wrong = ['conditions', 'plan-alerts', 'events', 'message']
       .map((name) => `operate/alerts/${name}.ts`)
       .flatMap((path) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
-      .filter(([, reached]) => tellers.includes(reached));
+      .filter(([, reached]) => senders.includes(reached));
     expect(wrong).toEqual([]);
   });
 
-  it('mail is sent by one file, and what was told is recorded by the folder of alerts', () => {
+  it('mail is sent by one file, and what was sent is recorded by the folder of alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
     expect(mailers).toEqual(['operate/alerts/mail-transport.ts']);
     expect(
-      importersOf('operate/alerts/ledger.ts').filter((path) => folderOf(path) !== 'operate/alerts'),
+      importersOf('operate/alerts/outbox.ts').filter((path) => folderOf(path) !== 'operate/alerts'),
     ).toEqual(['cli/verbs/alerts.ts']);
   });
 

@@ -214,8 +214,11 @@ describe('manifests', () => {
       needsService: false,
       isTerminal: false,
     });
-    expect(configuredChannels(config.telling).map(({ name }) => name)).toEqual(['webhook', 'mail']);
-    expect(config.telling.report).toMatchObject({ folder: '/reports', emailTo: ['managers@example.com'] });
+    expect(configuredChannels(config.notifications).map(({ name }) => name)).toEqual(['webhook', 'mail']);
+    expect(config.notifications.report).toMatchObject({
+      folder: '/reports',
+      emailTo: ['managers@example.com'],
+    });
   });
 
   it('keep no log of a container for ever', () => {

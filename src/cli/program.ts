@@ -99,7 +99,7 @@ function framesOf({ cause }: SafetySyncError): string {
     .join('\n');
 }
 
-function tellError(error: SafetySyncError, { terminal }: CommandContext): void {
+function printError(error: SafetySyncError, { terminal }: CommandContext): void {
   terminal.note(`${terminal.noteColors.red(error.code)}: ${error.message}`);
   terminal.note(error.advice);
   if (error.code === 'internal_error') terminal.note(framesOf(error));
@@ -133,7 +133,7 @@ export async function runProgram(argv: readonly string[], context: CommandContex
             cause: caught,
           })
         : toKnownError(caught);
-    tellError(error, context);
+    printError(error, context);
     if (isJson) printJsonError(error, context);
     return exitCodeOfError(error);
   }

@@ -5,7 +5,7 @@ import { authFailureOf, type RunResult } from '../engine/sync/run.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { RunKind } from '../engine/streams/state.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
-import { logResult, toJsonResult } from '../operate/worker/run-report.ts';
+import { logResult, toJsonResult } from '../operate/worker/run-log.ts';
 import { accountColumn, type Colors, renderTable, type Terminal } from './terminal.ts';
 
 /** Results of one account. */

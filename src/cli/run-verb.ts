@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { Account, App } from '../app.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
-import { buildRunEvents } from '../operate/worker/run-report.ts';
+import { buildRunEvents } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
 import {
   type AccountResults,
@@ -26,15 +26,15 @@ interface RunAccountsRequest
 
 /** Several accounts side by side within SYNC_CONCURRENCY; results in the accounts' order. One's failure is its own. */
 export async function runAccounts(app: App, request: RunAccountsRequest): Promise<AccountResults[]> {
-  const { streamsOf, isAtTerminal: isTold, ...settings } = request;
+  const { streamsOf, isAtTerminal, ...settings } = request;
   const { kind } = settings;
   // A backfill reads as much side by side as its service allows, and has the progress bar to itself.
   const atOnce = kind === 'backfill' ? 1 : Math.floor(app.config.syncConcurrency / STREAMS_OF_AN_ACCOUNT);
   const limit = pLimit(Math.max(1, atOnce));
   const runAccount = async (account: Account): Promise<AccountResults> => {
     // A first sync reads follow-ups as a backfill does. Progress of several accounts would overwrite each other.
-    const hasProgress = kind === 'backfill' || (isTold && app.accounts.length === 1);
-    const progress = hasProgress ? createProgress(account.log, isTold) : undefined;
+    const hasProgress = kind === 'backfill' || (isAtTerminal && app.accounts.length === 1);
+    const progress = hasProgress ? createProgress(account.log, isAtTerminal) : undefined;
     const onProgress =
       progress === undefined
         ? {}
@@ -48,7 +48,7 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
         trigger: 'manual',
         onResult: (result) => {
           progress?.stop(result.stream);
-          logRun(account, result, { kind, isAtTerminal: isTold });
+          logRun(account, result, { kind, isAtTerminal });
         },
       });
       return { accountId: account.id, results };

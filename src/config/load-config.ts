@@ -12,7 +12,7 @@ import {
 import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
-import { type TellingConfig, tellingOf } from './telling-config.ts';
+import { type NotificationConfig, notificationsOf } from './notification-config.ts';
 import { cronVariableOf, VARIABLES, variablesOf } from './variables.ts';
 
 export interface ApiConfig {
@@ -48,7 +48,7 @@ export interface Config {
   readonly syncSpreadSeconds: number;
   readonly http: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
   readonly freshnessBudgetMinutes: number;
-  readonly telling: TellingConfig;
+  readonly notifications: NotificationConfig;
   /** Pages of records in the service. */
   readonly recordUrls: RecordUrls;
   readonly log: {
@@ -193,7 +193,7 @@ export function loadConfig(
   const read = readVariables(env, variablesOf(streams));
   const { values } = read;
   const found = findAccounts(env, read, { needsService, schedule: scheduleOf(read, streams) });
-  const telling = tellingOf(read, found.accounts);
+  const notifications = notificationsOf(read, found.accounts);
   const privacy: PrivacyConfig = {
     omit: values.PRIVACY_OMIT,
     pseudonymize: values.PRIVACY_PSEUDONYMIZE,
@@ -203,7 +203,7 @@ export function loadConfig(
   const problems = [
     ...read.problems,
     ...found.problems,
-    ...telling.problems,
+    ...notifications.problems,
     ...privacyProblems({ ...privacy, key: isKeyBad ? '' : privacy.key }, streams),
   ];
   const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
@@ -246,7 +246,7 @@ export function loadConfig(
     syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
     http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
-    telling: telling.config,
+    notifications: notifications.config,
     recordUrls: Object.fromEntries(
       RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
     ),

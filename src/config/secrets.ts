@@ -20,7 +20,7 @@ export function secretsOf({
   accounts,
   databaseUrl,
   privacy,
-  telling: { webhookUrl, heartbeatUrl, mail },
+  notifications: { webhookUrl, heartbeatUrl, mail },
 }: Config): string[] {
   return [
     ...(privacy.key === undefined ? [] : [privacy.key]),

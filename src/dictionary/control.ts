@@ -147,37 +147,25 @@ export const describeControl = (stream: string): Descriptions => ({
       due_at: 'Time of the next request.',
     },
   },
-  alerts: {
+  outbox: {
     comment:
-      'Alerts, one row for each channel, with the last start of the alert and the state of its delivery.',
+      'Everything that is sent once: alerts, one row for each channel, and the scheduled report of each account, with the state of the delivery.',
     columns: {
       account_id,
-      event: 'Kind of alert: docs/operations.md, Alerts.',
+      event: 'Kind of alert: docs/operations.md, Alerts; or report.',
       subject: 'Subject of the alert: a stream, or a stream and one of its fields; empty: the account.',
-      channel: 'Channel: webhook or mail.',
+      channel: 'Channel: webhook or mail; for the report: report.',
       code: 'Error code of the cause (docs/errors.md); null without an error.',
-      detail: 'Further details in the message; null: none.',
-      began_at: 'First time that a worker found the condition.',
+      detail:
+        'Further details in the message; for the report: cron expression and time zone of its schedule; null: none.',
+      began_at: 'First time that a worker found the condition or planned the report.',
       ended_at: 'First time that a worker found the condition over; null while it lasts.',
-      told_at: 'Time at which the start was reported; null: not yet.',
-      due_at: 'Time of the next message; null: none is due.',
+      sent_at: 'Time of the last message that was sent; null: none yet.',
+      due_at: 'Time of the next message; while a worker sends it, the end of its claim; null: none is due.',
       claimed_by: 'Worker that sends the message now; null: none.',
-      claimed_until: 'Time until which no other worker sends the message.',
       tries: 'Number of failed attempts since the last delivered message.',
-      problem: 'Cause of the last failed attempt; null when it did not fail.',
-    },
-  },
-  report_plans: {
-    comment: 'Time of the next report of an account, and the state of its creation.',
-    columns: {
-      account_id,
-      schedule: 'Cron expression and time zone of the plan.',
-      due_at: 'Time of the next report.',
-      claimed_by: 'Worker that creates the report now; null: none.',
-      claimed_until: 'Time until which no other worker creates the report.',
-      tries: 'Number of failed attempts for the due report.',
-      made_at: 'Time of the last report that was created and sent completely; null: none.',
-      error_code: 'Error code of the last attempt (docs/errors.md); null when it did not fail.',
+      problem:
+        'Cause of the last failed attempt, for the report its error code (docs/errors.md); null when it did not fail.',
     },
   },
   account_changes: {

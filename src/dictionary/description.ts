@@ -34,11 +34,11 @@ export const localDay = (column: string): string => `Day of ${column} in the rep
 export const keyTo = (what: string, id: string): string =>
   `${what} in one column, for tools that join on one: account_id/${id}.`;
 
-export const personName = (who: string): string =>
-  `Name of ${who}; null without a person, or when the service sends no name.`;
+export const personName = (person: string): string =>
+  `Name of ${person}; null without a person, or when the service sends no name.`;
 /** `id`: the column that has the id alone. */
-export const personKey = (who: string, id: string): string =>
-  `${who}: people.user_key, account_id/${id}; null without a person.`;
+export const personKey = (person: string, id: string): string =>
+  `${person}: people.user_key, account_id/${id}; null without a person.`;
 
 export const DAYS_AGO = 'Number of days since that day (reporting time zone): 0 = today.';
 

@@ -1,5 +1,5 @@
 import { SafetySyncError } from './errors.ts';
-import { meetLater } from './meet-later.ts';
+import { ignoreRejection } from './ignore-rejection.ts';
 
 /** Time as an argument: code that needs the time receives a clock. */
 export interface Clock {
@@ -70,7 +70,7 @@ type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTim
 /** Waits for the work at most this long; the work goes on, and a failure after that is ignored. */
 export async function withTimeout<T>(work: Promise<T>, ms: number): Promise<InTime<T>> {
   const late = new AbortController();
-  void meetLater(work);
+  void ignoreRejection(work);
   try {
     return await Promise.race([
       work.then((value): InTime<T> => ({ inTime: true, value })),

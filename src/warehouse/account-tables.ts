@@ -30,7 +30,7 @@ export interface AccountTable {
 }
 
 /** A worker writes a few rows there for every configured account, before the first sync too. */
-const OF_THE_CONFIGURATION = ['safety.reporting_settings', 'safety_sync.alerts', 'safety_sync.report_plans'];
+const OF_THE_CONFIGURATION = ['safety.reporting_settings', 'safety_sync.outbox'];
 export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean =>
   OF_THE_CONFIGURATION.includes(name);
 

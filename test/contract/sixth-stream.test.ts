@@ -162,7 +162,13 @@ describe('a sixth stream', () => {
     try {
       const checks: Check[] = [];
       const { signal } = new AbortController();
-      await checkService({ api, equipmentTypes: [], signal, tell: (one) => checks.push(one), streams: SIX });
+      await checkService({
+        api,
+        equipmentTypes: [],
+        signal,
+        report: (one) => checks.push(one),
+        streams: SIX,
+      });
       expect(checks).toContainEqual({
         what: 'service: work-sites.list',
         result: 'ok',

@@ -87,7 +87,7 @@ it('Ctrl-C ends the demo where it is', async () => {
   expect(stderr).toBe(
     'interrupted: the demo was stopped\nThe run was stopped by a signal; run again when it suits.\n',
   );
-  expect(stdout).not.toContain('What the warehouse can tell');
+  expect(stdout).not.toContain('What the warehouse can answer');
   expect(code).toBe(1);
   expect(isServing()).toBe(false);
 });

@@ -29,7 +29,7 @@ beforeEach(async () => {
     values ('north', 'a', 'a', null, 'k')`);
   await worker.query(`insert into safety.reporting_settings (account_id, timezone, changed_at)
     values ('north', 'Europe/Oslo', now()), ('south', 'UTC', now())`);
-  await worker.query(`insert into safety_sync.alerts (account_id, event, subject, channel, began_at)
+  await worker.query(`insert into safety_sync.outbox (account_id, event, subject, channel, began_at)
     values ('north', 'stale', 'users', 'mail', now())`);
 });
 afterEach(() => worker.close());

@@ -1,9 +1,9 @@
-/** What people are told, by a webhook and a mail server of our own, in a time that the test moves. */
+/** Alerts as a webhook and a mail server of the test receive them, in a time that the test moves. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Alerts, createAlerts } from '../../src/operate/alerts/alerts.ts';
+import { CLAIM_MS } from '../../src/operate/alerts/alert-destination.ts';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
-import { CLAIM_MS } from '../../src/operate/alerts/sender.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
+import { createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { Logger } from '../../src/shared/logger.ts';
@@ -31,7 +31,7 @@ let passedMs = 0;
 let clockPassedMs = 0;
 let pendingMigrations = 0;
 let outage: Outage | undefined;
-const made: Alerts[] = [];
+const made: Notifier[] = [];
 
 beforeAll(async () => {
   worker = await createTestWorker({
@@ -49,7 +49,7 @@ beforeEach(async () => {
   worker.sandbox.faults.clear();
   worker.sandbox.access.set('active');
   passedMs = 0;
-  await worker.query('truncate safety_sync.alerts');
+  await worker.query('truncate safety_sync.outbox');
   await succeed();
 });
 afterEach(async () => {
@@ -58,9 +58,9 @@ afterEach(async () => {
   await mail.close();
 });
 
-interface Person extends Alerts {
-  /** Reads the warehouse, looks, and waits until what was due is told. */
-  lookAndTell(): Promise<void>;
+interface NotifyingWorker extends Notifier {
+  /** Reads the warehouse, looks, and waits until what was due is sent. */
+  lookAndSend(): Promise<void>;
   readonly lines: { readonly level: string; readonly text: string }[];
 }
 
@@ -72,7 +72,11 @@ interface Options {
 }
 
 /** One worker's alerts. */
-function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: Options = {}): Person {
+function startNotifying({
+  owner = 'host pid 1',
+  afterMs = AFTER_MS,
+  ...options
+}: Options = {}): NotifyingWorker {
   const channels = options.channels ?? [createWebhook(hook.url)];
   let seen: AccountsRead | null = null;
   const lines: { level: string; text: string }[] = [];
@@ -83,7 +87,7 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
   const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') };
   // The database's time is as far ahead of ours as the test has moved it.
   const clock = { now: () => Date.now() + clockPassedMs, monotonicMs: () => performance.now() + passedMs };
-  const alerts = createAlerts({
+  const alerts = createNotifier({
     channels,
     accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', place: {} }],
     latest: () => ({ seen, problem: outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' }),
@@ -94,7 +98,6 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
     owner,
     afterMs,
     freshnessBudgetMinutes: 60,
-    hasReports: true,
     log: log as unknown as Logger,
     redact,
     attempts: 1,
@@ -110,7 +113,7 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
       return alerts.status;
     },
     lines,
-    async lookAndTell() {
+    async lookAndSend() {
       if (outage === undefined) {
         const read = await readAccounts(worker.connection, ['default']);
         seen = {
@@ -126,15 +129,16 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
   };
 }
 
-/** A worker that is killed when it has claimed what it tells: neither does it tell it, nor does it give it up. */
-function startDying() {
+/** A worker that is killed when it has claimed an alert: it neither sends the alert nor releases the claim. */
+function startDying({ andFails = false } = {}) {
   const claimed = createGate();
   const buried = createGate();
   const send = async (): Promise<void> => {
     claimed.open();
     await buried.opened;
+    if (andFails) throw new Error('too late');
   };
-  const dead = startTelling({
+  const dead = startNotifying({
     owner: 'dead',
     channels: [{ name: 'webhook', place: 'the webhook', send }],
     afterMs: 0,
@@ -156,16 +160,16 @@ const succeed = async (): Promise<void> => {
   expect((await worker.run('resources', { force: true })).outcome).toBe('succeeded');
 };
 
-it('a stream that fails is told once when it has lasted long enough, and once when it is over', async () => {
-  const one = startTelling();
+it('a stream that fails causes one message when it has lasted long enough, and once when it is over', async () => {
+  const one = startNotifying();
   await fail();
-  await one.lookAndTell();
+  await one.lookAndSend();
   passedMs += AFTER_MS - MINUTE_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts).toEqual([]);
   passedMs += 2 * MINUTE_MS;
-  await one.lookAndTell();
-  await one.lookAndTell();
+  await one.lookAndSend();
+  await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ Resources fails \(network_error\); since \d+ \w+ \d+, \d\d:\d\d \(UTC\)\.\n {3}What to do: The service cannot be reached; check SAFETY_BASE_URL/,
@@ -174,8 +178,8 @@ it('a stream that fails is told once when it has lasted long enough, and once wh
   expect(one.status).toEqual({ open: 1, channels: [{ name: 'webhook', waiting: 0, problem: null }] });
   await succeed();
   passedMs += 5 * MINUTE_MS;
-  await one.lookAndTell();
-  await one.lookAndTell();
+  await one.lookAndSend();
+  await one.lookAndSend();
   expect(hook.texts.slice(1)).toEqual([
     expect.stringMatching(
       /^✓ Resources succeeds again; it began .* and was over after 2\d min\.\n– safety-sync 1\.2\.3, account default, host pid 1$/,
@@ -184,69 +188,69 @@ it('a stream that fails is told once when it has lasted long enough, and once wh
   expect(one.status.open).toBe(0);
 });
 
-it('what is over before it is due is told to nobody', async () => {
-  const one = startTelling();
+it('what is over before it is due is not sent', async () => {
+  const one = startNotifying();
   await fail();
-  await one.lookAndTell();
+  await one.lookAndSend();
   await succeed();
   passedMs += AFTER_MS - MINUTE_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   passedMs += HOUR_MS / 2;
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.bodies).toEqual([]);
 });
 
-it('what begins again is told again', async () => {
-  const one = startTelling({ afterMs: 0 });
+it('what begins again is sent again', async () => {
+  const one = startNotifying({ afterMs: 0 });
   for (let round = 0; round < 2; round += 1) {
     await fail();
     passedMs += SECOND_MS;
-    await one.lookAndTell();
+    await one.lookAndSend();
     await succeed();
     passedMs += SECOND_MS;
-    await one.lookAndTell();
+    await one.lookAndSend();
   }
   expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓', '✗', '✓']);
 });
 
-it('of several workers one tells, whoever is first', async () => {
-  const workers = ['a', 'b', 'c', 'd'].map((owner) => startTelling({ owner, afterMs: 0 }));
+it('one of several workers sends, the first one', async () => {
+  const workers = ['a', 'b', 'c', 'd'].map((owner) => startNotifying({ owner, afterMs: 0 }));
   await fail();
-  await Promise.all(workers.map((one) => one.lookAndTell()));
-  await Promise.all(workers.map((one) => one.lookAndTell()));
+  await Promise.all(workers.map((one) => one.lookAndSend()));
+  await Promise.all(workers.map((one) => one.lookAndSend()));
   expect(hook.texts).toHaveLength(1);
   await succeed();
   passedMs += SECOND_MS;
-  await Promise.all(workers.map((one) => one.lookAndTell()));
-  await Promise.all(workers.map((one) => one.lookAndTell()));
+  await Promise.all(workers.map((one) => one.lookAndSend()));
+  await Promise.all(workers.map((one) => one.lookAndSend()));
   expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓']);
 });
 
-it('what a worker had claimed when it was killed is told by another one, and not before its claim has ended', async () => {
+it('what a worker had claimed when it was killed is sent by another one, and not before its claim has ended', async () => {
   const { claimed, dead, bury } = startDying();
-  const other = startTelling({ owner: 'other', afterMs: 0 });
+  const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();
-  void dead.lookAndTell();
+  void dead.lookAndSend();
   await claimed;
-  await other.lookAndTell();
+  await other.lookAndSend();
   expect(hook.texts).toEqual([]);
   passedMs += CLAIM_MS;
-  await other.lookAndTell();
+  await other.lookAndSend();
   expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
   await bury();
 });
 
-it('what was over when its worker was killed is still told, with its end', async () => {
+it('what was over when its worker was killed is still sent, with its end', async () => {
   const { claimed, dead, bury } = startDying();
-  const other = startTelling({ owner: 'other', afterMs: 0 });
+  const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();
-  void dead.lookAndTell();
+  void dead.lookAndSend();
   await claimed;
   await succeed();
   passedMs += SECOND_MS;
-  await other.lookAndTell();
+  await other.lookAndSend();
   passedMs += CLAIM_MS;
-  await other.lookAndTell();
+  await other.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
@@ -255,7 +259,35 @@ it('what was over when its worker was killed is still told, with its end', async
   await bury();
 });
 
-it('what was told when the database broke is not told again', async () => {
+it('an alert that is over after the claim of a killed worker is sent, because its beginning may have been', async () => {
+  const { claimed, dead, bury } = startDying();
+  const other = startNotifying({ owner: 'other', afterMs: 0 });
+  await fail();
+  void dead.lookAndSend();
+  await claimed;
+  passedMs += CLAIM_MS;
+  await succeed();
+  await other.lookAndSend();
+  expect(hook.texts).toEqual([expect.stringMatching(/^✓ Over before it was sent: resources fails/)]);
+  await bury();
+});
+
+it('a worker that hung for longer than its claim changes nothing when it fails in the end', async () => {
+  const { claimed, dead, bury } = startDying({ andFails: true });
+  const other = startNotifying({ owner: 'other', afterMs: 0 });
+  await fail();
+  void dead.lookAndSend();
+  await claimed;
+  passedMs += CLAIM_MS;
+  await other.lookAndSend();
+  await bury();
+  passedMs += MINUTE_MS;
+  await other.lookAndSend();
+  expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
+  expect(other.status.channels[0]?.waiting).toBe(0);
+});
+
+it('what was sent when the database broke is not sent again', async () => {
   const sent = createGate();
   const goOn = createGate();
   const slow: Channel = {
@@ -267,42 +299,42 @@ it('what was told when the database broke is not told again', async () => {
       await goOn.opened;
     },
   };
-  const one = startTelling({ channels: [slow], afterMs: 0 });
+  const one = startNotifying({ channels: [slow], afterMs: 0 });
   await fail();
-  const telling = one.lookAndTell();
+  const sending = one.lookAndSend();
   await sent.opened;
-  // It has been told, and cannot be recorded.
-  await worker.query('alter table safety_sync.alerts rename to alerts_away');
+  // It has been sent, and cannot be recorded.
+  await worker.query('alter table safety_sync.outbox rename to outbox_away');
   goOn.open();
-  await telling;
-  await worker.query('alter table safety_sync.alerts_away rename to alerts');
-  await one.lookAndTell();
+  await sending;
+  await worker.query('alter table safety_sync.outbox_away rename to outbox');
+  await one.lookAndSend();
   passedMs += CLAIM_MS + SECOND_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts).toHaveLength(1);
   expect(
-    (await worker.query<{ told: boolean }>('select told_at is not null as told from safety_sync.alerts'))[0]
-      ?.told,
+    (await worker.query<{ sent: boolean }>('select sent_at is not null as sent from safety_sync.outbox'))[0]
+      ?.sent,
   ).toBe(true);
 });
 
 it('that nothing can be recorded, as without the right to, is an error and stands on the page', async () => {
-  const one = startTelling({ afterMs: 0 });
+  const one = startNotifying({ afterMs: 0 });
   await fail();
-  await worker.query('alter table safety_sync.alerts rename to alerts_away');
-  await one.lookAndTell();
-  await one.lookAndTell();
-  await worker.query('alter table safety_sync.alerts_away rename to alerts');
+  await worker.query('alter table safety_sync.outbox rename to outbox_away');
+  await one.lookAndSend();
+  await one.lookAndSend();
+  await worker.query('alter table safety_sync.outbox_away rename to outbox');
   expect(one.status.channels[0]?.problem).toBe(
     'they cannot be recorded in the database (database_not_migrated)',
   );
   expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
     {
       level: 'error',
-      text: expect.stringMatching(/^no alerts are sent, because they cannot/) as string,
+      text: expect.stringMatching(/^no alerts and reports are sent, because they cannot/) as string,
     },
   ]);
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(one.status.channels[0]?.problem).toBeNull();
   expect(hook.texts).toHaveLength(1);
 });
@@ -315,21 +347,21 @@ it.each([
   async (_, answer, problem) => {
     hook.answer = answer;
     const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-    const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
-    const other = startTelling({ owner: 'other' });
+    const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
+    const other = startNotifying({ owner: 'other' });
     await fail();
-    await one.lookAndTell();
+    await one.lookAndSend();
     expect(mail.mails).toHaveLength(1);
     expect(one.status.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem });
-    await other.lookAndTell();
+    await other.lookAndSend();
     expect(other.status.channels[0]).toEqual({ name: 'webhook', waiting: 1, problem });
     const asked = hook.bodies.length;
-    await one.lookAndTell();
+    await one.lookAndSend();
     expect(hook.bodies).toHaveLength(asked);
     hook.answer = 200;
     passedMs += MINUTE_MS;
-    await one.lookAndTell();
-    await one.lookAndTell();
+    await one.lookAndSend();
+    await one.lookAndSend();
     expect(hook.texts).toHaveLength(1);
     expect(mail.mails).toHaveLength(1);
     expect(one.status.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem: null });
@@ -340,7 +372,7 @@ it.each([
   },
 );
 
-it('a webhook that talks without an end is heard as far as it matters, and its secret is not told even in part', async () => {
+it('a webhook that talks without an end is heard as far as it matters, and its secret is not shown even in part', async () => {
   const signal = AbortSignal.timeout(30_000);
   const message = { subject: 'x', text: 'x', html: 'x' };
   const path = new URL(hook.url).pathname;
@@ -358,34 +390,34 @@ it('a webhook that talks without an end is heard as far as it matters, and its s
 it('a mail server that talks without an end is left, and says why', async () => {
   mail.behaviour = 'flood';
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-  const told = mails.send({ subject: 'x', text: 'x', html: 'x' }, AbortSignal.timeout(30_000));
-  await expect(told).rejects.toThrow(/EPROTOCOL/);
+  const sent = mails.send({ subject: 'x', text: 'x', html: 'x' }, AbortSignal.timeout(30_000));
+  await expect(sent).rejects.toThrow(/EPROTOCOL/);
 });
 
 it('a mail server that hangs holds up no webhook, and is tried again', async () => {
   mail.behaviour = 'hang';
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-  const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
+  const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
   await fail();
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts).toHaveLength(1);
   expect(one.status.channels[1]).toMatchObject({ name: 'mail', problem: 'no response within 1.5 s' });
   mail.behaviour = 'take';
   passedMs += MINUTE_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(mail.mails.map(({ subject }) => subject)).toEqual(['[safety-sync] Resources fails (network_error)']);
   expect(hook.texts).toHaveLength(1);
 });
 
-it('what was due while nobody took it is told when it is over, too', async () => {
+it('what was due while no channel accepted it is sent when it is over, too', async () => {
   hook.answer = 503;
-  const one = startTelling({ afterMs: 0 });
+  const one = startNotifying({ afterMs: 0 });
   await fail();
-  await one.lookAndTell();
+  await one.lookAndSend();
   await succeed();
   hook.answer = 200;
   passedMs += MINUTE_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
@@ -393,10 +425,10 @@ it('what was due while nobody took it is told when it is over, too', async () =>
   ]);
 });
 
-it('a stream that is being tried again is told of only when that has ended, and only if it failed', async () => {
-  const one = startTelling();
+it('a stream that is being tried again causes a message only when that has ended, and only if it failed', async () => {
+  const one = startNotifying();
   await fail();
-  await one.lookAndTell();
+  await one.lookAndSend();
   const asked = createGate();
   const answer = createGate();
   worker.sandbox.hooks.beforeResponse = async () => {
@@ -407,23 +439,23 @@ it('a stream that is being tried again is told of only when that has ended, and 
   await asked.opened;
   for (let minutes = 0; minutes < 30; minutes += 5) {
     passedMs += 5 * MINUTE_MS;
-    await one.lookAndTell();
+    await one.lookAndSend();
   }
   worker.sandbox.hooks.beforeResponse = undefined;
   answer.open();
   expect((await running).outcome).toBe('succeeded');
   for (let minutes = 0; minutes < 5; minutes += 1) {
     passedMs += MINUTE_MS;
-    await one.lookAndTell();
+    await one.lookAndSend();
   }
   expect(hook.bodies).toEqual([]);
 });
 
-it('credentials that are refused are told of once, whatever streams met it, and say what to do', async () => {
-  const one = startTelling({ afterMs: 0 });
+it('refused credentials cause one message for all streams, with advice', async () => {
+  const one = startNotifying({ afterMs: 0 });
   worker.sandbox.access.set('inactive');
   for (const stream of ['resources', 'followups']) await worker.run(stream, { force: true });
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ The service refuses the credentials \(token_inactive\); nothing is synced there; .*\n {3}What to do: The token was deactivated/,
@@ -432,16 +464,16 @@ it('credentials that are refused are told of once, whatever streams met it, and 
   worker.sandbox.access.set('active');
   for (const stream of ['resources', 'followups']) await worker.run(stream, { force: true });
   passedMs += SECOND_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts[1]).toMatch(/^✓ The service accepts the credentials again;/);
 });
 
-it('streams that are stale together are told of in one line', async () => {
-  const one = startTelling();
+it('streams that are stale together are one line', async () => {
+  const one = startNotifying();
   passedMs += 2 * HOUR_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   passedMs += AFTER_MS;
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: Its last run did not fail/,
@@ -449,8 +481,8 @@ it('streams that are stale together are told of in one line', async () => {
   ]);
 });
 
-it('a field that the service did not send before, and what a reconcile repaired, are told of at once', async () => {
-  const one = startTelling();
+it('a field that the service did not send before, and what a reconcile repaired, are sent at once', async () => {
+  const one = startNotifying();
   worker.sandbox.hooks.rewriteResponse = ({ method }, response) =>
     method === 'resources.list'
       ? {
@@ -466,7 +498,7 @@ it('a field that the service did not send before, and what a reconcile repaired,
     `insert into safety_sync.runs (account_id, stream, kind, trigger, status, repaired, finished_at, owner, program_version, backend_pid)
      values ('default', 'followups', 'reconcile', 'manual', 'succeeded', 3, clock_timestamp(), 'test', '1.0.0', 1)`,
   );
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts).toHaveLength(1);
   expect(hook.texts[0]).toContain(
     'The service sends what it did not send before: severity??here? of resources;',
@@ -480,7 +512,7 @@ it('a field that the service did not send before, and what a reconcile repaired,
 
 it('no alert holds anything that a service, a gateway or a record says', async () => {
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-  const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0 });
+  const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0 });
   worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
     ...response,
     ok: false,
@@ -496,36 +528,36 @@ it('no alert holds anything that a service, a gateway or a record says', async (
   );
   await worker.run('resources', { force: true });
   expect(JSON.stringify(await worker.query('select * from safety_sync.runs'))).toContain(CANARY);
-  await one.lookAndTell();
+  await one.lookAndSend();
   expect(hook.texts[0]).toContain('Followups fails (service_error_unknown)');
   expect(mail.mails[0]?.parts['text/html']).toContain('response_not_json');
-  const told = JSON.stringify([
+  const sent = JSON.stringify([
     hook.bodies,
     mail.mails,
     one.lines,
-    await worker.query('select * from safety_sync.alerts'),
+    await worker.query('select * from safety_sync.outbox'),
   ]);
   for (const secret of [CANARY, worker.sandbox.token, HOOK_SECRET, MAIL_PASSWORD])
-    expect(told).not.toContain(secret);
+    expect(sent).not.toContain(secret);
   expect((await worker.run('followups', { force: true })).outcome).toBe('succeeded');
 });
 
-it('a warehouse that lacks migrations is told of, but not while a worker that starts applies them', async () => {
+it('a warehouse that lacks migrations causes a message, but not while a worker that starts applies them', async () => {
   pendingMigrations = 1;
   try {
-    const one = startTelling({ afterMs: 0 });
-    await one.lookAndTell();
+    const one = startNotifying({ afterMs: 0 });
+    await one.lookAndSend();
     expect(hook.bodies).toEqual([]);
     clockPassedMs = 6 * MINUTE_MS;
-    await one.lookAndTell();
+    await one.lookAndSend();
     expect(hook.texts).toEqual([
       expect.stringMatching(
         /^✗ The database cannot be used by host pid 1 \(database_not_migrated\);.*\n.*Run: safety-sync migrate/,
       ),
     ]);
     pendingMigrations = 0;
-    await one.lookAndTell();
-    await one.lookAndTell();
+    await one.lookAndSend();
+    await one.lookAndSend();
     expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
   } finally {
     pendingMigrations = 0;
@@ -533,9 +565,9 @@ it('a warehouse that lacks migrations is told of, but not while a worker that st
   }
 });
 
-it('a database that is away is told of by each worker that cannot use it, and its return by one', async () => {
-  const workers = ['a', 'b'].map((owner) => startTelling({ owner }));
-  for (const one of workers) await one.lookAndTell();
+it('a database that is away causes a message of each worker that cannot use it, and its return one message', async () => {
+  const workers = ['a', 'b'].map((owner) => startNotifying({ owner }));
+  for (const one of workers) await one.lookAndSend();
   const sinceMs = Date.now();
   outage = {
     dependency: 'database',
@@ -545,29 +577,29 @@ it('a database that is away is told of by each worker that cannot use it, and it
     message: CANARY,
     advice: 'Raise max_connections.',
   };
-  for (const one of workers) await one.lookAndTell();
+  for (const one of workers) await one.lookAndSend();
   expect(hook.texts).toEqual([]);
   outage = { ...outage, sinceMs: sinceMs - AFTER_MS };
-  const late = startTelling({ owner: 'c' });
-  for (const one of [late, late]) await one.lookAndTell();
+  const late = startNotifying({ owner: 'c' });
+  for (const one of [late, late]) await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ The database cannot be used by c \(database_unreachable\);.*\n {3}What to do: Raise max_connections\.\n/,
     ),
   ]);
   expect(late.status.open).toBe(1);
-  const again = startTelling({ owner: 'd' });
-  await again.lookAndTell();
+  const again = startNotifying({ owner: 'd' });
+  await again.lookAndSend();
   expect(hook.texts).toHaveLength(2);
   outage = undefined;
-  for (const one of [late, again, ...workers, late]) await one.lookAndTell();
+  for (const one of [late, again, ...workers, late]) await one.lookAndSend();
   expect(hook.texts.slice(2)).toEqual([
     expect.stringMatching(/^✓ The database is back; it began .* and was over after 15 min/),
   ]);
 });
 
 describe('a worker', () => {
-  it('tells what it sees by itself, and shows on its page, as JSON and in its metrics when nobody takes it', async () => {
+  it('sends what it sees by itself, and shows on its page, as JSON and in its metrics when no channel accepts it', async () => {
     hook.answer = 404;
     const stage = await startAppStage(worker, {
       refreshEveryMs: 50,
@@ -600,29 +632,29 @@ describe('a worker', () => {
       );
       hook.answer = 200;
       // As if half a minute had passed.
-      await worker.query(`update safety_sync.alerts set due_at = began_at where due_at is not null`);
+      await worker.query(`update safety_sync.outbox set due_at = began_at where due_at is not null`);
       await expect.poll(() => hook.texts, SOON).toHaveLength(1);
       await expect.poll(() => asked('/'), SOON).not.toContain('Alerts do not arrive');
       await succeed();
       await expect.poll(() => hook.texts, SOON).toHaveLength(2);
       expect(await asked('/metrics')).toMatch(
-        /^safety_sync_alerts_total\{channel="webhook",outcome="told".*\} 2$/m,
+        /^safety_sync_alerts_total\{channel="webhook",outcome="sent".*\} 2$/m,
       );
     } finally {
       await stage.stop();
     }
   });
 
-  it('that stops hands what it could not tell to another one', async () => {
+  it('that stops hands what it could not send to another one', async () => {
     hook.answer = 'hang';
-    const stopped = startTelling({ owner: 'stopped', afterMs: 0, attemptMs: HOUR_MS });
+    const stopped = startNotifying({ owner: 'stopped', afterMs: 0, attemptMs: HOUR_MS });
     await fail();
-    const telling = stopped.lookAndTell();
+    const sending = stopped.lookAndSend();
     await hook.next();
     hook.answer = 200;
     const stopping = stopped.stop();
-    await Promise.all([telling, stopping]);
-    await startTelling({ owner: 'other' }).lookAndTell();
+    await Promise.all([sending, stopping]);
+    await startNotifying({ owner: 'other' }).lookAndSend();
     expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
   });
 });
@@ -674,23 +706,23 @@ describe('safety-sync alerts', () => {
     },
   );
 
-  it('test without anybody to tell says what to set', async () => {
+  it('test without a channel says what to set', async () => {
     const { code, stderr } = await run(['test']);
     expect(code).toBe(2);
-    expect(stderr).toContain('nobody is told of anything');
+    expect(stderr).toContain('no channel is configured for alerts');
     expect(stderr).toContain('Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.');
   });
 
-  it('lists what is wrong now and whether somebody was told', async () => {
+  it('lists what is wrong now and whether it was sent', async () => {
     expect(await run([])).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('There is nothing to tell.') as string,
+      stdout: expect.stringContaining('No alert is open.') as string,
     });
-    const one = startTelling({ afterMs: 0 });
+    const one = startNotifying({ afterMs: 0 });
     await fail();
-    await one.lookAndTell();
+    await one.lookAndSend();
     expect((await run([])).stdout).toMatch(
-      /^since +what +by +state\n\S+ \S+ +resources fails \(network_error\) +webhook +told\n$/,
+      /^since +what +by +state\n\S+ \S+ +resources fails \(network_error\) +webhook +sent\n$/,
     );
     expect(JSON.parse((await run(['--json'])).stdout)).toMatchObject({
       alerts: [
@@ -724,7 +756,7 @@ describe('safety-sync alerts', () => {
     expect(await both()).toMatchObject({
       code: 1,
       alerts: expect.stringMatching(
-        /^– +resources fails \(network_error\) +– +nobody is told: no way/m,
+        /^– +resources fails \(network_error\) +– +not sent: no channel is configured/m,
       ) as string,
     });
     expect((await both({ SYNC_CRON_RESOURCES: 'off' })).code).toBe(1);

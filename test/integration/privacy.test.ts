@@ -470,13 +470,13 @@ describe('somebody who is forgotten', () => {
     await worker.query(
       `insert into safety_sync.user_lookups (account_id, user_id) values ('default', '${SHORT} '), ('default', 'x')`,
     );
-    await worker.query(`insert into safety_sync.alerts (account_id, event, subject, channel, began_at)
+    await worker.query(`insert into safety_sync.outbox (account_id, event, subject, channel, began_at)
       select distinct account_id, 'new_field', stream || ' ' || field, 'mail', now() from safety_sync.data_issues
         where kind = 'unknown_field' and stream = 'followups'
       union all select 'default', 'new_field', 'followups of ${ID} once', 'mail', now()`);
     const subjects = async () =>
       (
-        await worker.query<{ subject: string }>(`select subject from safety_sync.alerts order by subject`)
+        await worker.query<{ subject: string }>(`select subject from safety_sync.outbox order by subject`)
       ).map(({ subject }) => subject);
     expect(await subjects()).toHaveLength(6);
     // More than one step of a cleaning, with ids that no double holds.

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closeAllDeadRuns, tellDeadRuns } from '../../src/engine/control/dead-runs.ts';
+import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control/dead-runs.ts';
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/engine/control/runs.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
-import { tellHolder } from '../../src/engine/control/lock-holders.ts';
+import { describeHolder } from '../../src/engine/control/lock-holders.ts';
 import { openStreamSession, streamLockKey } from '../../src/engine/control/stream-session.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { recordStream } from '../../src/engine/control/stream-state.ts';
@@ -15,7 +15,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
-const PATIENCE = { timeout: 45_000, interval: 25 };
+const POLLING = { timeout: 45_000, interval: 25 };
 const NEVER = '0 0 1 1 *';
 
 const MANUAL = {
@@ -42,7 +42,7 @@ afterEach(async () => {
 /** The last run of a stream, as it is read for `status`, of one account in full, and of many in short. */
 async function lastRuns(name: string) {
   const { db } = worker.connection;
-  const last = await tellDeadRuns(db, await readLastRuns(db, ['default']));
+  const last = await markDeadRuns(db, await readLastRuns(db, ['default']));
   const full = await readAccounts(worker.connection, ['default'], { isInFull: true });
   const many = await readAccounts(worker.connection, ['default']);
   const short = (run: { status: string; error_code: string | null } | null | undefined) =>
@@ -151,10 +151,7 @@ describe('a run whose worker died', () => {
     await insertOpenRun('equipments');
     stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER } });
     await expect
-      .poll(
-        () => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`),
-        PATIENCE,
-      )
+      .poll(() => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
       .toEqual([{ error_code: 'worker_died' }]);
   });
 });
@@ -217,14 +214,17 @@ describe('the lock of a stream that a reader holds', () => {
       whenBusy: 'skip',
     });
     const key = { accountId: 'default', stream: 'resources' } as const;
-    const { name } = await tellHolder(worker.connection.db, key);
+    const { name } = await describeHolder(worker.connection.db, key);
     expect(name).toMatch(
       new RegExp(`^another run, role .+ \\(safety-sync resources, pid ${holder?.backendPid}\\),$`),
     );
     await insertOpenRun('resources', holder?.backendPid);
-    expect((await tellHolder(worker.connection.db, key)).name).toMatch(/^run \d+ \(sync, host pid 9\)$/);
+    expect((await describeHolder(worker.connection.db, key)).name).toMatch(/^run \d+ \(sync, host pid 9\)$/);
     await holder?.close();
-    expect(await tellHolder(worker.connection.db, key)).toEqual({ name: 'another run', isForeign: false });
+    expect(await describeHolder(worker.connection.db, key)).toEqual({
+      name: 'another run',
+      isForeign: false,
+    });
   });
 });
 
@@ -245,13 +245,13 @@ describe('a worker without equipment types', () => {
     });
     const { url } = stage;
     await expect
-      .poll(async () => (await fetch(`${url}/metrics`)).text(), PATIENCE)
+      .poll(async () => (await fetch(`${url}/metrics`)).text(), POLLING)
       .toMatch(/running\{.*\} 1$/m);
     expect(hook.pings).toBe(0);
     gate.open();
-    await expect.poll(() => hook.pings, PATIENCE).toBe(1);
+    await expect.poll(() => hook.pings, POLLING).toBe(1);
     await hook.close();
-    await expect.poll(async () => (await fetch(`${url}/readyz`)).status, PATIENCE).toBe(200);
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status, POLLING).toBe(200);
     const status = (await (await fetch(`${url}/api/status`)).json()) as {
       streams: { stream: string; off_reason: string | null }[];
       next_runs: { stream: string; kind: string }[];

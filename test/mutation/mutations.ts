@@ -52,7 +52,7 @@ const RETENTION = 'test/integration/retention.test.ts';
 const REPORT = 'test/integration/report.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
 const ALERTS = 'test/integration/alerts.test.ts';
-const REPORTS = 'test/integration/report-schedule.test.ts';
+const REPORTS = 'test/integration/scheduled-report.test.ts';
 const SETTINGS = 'test/integration/server-settings.test.ts';
 const SCHEMA = 'test/integration/program-and-schema.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
@@ -117,8 +117,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a run whose connections break twice is left open',
     invariant: 1,
     file: 'src/engine/sync/run-stream.ts',
-    search: 'retries: 4',
-    replace: 'retries: 0',
+    search: 'attempts: 5',
+    replace: 'attempts: 1',
     tests: ['test/crash/statements.proof.ts'],
   },
   {
@@ -301,7 +301,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/engine/api/client.ts',
     search: 'options.onRequest?.({ method,',
     replace: "(method === '' ? options.onRequest : undefined)?.({ method,",
-    tests: ['test/integration/requests-told.test.ts'],
+    tests: ['test/integration/requests-logged.test.ts'],
   },
   {
     breaks: 'a skip is told by the log and by the answer at a terminal',
@@ -543,8 +543,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'ids that fail are asked for in every run',
     invariant: 1,
     file: 'src/engine/reading/lookup.ts',
-    search: 'return failures <= 1 ? 0 : Math.min(',
-    replace: 'return failures > 0 ? 0 : Math.min(',
+    search: 'return failures <= 1 ? 0 : backoff(',
+    replace: 'return failures > 0 ? 0 : backoff(',
     tests: [USERS],
     names: 'further and further apart',
   },
@@ -1078,7 +1078,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'foreign keys are not looked up in a merge either',
     invariant: 1,
     file: 'src/engine/loading/copy-settings.ts',
-    search: 'void meetLater(setLocally(connection, usual));',
+    search: 'void ignoreRejection(setLocally(connection, usual));',
     replace: '',
     tests: ['test/integration/load-settings.test.ts'],
   },
@@ -1504,7 +1504,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'alerts go over plain http to anybody',
     invariant: 5,
-    file: 'src/config/telling-config.ts',
+    file: 'src/config/notification-config.ts',
     search: 'isPlainHttp(url) && !values.SAFETY_ALLOW_INSECURE_HTTP',
     replace: 'isPlainHttp(url) && values.SAFETY_ALLOW_INSECURE_HTTP',
     tests: ['test/unit/config/load-config.test.ts'],
@@ -1713,7 +1713,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a key that is stored as it was received counts as altered',
     invariant: 5,
     file: 'src/engine/loading/record.ts',
-    search: 'isRare && isWireRecord(value) && value[stream.keyField] !== told',
+    search: 'isRare && isWireRecord(value) && value[stream.keyField] !== sentKey',
     replace: 'isRare',
     tests: [ISSUES],
   },
@@ -1792,7 +1792,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a session that ends while keys are recorded as seen ends the whole worker',
     invariant: 8,
     file: 'src/engine/loading/batch.ts',
-    search: 'meetLater(staging.markSeen(batch.seen, firstOrd))',
+    search: 'ignoreRejection(staging.markSeen(batch.seen, firstOrd))',
     replace: 'staging.markSeen(batch.seen, firstOrd)',
     tests: [LOADER],
     names: 'keys are recorded as seen',
@@ -2156,35 +2156,34 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'Monday',
   },
   {
-    breaks: 'two workers claim one alert',
+    breaks: 'two workers claim one alert or one report',
     invariant: 8,
-    file: 'src/operate/alerts/ledger.ts',
-    search:
-      '    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);',
-    replace: '    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);',
-    tests: [ALERTS],
-    names: 'whoever is first|before its claim has ended',
+    file: 'src/operate/alerts/outbox.ts',
+    search: '    where ${matches(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);',
+    replace: '    where ${matches(these)} returning ${COLUMNS}`);',
+    tests: [ALERTS, REPORTS],
+    names: 'one of several workers',
   },
   {
     breaks: 'what was being sent when its worker was killed is lost once it is over',
     invariant: 8,
-    file: 'src/operate/alerts/ledger.ts',
-    search: 'when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end',
-    replace: 'when told_at is not null or tries > 0 then ${now} end',
+    file: 'src/operate/alerts/outbox.ts',
+    search: 'when claimed_by is not null then due_at when sent_at',
+    replace: 'when sent_at',
     tests: [ALERTS],
-    names: 'over when its worker was killed',
+    names: 'killed',
   },
   {
-    breaks: 'what was told and could not be recorded is told again',
+    breaks: 'what was sent and could not be recorded is sent again',
     invariant: 8,
     file: 'src/operate/alerts/sender.ts',
-    search: '      unrecorded.push({ rows, claim });',
-    replace: '      await recordSent(db, rows, { ...claim, nowMs: nowMs() });',
-    tests: [ALERTS],
+    search: '      unrecorded.push({ rows, claim, nextMs });\n      await recordSent();',
+    replace: '      await settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs });',
+    tests: [ALERTS, REPORTS],
     names: 'when the database broke',
   },
   {
-    breaks: 'a failing stream is told of while it is being tried again',
+    breaks: 'an alert for a failing stream is sent while a run tries again',
     invariant: 8,
     file: 'src/operate/alerts/conditions.ts',
     search: 'isUndecided: running !== null',
@@ -2200,15 +2199,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '[plain]',
     tests: [ALERTS],
     names: 'and no password',
-  },
-  {
-    breaks: 'two workers make one report',
-    invariant: 8,
-    file: 'src/operate/alerts/report-plans.ts',
-    search: '      and (claimed_until is null or claimed_until <= ${instant(nowMs)}) returning account_id`);',
-    replace: '      returning account_id`);',
-    tests: [REPORTS],
-    names: 'one of several workers|killed',
   },
   {
     breaks: 'a metric of the dbt package counts expired trainings as valid',
@@ -2654,7 +2644,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/operate/worker/notifications.ts',
     search: 'own === undefined ? ofAll : mailTo(own)',
     replace: 'own === undefined ? mailTo([]) : ofAll',
-    tests: ['test/integration/report-schedule.test.ts'],
+    tests: ['test/integration/scheduled-report.test.ts'],
     names: 'people of its own',
   },
   {

@@ -1,7 +1,7 @@
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/shared/time.ts';
-import type { TrialDelays } from '../../src/operate/health/circuit-breaker.ts';
+import type { Backoff } from '../../src/shared/backoff.ts';
 import { runWorker, type WorkerOptions } from '../../src/operate/worker/run-worker.ts';
 import type { TestWorker } from './worker.ts';
 
@@ -16,7 +16,7 @@ export interface AppStage {
 interface AppStageOptions extends WorkerOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
-  readonly trialDelays?: TrialDelays;
+  readonly trialDelays?: Backoff;
 }
 
 export async function startAppStage(worker: TestWorker, options: AppStageOptions = {}): Promise<AppStage> {

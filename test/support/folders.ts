@@ -85,7 +85,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared engine/streams engine/database engine/control operate/status',
   },
   'operate/alerts': {
-    owns: 'alerts: conditions, plan, ledger, messages, webhook and mail',
+    owns: 'the outbox, which sends alerts and reports once; conditions, messages, webhook and mail',
     mayImport:
       'shared engine/streams engine/database engine/control config operate/health operate/status pages',
   },

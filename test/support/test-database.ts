@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import pRetry from 'p-retry';
 import postgres from 'postgres';
 import { inject } from 'vitest';
+import { retrying } from '../../src/shared/backoff.ts';
+import { SECOND_MS } from '../../src/shared/time.ts';
 
 const OBJECT_IN_USE = '55006';
 
@@ -43,10 +44,10 @@ async function create(template: string): Promise<TestDatabase> {
     drop: () =>
       onServer((sql) =>
         // A background worker of Citus can reconnect between the end of all sessions and the drop.
-        pRetry(() => sql`drop database if exists ${sql(name)} with (force)`.execute(), {
-          retries: 2,
-          minTimeout: 50,
-          shouldRetry: ({ error }) => 'code' in error && error.code === OBJECT_IN_USE,
+        retrying(() => sql`drop database if exists ${sql(name)} with (force)`.execute(), {
+          attempts: 3,
+          delays: { firstMs: 50, mostMs: SECOND_MS },
+          isFinal: (error) => (error as { readonly code?: unknown }).code !== OBJECT_IN_USE,
         }),
       ),
   };

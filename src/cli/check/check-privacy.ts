@@ -7,7 +7,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import type { Check } from './check-database.ts';
 
-interface ForgottenTold extends ForgottenCount {
+interface ForgottenFinding extends ForgottenCount {
   readonly finding: string;
   readonly advice: string;
 }
@@ -16,7 +16,7 @@ interface ForgottenTold extends ForgottenCount {
  * A database cannot know that it was restored. Its list of forgotten people is as old as the backup, so an operator can compare
  * the newest date in it.
  */
-export async function tellForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenTold> {
+export async function findForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenFinding> {
   const counted = await countForgotten(db, accountIds);
   const { people, lastMs } = counted;
   const are = people === 1 ? 'person is' : 'people are';
@@ -31,7 +31,7 @@ export async function tellForgotten(db: Queryable, accountIds: readonly string[]
   };
 }
 
-const toCheck = ({ finding, advice }: ForgottenTold): Check => ({
+const toCheck = ({ finding, advice }: ForgottenFinding): Check => ({
   what: 'forgotten people',
   result: 'ok',
   finding,
@@ -59,7 +59,7 @@ export async function checkPrivacy({ config, accounts, warehouse }: App): Promis
   const isProtected = streams.some(
     ({ policy }) => policy.omit.length + policy.pseudonymize.length + policy.forgotten.length > 0,
   );
-  const forgotten: Check[] = settings.key === undefined ? [] : [toCheck(await tellForgotten(db, accountIds))];
+  const forgotten: Check[] = settings.key === undefined ? [] : [toCheck(await findForgotten(db, accountIds))];
   if (!isProtected) return forgotten;
   const left = streams.filter((one) => one.progress !== 'done');
   const never = left.filter((one) => !one.isScheduled);

@@ -11,7 +11,7 @@ interface CheckServiceOptions {
   readonly api: ApiClient;
   readonly equipmentTypes: readonly string[];
   readonly signal: AbortSignal;
-  readonly tell: (check: Check) => void;
+  readonly report: (check: Check) => void;
   /** Default: the registry. */
   readonly streams?: readonly StreamDefinition[];
 }
@@ -34,7 +34,7 @@ export async function checkService({
   api,
   equipmentTypes,
   signal,
-  tell,
+  report,
   streams = STREAMS,
 }: CheckServiceOptions): Promise<void> {
   const meter = createRequestMeter();
@@ -59,12 +59,12 @@ export async function checkService({
       }
       const response = next.value;
       const total = response.paging?.total ?? response.count;
-      tell({ what, result: 'ok', finding: `responds, ${total} records`, advice: null });
+      report({ what, result: 'ok', finding: `responds, ${total} records`, advice: null });
     } catch (error) {
       const failure = toFailure(what, error);
       state.refused = failure.isRefusal === true;
       state.unreachable = failure.code === 'network_error';
-      tell(failure);
+      report(failure);
     }
   }
 
@@ -72,28 +72,33 @@ export async function checkService({
     if (state.refused || state.unreachable) return;
     const what = `service: ${method}`;
     if (userId === undefined) {
-      tell({ what, result: 'skipped', finding: 'no user id is known yet to ask for', advice: null });
+      report({ what, result: 'skipped', finding: 'no user id is known yet to ask for', advice: null });
       return;
     }
     try {
       const number = Number(userId);
       const user = String(number) === userId ? number : userId;
       await api.fetchObject({ method, objectKey: responseKey, params: { user }, meter, signal });
-      tell({ what, result: 'ok', finding: 'responds', advice: null });
+      report({ what, result: 'ok', finding: 'responds', advice: null });
     } catch (error) {
       const failure = toFailure(what, error);
       const isOptional = failure.code === 'api_method_not_found' || failure.code === 'token_permission';
       const isWell = failure.code === 'content_not_found' || failure.code === 'parameter_invalid';
       if (isWell)
-        tell({ what, result: 'ok', finding: 'responds (the sample user is not known there)', advice: null });
+        report({
+          what,
+          result: 'ok',
+          finding: 'responds (the sample user is not known there)',
+          advice: null,
+        });
       else if (isOptional) {
-        tell({
+        report({
           what,
           result: 'skipped',
           finding: `${failure.code ?? ''}: names of users stay unknown`,
           advice: null,
         });
-      } else tell(failure);
+      } else report(failure);
     }
   }
 
@@ -104,7 +109,7 @@ export async function checkService({
     }
     if (equipmentTypes.length > 0 || state.refused || state.unreachable) return;
     const finding = 'no equipment types are configured: equipment is not synced';
-    tell({ what, result: 'skipped', finding, advice: 'List the ids of your equipment types.' });
+    report({ what, result: 'skipped', finding, advice: 'List the ids of your equipment types.' });
   }
 
   for (const stream of streams) {

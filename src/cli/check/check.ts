@@ -58,12 +58,12 @@ async function checkWarehouse(
 async function checkAccount(
   context: CommandContext,
   config: Config,
-  { account, tell }: { readonly account: AccountConfig; readonly tell: (check: Check) => void },
+  { account, report }: { readonly account: AccountConfig; readonly report: (check: Check) => void },
 ): Promise<void> {
   const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
   const api = buildApiClient(account, { ...config.api, retryAttempts: CHECK_RETRIES }, { log });
   try {
-    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, tell });
+    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, report });
   } finally {
     await api.close();
   }
@@ -84,7 +84,7 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const config = configOf(context, { ...options, needsService: true });
   const isMany = config.accounts.length > 1;
   const checks: (Check & { readonly account_id?: string })[] = [];
-  const tell = (more: readonly Check[], accountId?: string) => {
+  const report = (more: readonly Check[], accountId?: string) => {
     const own = accountId === undefined ? {} : accountFields(isMany, accountId);
     checks.push(...more.map((one) => ({ ...own, ...one })));
     if (options.json) return;
@@ -96,21 +96,21 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const usable = isMany
     ? `every variable is usable, ${config.accounts.length} accounts`
     : 'every variable is usable';
-  tell([{ what: 'configuration', result: 'ok', finding: usable, advice: null }]);
-  tell(await checkWarehouse(context, config, options.account === undefined));
+  report([{ what: 'configuration', result: 'ok', finding: usable, advice: null }]);
+  report(await checkWarehouse(context, config, options.account === undefined));
   const limit = pLimit(ACCOUNTS_AT_ONCE);
   const asked = config.accounts.map((account) =>
     limit(async () => {
       const found: Check[] = [];
       await checkAccount(context, config, {
         account,
-        tell: (one) => (isMany ? void found.push(one) : tell([one], account.accountId)),
+        report: (one) => (isMany ? void found.push(one) : report([one], account.accountId)),
       });
       return { accountId: account.accountId, found };
     }),
   );
   // In the order of the accounts, with the results of one account together, whichever responds first.
-  for (const { accountId, found } of await Promise.all(asked)) tell(found, accountId);
+  for (const { accountId, found } of await Promise.all(asked)) report(found, accountId);
   const failed = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));
   else {

@@ -19,7 +19,7 @@ import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResults, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
 import type { CommandContext, Verb } from '../verb.ts';
-import { buildRunEvents } from '../../operate/worker/run-report.ts';
+import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 
 const DEMO_DATABASE = 'safety_sync_demo';
@@ -190,7 +190,7 @@ async function runDemo(
     if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));
     refuseToGoOn(signal);
 
-    section('4  What the warehouse can tell');
+    section('4  What the warehouse can answer');
     terminal.print(indent(await renderAnswers(app.warehouse.connection.db, first.accountId, colors)));
     terminal.print('');
     step('drawing the report …');

@@ -1,13 +1,18 @@
-import { type Channel, tell } from '../../operate/alerts/channel.ts';
+import { type Channel, deliver } from '../../operate/alerts/channel.ts';
 import { type Condition, conditionsOf } from '../../operate/alerts/conditions.ts';
 import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
 import { textOfAlert } from '../../operate/alerts/events.ts';
 import { testMessage } from '../../operate/alerts/message.ts';
 import { secretsOf } from '../../config/secrets.ts';
-import { type AlertRow, readAlerts, textOfKey } from '../../operate/alerts/ledger.ts';
+import {
+  type AlertRow,
+  failedReportsOf,
+  isAlert,
+  readOutbox,
+  textOfKey,
+} from '../../operate/alerts/outbox.ts';
 import { readOccasions } from '../../operate/alerts/occasions.ts';
 import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
-import { readFailedReports } from '../../operate/alerts/report-plans.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatTime } from '../../shared/format.ts';
 import { createRedactor } from '../../shared/redact.ts';
@@ -48,31 +53,31 @@ function listOf(rows: readonly AlertRow[], conditions: readonly Condition[]): Li
 
 function stateOf({ row, isOver }: Listed, hasChannels: boolean): string {
   if (row === null)
-    return hasChannels ? 'no worker has recorded it yet' : 'nobody is told: no way is configured';
-  const { toldMs, endedMs, tries, problem } = row;
+    return hasChannels ? 'no worker has recorded it yet' : 'not sent: no channel is configured';
+  const { sentMs, endedMs, tries, problem } = row;
   if (isOver && endedMs === null) return 'over; no worker has recorded that yet';
-  if (tries > 0) return `not taken: ${problem ?? ''}`;
-  return toldMs === null ? 'told when it has lasted long enough' : 'told';
+  if (tries > 0) return `not accepted: ${problem ?? ''}`;
+  return sentMs === null ? 'sent when it has lasted long enough' : 'sent';
 }
 
 async function runAlerts(context: CommandContext, options: CommonOptions): Promise<number> {
   return await withApp(context, options, async ({ accounts, warehouse, config, clock }) => {
     const { terminal } = context;
     const { connection } = warehouse;
-    const { freshnessBudgetMinutes, telling } = config;
+    const { freshnessBudgetMinutes, notifications } = config;
     const ids = accounts.map(({ id }) => id);
     const seen = await readAccounts(connection, ids, { clock });
+    const rows = await readOutbox(connection.db, ids);
     const conditions = conditionsOf({
       accounts,
       seen,
       occasions: await readOccasions(connection.db, ids),
-      failedReports: telling.report === undefined ? new Map() : await readFailedReports(connection.db, ids),
+      failedReports: notifications.report === undefined ? new Map() : failedReportsOf(rows),
       freshnessBudgetMinutes,
     });
     const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
-    const rows = await readAlerts(connection.db, ids);
     const listed = listOf(
-      rows.toSorted((one, other) => one.beganMs - other.beganMs),
+      rows.filter(isAlert).toSorted((one, other) => one.beganMs - other.beganMs),
       conditions,
     );
     const exitCode = wrong.isWell ? EXIT.ok : EXIT.failed;
@@ -88,7 +93,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
         problem: row?.problem ?? null,
         began_at: toIso(row?.beganMs ?? null),
         ended_at: toIso(row?.endedMs ?? null),
-        told_at: toIso(row?.toldMs ?? null),
+        sent_at: toIso(row?.sentMs ?? null),
         due_at: toIso(row?.dueMs ?? null),
       }));
       const worker = { worker_last_seen_at: toIso(wrong.workerSeenMs) };
@@ -96,7 +101,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       return exitCode;
     }
     if (listed.length > 0) {
-      const hasChannels = configuredChannels(telling).length > 0;
+      const hasChannels = configuredChannels(notifications).length > 0;
       terminal.print(
         renderTable(
           [
@@ -119,11 +124,9 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
     }
     if (wrong.workerMissing !== null) terminal.print(terminal.colors.red(wrong.workerMissing));
     else if (listed.length === 0 && wrong.isWell)
-      terminal.print('There is nothing to tell. To see whether an alert arrives: safety-sync alerts test');
+      terminal.print('No alert is open. To see whether an alert arrives: safety-sync alerts test');
     else if (listed.length === 0)
-      terminal.print(
-        'There is nothing to tell, but not every stream has been synced yet: safety-sync status',
-      );
+      terminal.print('No alert is open, but not every stream has been synced yet: safety-sync status');
     return exitCode;
   });
 }
@@ -132,7 +135,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
 async function tryChannel(channel: Channel, signal: AbortSignal): Promise<SafetySyncError | null> {
   try {
     // One attempt, because the user waits for the result and can repeat the command.
-    await tell({ channel, message: testMessage(), signal, attempts: 1 });
+    await deliver({ channel, message: testMessage(), signal, attempts: 1 });
     return null;
   } catch (error) {
     if (error instanceof SafetySyncError) return error;
@@ -143,19 +146,19 @@ async function tryChannel(channel: Channel, signal: AbortSignal): Promise<Safety
 async function runTest(context: CommandContext, { json }: CommonOptions): Promise<number> {
   const { terminal, signal } = context;
   const config = configOf(context, {});
-  const channels = configuredChannels(config.telling);
+  const channels = configuredChannels(config.notifications);
   if (channels.length === 0) {
-    throw new SafetySyncError('configuration_invalid', 'nobody is told of anything', {
+    throw new SafetySyncError('configuration_invalid', 'no channel is configured for alerts', {
       advice: 'Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.',
     });
   }
   const redact = createRedactor(secretsOf(config));
   const { green, red } = terminal.colors;
-  const told = await Promise.all(
+  const sent = await Promise.all(
     channels.map(async (channel) => ({ channel, error: await tryChannel(channel, signal) })),
   );
   if (json) {
-    const results = told.map(({ channel: { name, place }, error }) => ({
+    const results = sent.map(({ channel: { name, place }, error }) => ({
       channel: name,
       place,
       taken: error === null,
@@ -164,12 +167,12 @@ async function runTest(context: CommandContext, { json }: CommonOptions): Promis
     }));
     terminal.print(JSON.stringify({ channels: results }));
   } else {
-    for (const { channel, error } of told) {
+    for (const { channel, error } of sent) {
       if (error === null) terminal.print(`${green('taken')} by ${channel.place}: look whether it is there`);
       else terminal.print(`${red('not taken')} by ${redact(error.message)}\n  ${error.advice}`);
     }
   }
-  return told.every(({ error }) => error === null) ? EXIT.ok : EXIT.failed;
+  return sent.every(({ error }) => error === null) ? EXIT.ok : EXIT.failed;
 }
 
 const test: Verb<CommonOptions> = {

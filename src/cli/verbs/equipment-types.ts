@@ -5,7 +5,7 @@ import { toIso } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StoredPart } from '../../engine/streams/unread-parts.ts';
 import { runStream } from '../../engine/sync/run-stream.ts';
-import { buildRunEvents } from '../../operate/worker/run-report.ts';
+import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import type { Account, App } from '../../app.ts';
 import { accountFields, EXIT, exitCodeOf, logRun, printResults, toJsonResults } from '../run-results.ts';
 import { accountColumn, renderTable } from '../terminal.ts';
@@ -127,7 +127,7 @@ async function retireType(
       });
     }
     const stream = STREAMS.find(({ partition }) => partition !== undefined)?.name ?? '';
-    const isTold = isAtTerminal(context, app);
+    const isSeen = isAtTerminal(context, app);
     const result = await runStream(account.runContext(buildRunEvents(account)), {
       stream,
       kind: 'sync',
@@ -136,7 +136,7 @@ async function retireType(
       allowMassDelete: true,
       retirePart: type,
     });
-    logRun(account, result, { kind: 'sync', isAtTerminal: isTold });
+    logRun(account, result, { kind: 'sync', isAtTerminal: isSeen });
     const all = [{ accountId: account.id, results: [result] }];
     if (options.json) terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
     else if (result.outcome === 'failed') printResults(all, terminal);

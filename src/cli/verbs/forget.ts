@@ -1,7 +1,7 @@
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { type CleanedStream, forgetPerson } from '../../engine/sync/forget.ts';
-import { buildRunEvents } from '../../operate/worker/run-report.ts';
+import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import {
   type CommonOptions,

@@ -6,8 +6,8 @@ import type { StreamName } from '../../engine/streams/stream.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
 import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import { describeUncleaned } from '../../pages/words.ts';
-import { buildRunEvents } from '../../operate/worker/run-report.ts';
-import { tellForgotten } from '../check/check-privacy.ts';
+import { buildRunEvents } from '../../operate/worker/run-log.ts';
+import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, renderTable } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
@@ -65,7 +65,7 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
       if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
       rows.push(...(await readStreams(app, account)));
     }
-    const { lastMs, people, ...forgotten } = await tellForgotten(
+    const { lastMs, people, ...forgotten } = await findForgotten(
       app.warehouse.connection.db,
       app.accounts.map(({ id }) => id),
     );

@@ -1,4 +1,4 @@
-import { tellDeadRuns } from '../../engine/control/dead-runs.ts';
+import { markDeadRuns } from '../../engine/control/dead-runs.ts';
 import { readRuns, type RunRow } from '../../engine/control/runs.ts';
 import { formatCount, formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
@@ -28,7 +28,7 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
     const accountIds = accounts.map(({ id }) => id);
     const isMany = accountIds.length > 1;
     const { db } = warehouse.connection;
-    const rows = await tellDeadRuns(db, await readRuns(db, { accountIds, stream, limit }));
+    const rows = await markDeadRuns(db, await readRuns(db, { accountIds, stream, limit }));
     if (options.json) {
       context.terminal.print(JSON.stringify({ runs: rows.map(withIsoTimes) }));
       return EXIT.ok;

@@ -41,8 +41,8 @@ function describeConfig(config: Config): Record<string, unknown> {
     followups_overlap_ms: config.followupsOverlapMs,
     max_delete_ratio: config.maxDeleteRatio,
     freshness_budget_minutes: config.freshnessBudgetMinutes,
-    alerts: configuredChannels(config.telling).map(({ name }) => name),
-    report: config.telling.report?.cron ?? 'off',
+    alerts: configuredChannels(config.notifications).map(({ name }) => name),
+    report: config.notifications.report?.cron ?? 'off',
     log_level: config.log.level,
   };
 }

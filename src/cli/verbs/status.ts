@@ -1,6 +1,6 @@
 import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
 import { type OffReason, placeOf } from '../../config/account-config.ts';
-import { tellDeadRuns } from '../../engine/control/dead-runs.ts';
+import { markDeadRuns } from '../../engine/control/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../../engine/control/runs.ts';
 import { readStoredParts } from '../../engine/control/stored-parts.ts';
 import { adviceOf, type ErrorCode } from '../../shared/errors.ts';
@@ -75,7 +75,7 @@ async function readState(app: App, isOneOfMany: boolean) {
   const ids = accounts.map(({ id }) => id);
   const [read, runs, counts] = await Promise.all([
     readAccounts(connection, ids, { clock }),
-    readLastRuns(connection.db, ids).then((last) => tellDeadRuns(connection.db, last)),
+    readLastRuns(connection.db, ids).then((last) => markDeadRuns(connection.db, last)),
     countRows(connection.db, ids),
   ]);
   const runOf = new Map(runs.map((run) => [keyOf(run), run]));

@@ -11,6 +11,7 @@
  *
  * All times are those of the monotonic clock.
  */
+import { backoff } from '../../shared/backoff.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { ApiClientOptions } from './requests.ts';
 import { createSendingRate } from './sending-rate.ts';
@@ -18,8 +19,7 @@ import { createSendingRate } from './sending-rate.ts';
 /** One more request may be in flight after as many successes as this times the present concurrency. */
 const SUCCESSES_PER_STEP = 4;
 /** How long a concurrency that was throttled is not tried again; twice as long each time that it is throttled again. */
-const SHORTEST_HOLD_MS = MINUTE_MS;
-const LONGEST_HOLD_MS = 16 * MINUTE_MS;
+const HOLD = { firstMs: MINUTE_MS, mostMs: 16 * MINUTE_MS };
 /** A pause between two requests that is longer had no request waiting. */
 const IDLE_MS = SECOND_MS;
 
@@ -42,6 +42,8 @@ export interface Limiter {
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, retryMinDelayMs, retryMaxDelayMs } = options;
+  const coolDown = { firstMs: 2 * retryMinDelayMs, mostMs: retryMaxDelayMs };
+  const jitter = { random: options.random, leastMs: retryMinDelayMs };
   const spacingMs = options.requestsPerMinute === undefined ? 0 : MINUTE_MS / options.requestsPerMinute;
   let concurrencyNow = options.concurrency;
   let nextStartMs = Number.NEGATIVE_INFINITY;
@@ -55,24 +57,19 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let lastEventMs = clock.monotonicMs();
   /** The lowest concurrency that was throttled, and until when it is not tried again. */
   let throttledAt = Number.POSITIVE_INFINITY;
-  let holdMs = SHORTEST_HOLD_MS;
+  /** Times in a row that it was this one. */
+  let holds = 0;
   let holdUntilMs = Number.NEGATIVE_INFINITY;
 
   const recordThrottledConcurrency = (nowMs: number): void => {
-    holdMs = concurrencyNow === throttledAt ? Math.min(LONGEST_HOLD_MS, 2 * holdMs) : SHORTEST_HOLD_MS;
+    holds = concurrencyNow === throttledAt ? holds + 1 : 1;
     throttledAt = concurrencyNow;
-    holdUntilMs = nowMs + holdMs;
+    holdUntilMs = nowMs + backoff(holds, HOLD);
   };
   const mayStep = (nowMs: number): boolean =>
     concurrencyNow < options.concurrency &&
     successes >= SUCCESSES_PER_STEP * concurrencyNow &&
     (concurrencyNow + 1 < throttledAt || nowMs >= holdUntilMs);
-
-  const drawCoolDownMs = (): number => {
-    const ceiling = Math.min(retryMaxDelayMs, retryMinDelayMs * 2 ** coolDownsInARow);
-    const floor = Math.min(retryMinDelayMs, ceiling);
-    return floor + options.random() * (ceiling - floor);
-  };
 
   return {
     get concurrencyNow() {
@@ -118,7 +115,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       concurrencyNow = Math.max(1, Math.floor(concurrencyNow / 2));
       successes = 0;
       lastBeforeCoolDown = started;
-      coolingUntilMs = nowMs + Math.max(askedMs, drawCoolDownMs());
+      coolingUntilMs = nowMs + Math.max(askedMs, backoff(coolDownsInARow, coolDown, jitter));
     },
   };
 }

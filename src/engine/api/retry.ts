@@ -1,4 +1,5 @@
 /** Repeats a request after a temporary error. */
+import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
 import type { Limiter } from './limiter.ts';
@@ -14,10 +15,9 @@ interface Retrying<T> {
   readonly attempt: (attemptNumber: number) => Promise<T>;
 }
 
-/** Full jitter: between nothing and the exponential delay, so that requests that failed together are spread. */
 export function drawRetryDelayMs(policy: RetryPolicy, attemptNumber: number, retryAfterMs = 0): number {
-  const ceiling = Math.min(policy.retryMaxDelayMs, policy.retryMinDelayMs * 2 ** (attemptNumber - 1));
-  return Math.max(policy.random() * ceiling, Math.min(retryAfterMs, policy.retryMaxDelayMs));
+  const { retryMinDelayMs: firstMs, retryMaxDelayMs: mostMs } = policy;
+  return Math.max(backoff(attemptNumber, { firstMs, mostMs }, policy), Math.min(retryAfterMs, mostMs));
 }
 
 function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: number): SafetySyncError {

@@ -30,7 +30,7 @@ const CYCLE_MS = 80_000;
 const MIN_KEPT_AFTER_LONG = 0.96;
 const MIN_KEPT_AFTER_SHORT = 0.8;
 /** A cycle with fewer requests is no measurement: the next one doubles its rate every DOUBLING_REQUESTS, until it is throttled. */
-const TELLING_REQUESTS = 20;
+const MEASURED_REQUESTS = 20;
 const DOUBLING_REQUESTS = 8;
 /**
  * A cycle that was not throttled for so many times its usual length grows faster: by OVERDUE_GROWTH_BASE to the power of the
@@ -91,12 +91,12 @@ export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions):
     const measured = accepted / elapsedMs;
     if (rate === undefined) rate = measured;
     else {
-      const isLong = elapsedMs >= 1.5 * CYCLE_MS && accepted >= 2 * TELLING_REQUESTS;
+      const isLong = elapsedMs >= 1.5 * CYCLE_MS && accepted >= 2 * MEASURED_REQUESTS;
       rate = Math.min(rate, Math.max(measured, rate * (isLong ? MIN_KEPT_AFTER_LONG : MIN_KEPT_AFTER_SHORT)));
     }
     const isSlowest = rate * START_SHARE <= 1 / MOST_SPACING_MS;
     rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);
-    isSearching = isSlowest || (accepted < TELLING_REQUESTS && !hasSearched);
+    isSearching = isSlowest || (accepted < MEASURED_REQUESTS && !hasSearched);
     hasSearched ||= isSearching;
     cycles += 1;
     cycleStartMs = atMs;

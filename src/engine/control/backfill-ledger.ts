@@ -1,6 +1,7 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
 import { and, asc, desc, eq, gt, lt, not, or, sql } from 'drizzle-orm';
-import { toMs } from '../../shared/time.ts';
+import { backoff } from '../../shared/backoff.ts';
+import { DAY_MS, MINUTE_MS, toMs } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import type { Queryable } from '../database/connection.ts';
 import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
@@ -40,19 +41,21 @@ export async function readLedger(
   return { plan, slices: await readSlices(db, scope) };
 }
 
-/** A hole is tried again after a quarter of an hour, then after twice the time before, at most after a day. */
-const isDue = sql<boolean>`${backfillSlices.finished_at} + least(interval '1 day',
-  interval '15 minutes' * power(2, least(${backfillSlices.failures}, 20) - 1)) <= statement_timestamp()`;
+/** Delay before a hole is read again. */
+const HOLE_DELAYS = { firstMs: 15 * MINUTE_MS, mostMs: DAY_MS };
 
 /** Slices that were left out, newest first. */
 export async function readHoles(db: Queryable, scope: StreamKey): Promise<Hole[]> {
   const { status, failures, created_to } = backfillSlices;
   const rows = await db
-    .select({ row: backfillSlices, isDue })
+    .select({ row: backfillSlices, now: sql<string>`statement_timestamp()` })
     .from(backfillSlices)
     .where(and(inScope(scope), eq(status, 'failed'), gt(failures, 0)))
     .orderBy(desc(created_to));
-  return rows.map((one) => ({ slice: toSlice(one.row), isDue: one.isDue }));
+  return rows.map(({ row, now }) => ({
+    slice: toSlice(row),
+    isDue: toMs(row.finished_at ?? now) + backoff(row.failures, HOLE_DELAYS) <= toMs(now),
+  }));
 }
 
 /** Newest first. */

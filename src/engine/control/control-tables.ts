@@ -18,6 +18,9 @@ export type AlertEvent =
   | 'new_field'
   | 'report_failed';
 export type AlertChannel = 'webhook' | 'mail';
+/** The scheduled report is made, written and mailed as a whole, so it has one row and one channel of its own. */
+export type OutboxEvent = AlertEvent | 'report';
+export type OutboxChannel = AlertChannel | 'report';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
@@ -30,12 +33,6 @@ export interface StreamKey {
 export interface RunKey {
   readonly accountId: string;
   readonly runId: number;
-}
-
-/** A task that one of several workers has claimed, and until when: after that another worker may claim it. */
-export interface Claim {
-  readonly owner: string;
-  readonly untilMs: number;
 }
 
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
@@ -235,55 +232,37 @@ export const userLookups = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.user_id] }), index('user_lookups_due_idx').on(t.due_at)],
 );
 
-/** Alerts, a row for each channel: when the newest occurrence began, and how far its delivery is. */
-export const alerts = controlSchema.table(
-  'alerts',
+/**
+ * Everything that is sent once, by one of several workers: alerts, a row for each channel, with their newest occurrence;
+ * and the scheduled report of each account.
+ */
+export const outbox = controlSchema.table(
+  'outbox',
   {
     account_id: text().notNull(),
-    event: text().$type<AlertEvent>().notNull(),
+    event: text().$type<OutboxEvent>().notNull(),
     /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
     subject: text().notNull(),
-    channel: text().$type<AlertChannel>().notNull(),
+    channel: text().$type<OutboxChannel>().notNull(),
     /** The code of the error that caused it. */
     code: text(),
-    /** Further text of the message. */
+    /** Further text of the message. For a report: cron expression and time zone of its plan. */
     detail: text(),
     began_at: instant().notNull(),
     /** null while it lasts. */
     ended_at: instant(),
-    /** When the message of its beginning was sent; null: not yet. */
-    told_at: instant(),
-    /** When a message has to be sent; null: there is none to send. */
+    /** When its last message was sent; null: none was sent yet. */
+    sent_at: instant(),
+    /** When a message has to be sent; while it is claimed, when the claim ends; null: there is none to send. */
     due_at: instant(),
-    /** The worker that sends it, and until when no other worker may. */
+    /** The worker that sends it now. */
     claimed_by: text(),
-    claimed_until: instant(),
     /** Failed attempts since a message was last sent. */
     tries: integer().notNull().default(0),
-    /** The problem of the last failed attempt. */
+    /** The problem of the last failed attempt. For a report: its error code. */
     problem: text(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.event, t.subject, t.channel] })],
-);
-
-/** When the report of an account is made next, and the state of its making. */
-export const reportPlans = controlSchema.table(
-  'report_plans',
-  {
-    account_id: text().notNull(),
-    /** Cron expression and time zone of the plan. */
-    schedule: text().notNull(),
-    due_at: instant().notNull(),
-    claimed_by: text(),
-    claimed_until: instant(),
-    /** Attempts at the due one that failed. */
-    tries: integer().notNull().default(0),
-    /** When one was last made as a whole. */
-    made_at: instant(),
-    /** The error of the last attempt; null when it succeeded. */
-    error_code: text(),
-  },
-  (t) => [primaryKey({ columns: [t.account_id] })],
 );
 
 /** Accounts that are being renamed or removed. No run of either name begins until that is finished. */

@@ -39,7 +39,7 @@ export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Pro
 }
 
 /** The rows; dead runs with the status that they will be closed with. */
-export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Promise<RunRow[]> {
+export async function markDeadRuns(db: Queryable, rows: readonly RunRow[]): Promise<RunRow[]> {
   const dead = await findDeadRuns(
     db,
     rows.filter(({ status }) => status === 'running'),

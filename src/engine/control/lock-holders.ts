@@ -46,13 +46,13 @@ const nameOf = ({ role, application, pid }: Holder): string =>
 const describeForeign = (holder: Holder): string =>
   `${nameOf(holder)}, which is no loader (to end that session: select pg_terminate_backend(${holder.pid}))`;
 
-interface HolderTold {
+interface NamedHolder {
   readonly name: string;
   readonly isForeign: boolean;
 }
 
 /** The holder of a lock that is taken. */
-export async function tellHolder(db: Queryable, { accountId, stream }: StreamKey): Promise<HolderTold> {
+export async function describeHolder(db: Queryable, { accountId, stream }: StreamKey): Promise<NamedHolder> {
   const holders = await readHolders(db, [accountId], [stream]);
   const holder = holders.find((one) => !one.is_loader) ?? holders[0];
   // The lock is free again meanwhile.

@@ -21,7 +21,7 @@ interface DueLookups {
 /** To the microsecond, as text. */
 export async function readDatabaseTime(db: Queryable): Promise<string> {
   const [row] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
-  if (row === undefined) throw new TypeError('the database told no time');
+  if (row === undefined) throw new TypeError('the database returned no time');
   return row.now;
 }
 

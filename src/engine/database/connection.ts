@@ -91,7 +91,7 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
       ? net.connect({ path })
       : // A host that vanished is noticed after minutes, not after the system's default of two hours.
         net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
-  tellErrorsWhenClosed(socket);
+  emitErrorsWhenClosed(socket);
   // postgres.js reads the TLS server name from here when it upgrades the socket.
   return Object.assign(socket, { host, port });
 }
@@ -100,7 +100,7 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
  * A statement that postgres.js receives after a socket's `error` and before its `close` never gets a result: the caller
  * waits for ever. So `error` is emitted only immediately before `close`.
  */
-function tellErrorsWhenClosed(socket: net.Socket): void {
+function emitErrorsWhenClosed(socket: net.Socket): void {
   const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
   let held: unknown[] | undefined;
   const emitLate = (event: string | symbol, ...args: unknown[]): boolean => {
@@ -234,7 +234,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
     isCopying = true;
     let sink: Writable | undefined;
-    const tell = options.onStatement && timeStatement(statement, options.onStatement);
+    const report = options.onStatement && timeStatement(statement, options.onStatement);
     const query: postgres.PendingQuery<postgres.Row[]> = client.unsafe(statement);
     try {
       const begun = beginCopy(query, recordFailure);
@@ -251,9 +251,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       }
       sink.end();
       const rows = await done;
-      tell?.(rows, null);
+      report?.(rows, null);
     } catch (error) {
-      tell?.(null, toStatementCode(error));
+      report?.(null, toStatementCode(error));
       throw error;
     } finally {
       // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.

@@ -63,13 +63,13 @@ export function watchStatements(client: object, onStatement: OnStatement): void 
   asked.unsafe = (text, ...rest) => {
     const query = unsafe(text, ...rest);
     const { resolve, reject } = query;
-    const tell = timeStatement(text, onStatement);
+    const report = timeStatement(text, onStatement);
     query.resolve = (result) => {
-      tell(toRowCount(result), null);
+      report(toRowCount(result), null);
       resolve(result);
     };
     query.reject = (error) => {
-      tell(null, toStatementCode(error));
+      report(null, toStatementCode(error));
       reject(error);
     };
     return query;

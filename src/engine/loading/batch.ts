@@ -8,7 +8,7 @@ import pLimit from 'p-limit';
 import type { OpenIssues } from '../control/issues.ts';
 import { noCounts, type RecordCounts } from '../control/record-counts.ts';
 import type { StreamShape } from '../database/table-shape.ts';
-import { meetLater } from '../../shared/meet-later.ts';
+import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { msOfInstant } from '../streams/time-text.ts';
@@ -238,7 +238,7 @@ export function createBatches(options: BatchOptions): Batches {
   }
 
   async function store(batch: Prepared, firstOrd: number): Promise<Stored> {
-    const marked = options.tracksSeen ? meetLater(staging.markSeen(batch.seen, firstOrd)) : undefined;
+    const marked = options.tracksSeen ? ignoreRejection(staging.markSeen(batch.seen, firstOrd)) : undefined;
     const refusedAdded = await copies.send(batch.added);
     const refused = [...refusedAdded, ...(await copies.send(batch.changed))];
     await marked;

@@ -8,7 +8,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { StreamSession } from '../control/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
-import { meetLater } from '../../shared/meet-later.ts';
+import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Row } from '../streams/stream.ts';
 import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
@@ -165,7 +165,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       // The savepoint is sent before the first COPY, which does not wait for the response, because all later statements
       // would fail too.
       await Promise.all([connection.query('savepoint batch'), copySome(records)]);
-      void meetLater(connection.query('release savepoint batch'));
+      void ignoreRejection(connection.query('release savepoint batch'));
       return [];
     } catch (error) {
       if (!isDataError(error) || !(error instanceof Error)) throw error;

@@ -10,7 +10,7 @@
  *   including these lookups, and planning one takes twice as long as running it. The kept plan uses the key's index, however
  *   small the table still is.
  */
-import { meetLater } from '../../shared/meet-later.ts';
+import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import type { Connection } from '../database/connection.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { TableShape } from '../database/table-shape.ts';
@@ -68,7 +68,7 @@ export function createCopySettings(
       await Promise.all([setLocally(connection, forCopies), copying()]);
       // The settings are not restored after a failure, because the rollback restores them. The promise is not awaited and
       // its failure is ignored, because every statement after it would fail too.
-      void meetLater(setLocally(connection, usual));
+      void ignoreRejection(setLocally(connection, usual));
     },
   };
 }

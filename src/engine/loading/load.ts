@@ -6,7 +6,7 @@
  */
 import { countAttributes, type RecordCounts } from '../control/record-counts.ts';
 import { inPlaceShape, toTableCoverage } from '../database/table-shape.ts';
-import { meetLater } from '../../shared/meet-later.ts';
+import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
@@ -99,13 +99,13 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     openBytes = 0;
     if (records.some(({ key }) => key !== null && keysAhead.has(key))) await queue.done;
     for (const { key } of records) if (key !== null) keysAhead.add(key);
-    const preparing = meetLater(batches.prepare(records));
+    const preparing = ignoreRejection(batches.prepare(records));
     ahead.push(queue.add(() => storeBatch(records, preparing)));
     if (ahead.length > MOST_AHEAD) await ahead.shift();
   }
 
   async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
-    const begun = meetLater(transaction.begin());
+    const begun = ignoreRejection(transaction.begin());
     // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
     const prepared = await preparing.catch(() => batches.prepare(records));
     await begun;

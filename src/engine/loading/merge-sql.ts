@@ -129,10 +129,9 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
 function coveredRows(parent: TableShape, { column, asked, parts }: TableCoverage, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
   if (column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
-  const told = sql`t.${name(column)}`;
+  const own = sql`t.${name(column)}`;
   const foreignKey = name(asked?.key[0] ?? '');
-  const part =
-    asked === undefined ? told : sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, ${told})`;
+  const part = asked === undefined ? own : sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, ${own})`;
   const list = sql.join(
     parts.map((one) => sql`${one}`),
     sql`, `,

@@ -93,12 +93,12 @@ export function parseRecord(
     (text.includes('\\u') && UNSTORABLE.test(text)) ||
     (received.hasLongNumber && !isStorableJson(parsed));
   const value = isRare ? toStorable(parsed) : parsed;
-  const told = isWireRecord(parsed) ? parsed[stream.keyField] : undefined;
+  const sentKey = isWireRecord(parsed) ? parsed[stream.keyField] : undefined;
   return {
     value,
     text: isRare ? stringifyExactJson(value) : text,
     problem: problemOf(stream, { value, key, excess: received.excess }),
-    isKeyAltered: isRare && isWireRecord(value) && value[stream.keyField] !== told,
+    isKeyAltered: isRare && isWireRecord(value) && value[stream.keyField] !== sentKey,
   };
 }
 

@@ -1,5 +1,5 @@
 /** Runs one work item after the other. After a failure no further item runs, and every promise fails with it. */
-import { meetLater } from '../../shared/meet-later.ts';
+import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 
 interface SerialQueue {
   /** Runs `work` when all earlier work is complete. */
@@ -15,7 +15,7 @@ export function createSerialQueue(): SerialQueue {
   return {
     add(work) {
       waiting += 1;
-      done = meetLater(done.then(work).finally(() => (waiting -= 1)));
+      done = ignoreRejection(done.then(work).finally(() => (waiting -= 1)));
       return done;
     },
     get done() {

@@ -125,12 +125,12 @@ async function cleanKeyless(db: Queryable, { accountId, shape, protection }: Cle
 async function cleanAlerts(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
   const prefix = `${shape.stream.name} `;
   const rows = await db.execute<{ field: string }>(sql`
-    select distinct f.field from safety_sync.alerts a cross join lateral (select substr(a.subject, ${prefix.length + 1}::int) as field) f
+    select distinct f.field from safety_sync.outbox a cross join lateral (select substr(a.subject, ${prefix.length + 1}::int) as field) f
     where a.account_id = ${accountId} and a.event = 'new_field' and starts_with(a.subject, ${prefix}) and not exists (
       select from safety_sync.data_issues d where d.account_id = a.account_id and d.stream = ${shape.stream.name}
         and d.kind = 'unknown_field' and d.resolved_at is null and d.field = f.field)`);
   const gone = rows.flatMap(({ field }) => (protection.ofValue(field) === field ? [] : [prefix + field]));
   if (gone.length === 0) return;
-  await db.execute(sql`delete from safety_sync.alerts
+  await db.execute(sql`delete from safety_sync.outbox
     where account_id = ${accountId} and event = 'new_field' and subject = any (${toArrayLiteral(gone)}::text[])`);
 }

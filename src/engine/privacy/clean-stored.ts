@@ -230,6 +230,6 @@ async function analyze(db: Queryable, { stream, parent, children }: StreamShape)
   const tables = [parent, ...children].map((table) => target(table));
   const states = stream.histories.map((history) => sql`${history.states}`);
   const days = stream.countsDays === true ? [sql`${followupDays}`] : [];
-  const others = [sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`, sql`safety_sync.alerts`];
+  const others = [sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`, sql`safety_sync.outbox`];
   for (const table of [...tables, ...states, ...days, ...others]) await db.execute(sql`analyze ${table}`);
 }

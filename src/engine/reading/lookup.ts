@@ -1,4 +1,5 @@
 /** Names of users, one request each: the ids that are due, in the order of their last request. */
+import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/time.ts';
 import type { DueLookup, LookupResult } from '../streams/state.ts';
@@ -24,9 +25,12 @@ const NAMED = 5;
 
 const AGAIN_MS = { found: REFRESH_MS, unknown: UNKNOWN_MS, unusable: UNUSABLE_MS } as const;
 
-/** The delay after so many failures of an id: until the next run, then an hour, 4, 16, 64, then a week. */
+/** Delay from the second failure of an id on: an hour, 4, 16, 64, then a week. */
+const LEAVE_ALONE = { firstMs: HOUR_MS, mostMs: REFRESH_MS, factor: 4 };
+
+/** The first failure is followed by another attempt in the next run. */
 export function leaveAloneMs(failures: number): number {
-  return failures <= 1 ? 0 : Math.min(REFRESH_MS, HOUR_MS * 4 ** (failures - 2));
+  return failures <= 1 ? 0 : backoff(failures - 1, LEAVE_ALONE);
 }
 
 /** Spread over a tenth of the time, so that a thousand users that became due together do not stay together. */

@@ -13,7 +13,7 @@ export interface StoredColumn {
 }
 
 const NOT_SENT = 'it is not a field that the service sends';
-const TELLS_WHICH = 'it tells one record from another';
+const IDENTIFIES = 'it identifies records';
 
 const nameOf = (table: PgTable): string => getTableConfig(table).name;
 export const columnName = (table: PgTable, column: string): string => `${nameOf(table)}.${column}`;
@@ -40,11 +40,11 @@ function columnsOf(stream: StreamDefinition): StoredColumn[] {
     const keys = new Set(primaryKeys.flatMap((one) => one.columns.map((column) => column.name)));
     const whyNeeded = (column: string, notNull: boolean): string | null => {
       if (column.startsWith('_') || column === 'account_id') return NOT_SENT;
-      if (keys.has(column)) return TELLS_WHICH;
+      if (keys.has(column)) return IDENTIFIES;
       if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
       if (table !== stream.parent) return null;
-      if (column === stream.versionColumn) return 'it tells which of two versions of a record is newer';
-      return column === stream.partition?.column ? 'it tells in which list a record stands' : null;
+      if (column === stream.versionColumn) return 'it shows which of two versions of a record is newer';
+      return column === stream.partition?.column ? 'it names the list that contains a record' : null;
     };
     return columns.map((column) => ({
       stream,

@@ -242,8 +242,8 @@ export function isWireRecord(value: unknown): value is WireRecord {
 
 /** The key under which a record is stored; null: it has no usable one. */
 export function keyOf(record: Received, keyField: string): string | null {
-  const told = record.field(keyField);
-  return key.read(typeof told === 'string' ? toStorableText(told) : told, () => undefined);
+  const sent = record.field(keyField);
+  return key.read(typeof sent === 'string' ? toStorableText(sent) : sent, () => undefined);
 }
 
 /** Replaces characters that PostgreSQL's text cannot store: NUL, and unpaired surrogates. */

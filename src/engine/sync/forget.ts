@@ -86,7 +86,7 @@ export async function forgetPerson(
   if (privacy.key === undefined) {
     throw new SafetySyncError(
       'configuration_invalid',
-      'PRIVACY_KEY is not set: of who is forgotten only a keyed hash is kept, to recognize what the source sends of them',
+      'PRIVACY_KEY is not set: only a keyed hash of a forgotten person is kept, to recognize later records of that person',
     );
   }
   await readForgottenWithKey(db, accountId, privacy);

@@ -1,5 +1,4 @@
 /** One run of one stream, from lock to closed run record. */
-import pRetry from 'p-retry';
 import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
 import type { Database, Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
@@ -15,12 +14,13 @@ import {
 } from '../control/runs.ts';
 import { assertMigrated } from '../../engine/database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
-import { tellHolder } from '../control/lock-holders.ts';
+import { describeHolder } from '../control/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../control/stream-session.ts';
 import { recordStream, readStreamState } from '../control/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
+import { retrying } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
@@ -44,7 +44,8 @@ import { runSteps, type StepsEnd } from './run-steps.ts';
 import type { RunKey } from '../control/control-tables.ts';
 
 /** A restarting database is available again within about a second; a longer failure must not block the worker. */
-const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SECOND_MS };
+const CLOSING = { attempts: 5, delays: { firstMs: 100, mostMs: SECOND_MS } };
+const CLOSING_TIMEOUT_MS = 2 * SECOND_MS;
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
   if (signal.aborted && isCancelled(error)) {
@@ -110,7 +111,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       onWait: () => void announceWait(context, request.stream),
     });
     if (session === undefined) {
-      const { name, isForeign } = await tellHolder(context.db, { accountId, stream: request.stream });
+      const { name, isForeign } = await describeHolder(context.db, { accountId, stream: request.stream });
       if (isForeign)
         return { ...(await skipTaken(context.db, `its lock is held by ${name}`)), isTaken: false };
       // If two workers share a schedule, one of them skips each run because the other has the lock: `runs` would contain
@@ -245,6 +246,6 @@ async function closeFailedRun(
 ): Promise<void> {
   const close = (db: Queryable) => failRun(db, run, error, meter);
   await close(session)
-    .catch(() => pRetry(() => close(pool), PATIENCE))
+    .catch(() => retrying(() => close(pool), { ...CLOSING, signal: AbortSignal.timeout(CLOSING_TIMEOUT_MS) }))
     .catch(() => undefined);
 }

@@ -9,7 +9,7 @@ import type { RunTrigger } from '../control/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import type { RecordCounts } from '../control/record-counts.ts';
 import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
-import { tellHolder } from '../control/lock-holders.ts';
+import { describeHolder } from '../control/lock-holders.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import type { BackfillProgress } from '../reading/step.ts';
@@ -137,6 +137,6 @@ export async function announceWait(
   { db, events, settings: { accountId } }: Pick<RunContext, 'db' | 'events' | 'settings'>,
   stream: StreamName,
 ): Promise<void> {
-  const { name } = await tellHolder(db, { accountId, stream }).catch(() => ({ name: 'another run' }));
+  const { name } = await describeHolder(db, { accountId, stream }).catch(() => ({ name: 'another run' }));
   events.onWait?.(stream, name);
 }

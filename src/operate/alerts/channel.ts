@@ -1,6 +1,6 @@
 /** A channel delivers messages: a webhook or a mail server. */
-import pRetry, { AbortError } from 'p-retry';
 import type { AlertChannel } from '../../engine/control/control-tables.ts';
+import { retrying } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { Redact } from '../../shared/redact.ts';
@@ -41,8 +41,7 @@ export const excerptOf = (response: string, redact: Redact): string =>
 /** Timeout of one attempt, from the connection to the last byte of the response. */
 export const ATTEMPT_MS = 10 * SECOND_MS;
 const ATTEMPTS = 3;
-/** Delay before the second attempt; doubles. */
-const DELAY_MS = SECOND_MS;
+const DELAYS = { firstMs: SECOND_MS, mostMs: 4 * SECOND_MS };
 
 /** Describes the failure without the address: the address is a secret, and network errors repeat it. */
 export function problemOf(error: unknown): string {
@@ -76,29 +75,18 @@ export interface Delivery {
  * Sends a message in up to three attempts within seconds, because many failures last no longer. Rejects with
  * `webhook_failed` or `mail_failed`.
  */
-export async function tell(delivery: Delivery): Promise<void> {
+export async function deliver(delivery: Delivery): Promise<void> {
   const { channel, signal, attempts = ATTEMPTS } = delivery;
   try {
-    await pRetry(
-      async () => {
-        try {
-          await attempt(delivery);
-        } catch (error) {
-          const problem = new Error(problemOf(error));
-          throw error instanceof NotAccepted && error.isFinal ? new AbortError(problem) : problem;
-        }
-      },
-      {
-        retries: attempts - 1,
-        minTimeout: DELAY_MS,
-        maxTimeout: 4 * DELAY_MS,
-        factor: 2,
-        randomize: true,
-        signal,
-      },
-    );
+    await retrying(() => attempt(delivery), {
+      attempts,
+      delays: DELAYS,
+      signal,
+      isFinal: (error) => error instanceof NotAccepted && error.isFinal,
+    });
   } catch (error) {
     const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';
-    throw new SafetySyncError(code, `${channel.place}: ${(error as Error).message}`, { cause: error });
+    const problem = problemOf(error);
+    throw new SafetySyncError(code, `${channel.place}: ${problem}`, { cause: new Error(problem) });
   }
 }

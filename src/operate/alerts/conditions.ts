@@ -3,14 +3,16 @@
  * circuit or an outage, which only one worker knows, appears there as a failed run. Pure.
  */
 import type { OffReasons } from '../../config/account-config.ts';
-import { type AlertKey, textOfKey } from './ledger.ts';
+import type { AlertEvent } from '../../engine/control/control-tables.ts';
+import { type OutboxKey, textOfKey } from './outbox.ts';
 import type { Occasions } from './occasions.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
 
-export interface Condition extends AlertKey {
+export interface Condition extends OutboxKey {
+  readonly event: AlertEvent;
   readonly code: string | null;
   readonly detail: string | null;
   /** A new attempt is running: whether the condition lasts is known when that ends. */

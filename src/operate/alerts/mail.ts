@@ -1,4 +1,4 @@
-import type { MailConfig } from '../../config/telling-config.ts';
+import type { MailConfig } from '../../config/notification-config.ts';
 import { createRedactor, type Redact } from '../../shared/redact.ts';
 import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
 

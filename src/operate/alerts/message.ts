@@ -1,5 +1,5 @@
 /** Renders alerts as one message: a text for a chat, and an HTML mail that fits a phone. Pure. */
-import type { AlertRow } from './ledger.ts';
+import type { AlertRow } from './outbox.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { formatMoment } from '../../pages/words.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
@@ -64,7 +64,7 @@ function toLine(
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
   const isOver = first.endedMs !== null;
   const words = ALERT_EVENTS[event];
-  const isUnsent = first.toldMs === null;
+  const isUnsent = first.sentMs === null;
   const begun = isUnsent && isOver ? `over before it was sent: ${words.begun(alert)}` : words.begun(alert);
   const text = isOver && !isUnsent ? words.over(alert) : begun;
   // All accounts share the database; a single account is named in the signature.
@@ -80,12 +80,12 @@ function toLine(
 
 /** Similar alerts share a line, for example those of several streams or accounts with one error code. */
 function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
-  const kindOf = ({ event, code, detail, endedMs, toldMs }: AlertRow): unknown[] => [
+  const kindOf = ({ event, code, detail, endedMs, sentMs }: AlertRow): unknown[] => [
     endedMs !== null,
     event,
-    endedMs === null || toldMs === null ? code : null,
+    endedMs === null || sentMs === null ? code : null,
     detail,
-    toldMs === null,
+    sentMs === null,
   ];
   const group = <Row>(all: readonly Row[], keyOf: (row: Row) => string): [Row, ...Row[]][] => {
     const groups = new Map<string, [Row, ...Row[]]>();

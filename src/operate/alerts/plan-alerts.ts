@@ -1,12 +1,12 @@
 /** Compares recorded alerts with present conditions and returns what to record and send. Pure. */
-import { type AlertKey, type AlertRow, type NewAlert, textOfKey } from './ledger.ts';
-import type { AlertChannel, AlertEvent } from '../../engine/control/control-tables.ts';
+import { type AlertRow, isAlert, type NewRow, type OutboxRow, textOfKey } from './outbox.ts';
+import type { AlertChannel, AlertEvent, OutboxChannel } from '../../engine/control/control-tables.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Condition } from './conditions.ts';
 
 interface AlertFacts {
-  /** Alerts that last or have a message due. */
-  readonly rows: readonly AlertRow[];
+  /** Rows of the outbox that last or have a message due. */
+  readonly rows: readonly OutboxRow[];
   readonly conditions: readonly Condition[];
   readonly channels: readonly AlertChannel[];
   /** By the database's clock. */
@@ -15,13 +15,13 @@ interface AlertFacts {
 }
 
 export interface ChannelPlan {
-  readonly channel: AlertChannel;
-  readonly begun: readonly NewAlert[];
-  readonly resumed: readonly AlertKey[];
-  readonly ended: readonly AlertKey[];
-  readonly postponed: readonly AlertKey[];
-  /** Alerts that may be claimed and sent now. */
-  readonly due: readonly AlertKey[];
+  readonly channel: OutboxChannel;
+  readonly begun: readonly NewRow[];
+  readonly resumed: readonly OutboxRow[];
+  readonly ended: readonly OutboxRow[];
+  readonly postponed: readonly OutboxRow[];
+  /** Rows that may be claimed and sent now. */
+  readonly due: readonly OutboxRow[];
 }
 
 /** Sent without delay: a later run may hide these conditions but does not correct them. */
@@ -34,11 +34,11 @@ export const UNDECIDED_MS = MINUTE_MS;
 
 function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
   const { conditions, nowMs, afterMs } = facts;
-  const rows = facts.rows.filter((row) => row.channel === channel);
+  const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
   const known = new Map(rows.map((row) => [textOfKey(row), row]));
   const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
   const isUndecided = (row: AlertRow): boolean =>
-    row.toldMs === null && row.endedMs === null && present.get(textOfKey(row))?.isUndecided === true;
+    row.sentMs === null && row.endedMs === null && present.get(textOfKey(row))?.isUndecided === true;
   const isHeldBack = (row: AlertRow): boolean => isUndecided(row) && row.tries === 0;
   return {
     channel,

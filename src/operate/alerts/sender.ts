@@ -1,154 +1,159 @@
-/** Sends the alerts of one channel: claims those that are due, sends them, and records the result. One message at a time. */
-import { type AlertRow, claimAlerts, recordNotSent, recordSent, recordOutageSent } from './ledger.ts';
+/**
+ * Sends the rows of one channel of the outbox: claims those that are due, sends them, and settles the claim. One message at
+ * a time.
+ */
+import {
+  claimRows,
+  type AlertRow,
+  type Claim,
+  type OutboxRow,
+  recordOutageSent,
+  settleClaim,
+} from './outbox.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import type { AlertChannel, Claim } from '../../engine/control/control-tables.ts';
-import { toDatabaseError } from '../../engine/database/database-error.ts';
+import type { OutboxChannel } from '../../engine/control/control-tables.ts';
+import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
+import { type Backoff, backoff } from '../../shared/backoff.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
-import type { Redact } from '../../shared/redact.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
-import { type Channel, type Delivery, tell } from './channel.ts';
-import { type MessageContext, toMessage } from './message.ts';
+import { type Clock, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { ChannelPlan } from './plan-alerts.ts';
 
-export interface SenderOptions extends Pick<Delivery, 'attempts' | 'attemptMs'> {
-  readonly channel: Channel;
-  readonly context: MessageContext;
-  readonly db: Queryable;
-  readonly clock: Clock;
-  /** The database's time, estimated while the database is away. */
-  readonly nowMs: () => number;
-  readonly log: Logger;
-  readonly redact: Redact;
-  /** How long a message may take to arrive after a stop; default: five seconds. */
-  readonly stopTimeoutMs?: number;
-  readonly onSent: (channel: AlertChannel, alerts: number) => void;
-  readonly onNotSent: (channel: AlertChannel, alerts: number) => void;
+/** Makes the messages of a channel and delivers them. */
+export interface Destination {
+  readonly channel: OutboxChannel;
+  /** A claim expires after this time, which is longer than all attempts together. */
+  readonly claimMs: number;
+  /** Delays after failed attempts. */
+  readonly delays: Backoff;
+  /** False: rows that are due together are one message. */
+  readonly sendsEachRow: boolean;
+  send(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void>;
+  /** Logs a failure, and returns what the outbox records of it. `isRepeated`: the message before failed, too. */
+  onFailed(error: SafetySyncError, rows: readonly OutboxRow[], isRepeated: boolean): string;
+  /** When a row is due again after it was sent; null: never. */
+  nextMs(row: OutboxRow, afterMs: number): number | null;
 }
 
-/** An outage of the database as this worker sees it. */
-interface Away {
-  /** By this process's clock. */
+export interface SenderOptions {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  /** Host and process id, for example `host-1 pid 42`. */
+  readonly owner: string;
+  /** How long a message may take to arrive after a stop; default: five seconds. */
+  readonly stopTimeoutMs?: number;
+  readonly log: Logger;
+}
+
+/** An alert for an outage of the database, which only this worker's memory holds. */
+interface OutageAlert {
+  /** Identifies the outage. */
   readonly sinceMs: number;
-  readonly code: string;
-  /** Advice that is more specific than the one of the code. */
-  readonly advice: string | undefined;
+  readonly row: AlertRow;
+}
+
+interface SentOutage extends OutageAlert {
+  isSent: boolean;
+  failures: number;
+  /** On the monotonic clock. */
+  againMs: number;
 }
 
 interface Sender {
-  readonly name: AlertChannel;
   /** Why the last message was refused; null: it was accepted, or none was sent. */
   readonly problem: string | null;
-  /** Starts sending the alerts that are due, unless a message is being sent. */
-  sendDue(plan: ChannelPlan): void;
-  /** Starts sending an alert for an outage of the database, which only this worker's memory holds. */
-  sendOutage(away: Away): void;
+  /** Starts sending the rows that are due, unless a message is being sent. */
+  sendDue(plan: Pick<ChannelPlan, 'due'>): void;
+  sendOutage(outage: OutageAlert): void;
   /** Resolves when no message is being sent. */
   idle(): Promise<void>;
   /** Waits a few seconds for the message that is being sent. */
   stop(): Promise<void>;
 }
 
-/** A claim expires after this time, which is longer than all attempts together. */
-export const CLAIM_MS = 2 * MINUTE_MS;
-const FIRST_AGAIN_MS = 30 * SECOND_MS;
-const MOST_AGAIN_MS = 15 * MINUTE_MS;
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
-const againAfterMs = (tries: number): number => Math.min(MOST_AGAIN_MS, FIRST_AGAIN_MS * 2 ** tries);
-
-interface SentOutage extends Away {
-  isSent: boolean;
-  tries: number;
-  /** On the monotonic clock. */
-  againMs: number;
-}
-
-export function createSender(options: SenderOptions): Sender {
-  const { channel, context, db, clock, nowMs, log, redact, attempts, attemptMs } = options;
-  const { stopTimeoutMs = STOP_TIMEOUT_MS } = options;
-  const { name } = channel;
+export function createSender(
+  destination: Destination,
+  {
+    db,
+    clock,
+    nowMs,
+    owner,
+    log,
+    stopTimeoutMs = STOP_TIMEOUT_MS,
+  }: SenderOptions & {
+    /** The database's time, estimated while the database is away. */
+    readonly nowMs: () => number;
+  },
+): Sender {
+  const { channel, claimMs, delays } = destination;
   const stopping = new AbortController();
   let isStopped = false;
   let busy: Promise<void> | undefined;
   let problem: string | null = null;
   let away: SentOutage | undefined;
   /** Messages that were sent and could not be recorded yet. */
-  let unrecorded: { readonly rows: readonly AlertRow[]; readonly claim: Claim }[] = [];
+  let unrecorded: {
+    readonly rows: readonly OutboxRow[];
+    readonly claim: Claim;
+    readonly nextMs: number | null;
+  }[] = [];
 
-  /** Returns false when the message was not accepted. */
-  async function send(rows: readonly AlertRow[]): Promise<boolean> {
-    const { subject, text, html } = toMessage(rows, context);
-    // The text contains no secrets by design; redacted all the same.
-    const message = { subject: redact(subject), text: redact(text), html: redact(html) };
-    const fields = { channel: name, alerts: rows.length };
+  /** Returns why the message was not accepted; null: it was. */
+  async function send(rows: readonly OutboxRow[]): Promise<string | null> {
     try {
-      await tell({ channel, message, signal: stopping.signal, attempts, attemptMs });
-    } catch (caught) {
-      const { code, message, advice, cause } = caught as SafetySyncError;
-      const level = problem === null ? 'error' : 'debug';
-      log[level](
-        { ...fields, error_code: code },
-        `an alert was not accepted by ${message}; retrying. ${advice}`,
-      );
-      problem = redact((cause as Error).message);
-      options.onNotSent(name, rows.length);
-      return false;
+      await destination.send(rows, stopping.signal);
+      problem = null;
+    } catch (error) {
+      problem = destination.onFailed(toKnownError(error), rows, problem !== null);
     }
-    log.info(fields, `sent by ${name}: ${message.subject}`);
-    problem = null;
-    options.onSent(name, rows.length);
-    return true;
+    return problem;
   }
 
-  const awayRow = ({ sinceMs, code, advice }: Away): AlertRow => ({
-    accountId: [...context.accounts.keys()][0] ?? '',
-    event: 'database_away',
-    subject: '',
-    channel: name,
-    code,
-    advice,
-    detail: context.owner,
-    beganMs: sinceMs + nowMs() - clock.now(),
-    endedMs: null,
-    toldMs: null,
-    dueMs: null,
-    tries: 0,
-    problem: null,
-  });
-
-  async function sendAway(now: Away): Promise<void> {
+  async function sendOutage(now: OutageAlert): Promise<void> {
     // An outage that was sent and not recorded yet counts as the same one, even if the database was back in between.
     if (away?.isSent === true) return;
-    if (away?.sinceMs !== now.sinceMs) away = { ...now, isSent: false, tries: 0, againMs: -Infinity };
+    if (away?.sinceMs !== now.sinceMs) away = { ...now, isSent: false, failures: 0, againMs: -Infinity };
     if (clock.monotonicMs() < away.againMs) return;
-    away.isSent = await send([awayRow(away)]);
+    away.isSent = (await send([away.row])) === null;
     if (away.isSent) return;
-    away.againMs = clock.monotonicMs() + againAfterMs(away.tries);
-    away.tries += 1;
+    away.failures += 1;
+    away.againMs = clock.monotonicMs() + backoff(away.failures, delays);
   }
 
-  /** Records the messages that were sent while the database was away. */
-  async function recordArrears(): Promise<void> {
-    if (away?.isSent === true) await recordOutageSent(db, { ...awayRow(away), nowMs: nowMs() });
+  /** Records what was sent, also while the database was away. */
+  async function recordSent(): Promise<void> {
+    if (away?.isSent === true) await recordOutageSent(db, { ...away.row, nowMs: nowMs() });
     away = undefined;
-    for (const { rows, claim } of unrecorded) await recordSent(db, rows, { ...claim, nowMs: nowMs() });
+    for (const { rows, claim, nextMs } of unrecorded)
+      await settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs });
     unrecorded = [];
   }
 
-  async function sendDue({ due }: ChannelPlan): Promise<void> {
-    await recordArrears();
-    const claim = { owner: context.owner, untilMs: nowMs() + CLAIM_MS };
-    const rows = await claimAlerts(db, { channel: name, keys: due }, { ...claim, nowMs: nowMs() });
-    if (rows.length === 0) return;
-    if (await send(rows)) {
-      unrecorded.push({ rows, claim });
-      await recordArrears();
+  async function sendClaimed(keys: readonly OutboxRow[]): Promise<void> {
+    const claim = { owner, nowMs: nowMs(), untilMs: nowMs() + claimMs };
+    const rows = await claimRows(db, { channel, keys }, claim);
+    const [first] = rows;
+    if (first === undefined) return;
+    const failure = await send(rows);
+    if (failure === null) {
+      // Not before the claim, even if the estimate of the database's time went back since.
+      const nextMs = destination.nextMs(first, Math.max(nowMs(), claim.nowMs));
+      unrecorded.push({ rows, claim, nextMs });
+      await recordSent();
       return;
     }
     // A worker that stops releases its claims, so that another one sends at once.
-    const againMs = isStopped ? 0 : againAfterMs(Math.min(...rows.map(({ tries }) => tries)));
-    await recordNotSent(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
+    const tries = Math.min(...rows.map((row) => row.tries));
+    const againMs = nowMs() + (isStopped ? 0 : backoff(tries + 1, delays));
+    await settleClaim(db, rows, claim, { problem: failure, againMs });
+  }
+
+  async function sendDue(due: readonly OutboxRow[]): Promise<void> {
+    await recordSent();
+    for (const keys of destination.sendsEachRow ? due.map((row) => [row]) : [due])
+      if (!isStopped) await sendClaimed(keys);
   }
 
   function begin(work: () => Promise<void>): void {
@@ -156,18 +161,17 @@ export function createSender(options: SenderOptions): Sender {
     busy ??= work()
       .catch((error: unknown) => {
         const { code, message } = toDatabaseError(error);
-        log.debug({ error_code: code }, `sent alerts cannot be recorded: ${message}`);
+        log.debug({ error_code: code }, `what was sent cannot be recorded: ${message}`);
       })
       .finally(() => (busy = undefined));
   }
 
   return {
-    name,
     get problem() {
       return problem;
     },
-    sendDue: (plan) => begin(() => sendDue(plan)),
-    sendOutage: (now) => begin(() => sendAway(now)),
+    sendDue: ({ due }) => begin(() => sendDue(due)),
+    sendOutage: (now) => begin(() => sendOutage(now)),
     async idle() {
       await busy;
     },

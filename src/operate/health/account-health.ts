@@ -6,6 +6,7 @@
  * There are two kinds of problems. If the service refuses the credentials, the circuit breaker holds requests back. If the
  * service is unreachable or responds with errors, that is an outage, and scheduled requests continue.
  */
+import type { Backoff } from '../../shared/backoff.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
@@ -17,7 +18,6 @@ import {
   createCircuitBreaker,
   type OpenCircuit,
   type Permit,
-  type TrialDelays,
 } from './circuit-breaker.ts';
 import { createOutageLog, dependencyOf, type Outage, type OutageLog } from './outage-log.ts';
 
@@ -60,7 +60,7 @@ interface AccountHealthOptions {
   readonly streams: readonly StreamName[];
   /** The outage log of the database, which all accounts share. */
   readonly database: OutageLog;
-  readonly delays?: TrialDelays | undefined;
+  readonly delays?: Backoff | undefined;
   /** Whether the credentials have changed since the service refused them. */
   readonly hasNewToken?: () => boolean;
 }

@@ -6,16 +6,12 @@
  * Each run gets a permit and returns its outcome to it. An outcome affects a circuit only if the permit was given after the
  * failure that opened it.
  */
+import { type Backoff, backoff } from '../../shared/backoff.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 
-export interface TrialDelays {
-  readonly firstMs: number;
-  readonly mostMs: number;
-}
-
-export const TRIAL_DELAYS: TrialDelays = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
+export const TRIAL_DELAYS: Backoff = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
 
 export interface OpenCircuit {
   readonly stream: StreamName;
@@ -60,7 +56,8 @@ interface Circuit {
   readonly stream: StreamName;
   readonly error: SafetySyncError;
   readonly sinceMs: number;
-  readonly delayMs: number;
+  /** Failures in a row: the first one, and trials. */
+  readonly failures: number;
   /** Permits with a higher number were given after the newest failure. */
   readonly openedAt: number;
   /** By the monotonic clock; while half-open, the timeout of the trial. */
@@ -73,7 +70,7 @@ const NO_RESPONSE_AGAIN_MS = MINUTE_MS;
 /** Tolerance for timers that fire early. */
 const TOLERANCE_MS = 50;
 
-export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_DELAYS): CircuitBreaker {
+export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAYS): CircuitBreaker {
   /** By stream; null: the circuit of the account. */
   const circuits = new Map<StreamName | null, Circuit>();
   /** Numbers permits and auth failures in order of time. */
@@ -93,13 +90,14 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
       const before = circuits.get(key);
       // Runs of one tick fail together, so only a trial makes the delay longer.
       if (before !== undefined && number < before.openedAt) return null;
-      const delayMs = before === undefined ? delays.firstMs : Math.min(before.delayMs * 2, delays.mostMs);
+      const failures = (before?.failures ?? 0) + 1;
+      const delayMs = backoff(failures, delays);
       count += 1;
       circuits.set(key, {
         stream,
         error,
         sinceMs: before?.sinceMs ?? clock.now(),
-        delayMs,
+        failures,
         openedAt: count,
         trialAtMs: clock.monotonicMs() + delayMs,
         isHalfOpen: false,

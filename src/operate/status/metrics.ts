@@ -13,7 +13,7 @@ type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 export interface Metrics {
   recordRun(accountId: string, kind: RunKind, result: RunResult): void;
   recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
-  recordAlert(channel: AlertChannel, outcome: 'told' | 'not_taken', alerts: number): void;
+  recordAlert(channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number): void;
   /** Renders the Prometheus text format. */
   render(status: Status): Promise<string>;
   readonly contentType: string;
@@ -100,7 +100,7 @@ export function createMetrics({ version, accountIds, channels = [] }: MetricsOpt
   const labelled = new Map(accountIds.map((accountId) => [labelOf(accountId).account, labelOf(accountId)]));
   for (const label of labelled.values()) startCounters(counters, label);
   for (const channel of channels) {
-    for (const outcome of ['told', 'not_taken'] as const) counters.alerts.inc({ channel, outcome }, 0);
+    for (const outcome of ['sent', 'not_taken'] as const) counters.alerts.inc({ channel, outcome }, 0);
   }
 
   return {

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { tellDeadRuns } from '../../engine/control/dead-runs.ts';
+import { markDeadRuns } from '../../engine/control/dead-runs.ts';
 import { type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control/runs.ts';
 
 /** Runs read per stream: the length of the charts. */
@@ -58,7 +58,7 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
       union
       select * from safety_sync.runs where account_id = ${accountId} and status = 'running'
     ) r order by r.run_id desc`);
-  return await tellDeadRuns(db, rows.map(toRunRow));
+  return await markDeadRuns(db, rows.map(toRunRow));
 }
 
 async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {

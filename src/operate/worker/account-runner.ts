@@ -10,7 +10,7 @@ import type { BackfillProgress } from '../../engine/reading/step.ts';
 import type { RunEvents, RunRequest, RunResult } from '../../engine/sync/run.ts';
 import { runStream } from '../../engine/sync/run-stream.ts';
 import type { Monitor } from './monitor.ts';
-import { buildRunEvents, logResult } from './run-report.ts';
+import { buildRunEvents, logResult } from './run-log.ts';
 import type { Job } from './scheduler.ts';
 
 export interface AccountRunner {

@@ -1,75 +1,31 @@
 /** Builds the worker's notifications: alerts, heartbeat and scheduled safety reports. */
-import { type Alerts, createAlerts } from '../alerts/alerts.ts';
 import type { Channel } from '../alerts/channel.ts';
 import { createHeartbeat, type Heartbeat } from '../alerts/heartbeat.ts';
 import { createMail } from '../alerts/mail.ts';
+import { createNotifier, type Notifier, type ReportDestination } from '../alerts/notifier.ts';
 import type { App } from '../../app.ts';
 import { placeOf } from '../../config/account-config.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { Status } from '../status/status.ts';
 import { VERSION } from '../../version.ts';
-import { createReportSchedule, type ReportSchedule } from './report-schedule.ts';
+import { createScheduledReport } from './scheduled-report.ts';
 import type { WarehouseMonitor } from './worker-status.ts';
 
-interface AlertParts {
+interface NotifierParts {
   readonly monitor: Pick<WarehouseMonitor, 'latest'>;
   readonly metrics: Metrics;
   readonly channels: readonly Channel[];
 }
 
-export function buildAlerts(app: App, { monitor, metrics, channels }: AlertParts): Alerts {
-  const { config, accounts, warehouse, databaseOutage, owner, clock, log, redact } = app;
-  return createAlerts({
-    channels,
-    accounts: accounts.map(({ id, offReasons, config: account }) => ({
-      id,
-      offReasons,
-      timezone: account.reportingTimezone ?? 'UTC',
-      place: placeOf(account),
-    })),
-    latest: () => monitor.latest,
-    outage: () => databaseOutage.current,
-    db: warehouse.connection.db,
-    clock,
-    version: VERSION,
-    owner,
-    afterMs: config.telling.alertAfterMinutes * MINUTE_MS,
-    freshnessBudgetMinutes: config.freshnessBudgetMinutes,
-    hasReports: config.telling.report !== undefined,
-    log,
-    redact,
-    onSent: (channel, alerts) => metrics.recordAlert(channel, 'told', alerts),
-    onNotSent: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
-  });
-}
-
-/** undefined: ALERT_HEARTBEAT_URL is not set. */
-export function buildHeartbeat(
-  { config, log, clock }: App,
-  { status }: { readonly status: () => Status },
-): Heartbeat | undefined {
-  const { heartbeatUrl: url } = config.telling;
-  const isFresh = (): boolean => {
-    const { isReady, accounts } = status();
-    const isScheduled = accounts.some(({ streams }) => streams.some((stream) => stream.isScheduled));
-    return isReady && isScheduled && accounts.every((account) => account.isReady);
-  };
-  return url === undefined ? undefined : createHeartbeat({ url, isFresh, log, clock });
-}
-
 /** undefined: REPORT_CRON is not set. */
-export function buildReportSchedule(
-  app: App,
-  { monitor }: Pick<AlertParts, 'monitor'>,
-): ReportSchedule | undefined {
-  const { config, accounts, warehouse, owner, clock } = app;
-  const { report, mail } = config.telling;
+function buildReport({ config, accounts, warehouse, owner, clock }: App): ReportDestination | undefined {
+  const { report, mail } = config.notifications;
   if (report === undefined) return undefined;
   const mailTo = (to: readonly string[]): Channel | undefined =>
     mail === undefined || to.length === 0 ? undefined : createMail(mail, to);
   const ofAll = mailTo(report.emailTo);
-  return createReportSchedule({
+  return createScheduledReport({
     config: report,
     accounts: accounts.map(
       ({ id, log, config: { schedule, reportTitle, reportEmailTo: own, equipmentTypes } }) => ({
@@ -83,9 +39,48 @@ export function buildReportSchedule(
     ),
     connection: warehouse.connection,
     recordUrls: config.recordUrls,
-    latest: () => monitor.latest,
     clock,
     version: VERSION,
     owner,
   });
+}
+
+export function buildNotifier(app: App, { monitor, metrics, channels }: NotifierParts): Notifier {
+  const { config, accounts, warehouse, databaseOutage, owner, clock, log, redact } = app;
+  return createNotifier({
+    channels,
+    report: buildReport(app),
+    accounts: accounts.map(({ id, offReasons, config: account }) => ({
+      id,
+      offReasons,
+      timezone: account.reportingTimezone ?? 'UTC',
+      place: placeOf(account),
+    })),
+    latest: () => monitor.latest,
+    outage: () => databaseOutage.current,
+    db: warehouse.connection.db,
+    clock,
+    version: VERSION,
+    owner,
+    afterMs: config.notifications.alertAfterMinutes * MINUTE_MS,
+    freshnessBudgetMinutes: config.freshnessBudgetMinutes,
+    log,
+    redact,
+    onSent: (channel, alerts) => metrics.recordAlert(channel, 'sent', alerts),
+    onNotSent: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
+  });
+}
+
+/** undefined: ALERT_HEARTBEAT_URL is not set. */
+export function buildHeartbeat(
+  { config, log, clock }: App,
+  { status }: { readonly status: () => Status },
+): Heartbeat | undefined {
+  const { heartbeatUrl: url } = config.notifications;
+  const isFresh = (): boolean => {
+    const { isReady, accounts } = status();
+    const isScheduled = accounts.some(({ streams }) => streams.some((stream) => stream.isScheduled));
+    return isReady && isScheduled && accounts.every((account) => account.isReady);
+  };
+  return url === undefined ? undefined : createHeartbeat({ url, isFresh, log, clock });
 }

@@ -4,6 +4,7 @@ import type { Account, App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { closeAllDeadRuns } from '../../engine/control/dead-runs.ts';
 import { dependencyOf } from '../health/outage-log.ts';
+import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
@@ -14,15 +15,15 @@ import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
 import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
-import { buildRunEvents } from './run-report.ts';
+import { buildRunEvents } from './run-log.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { buildAlerts, buildHeartbeat, buildReportSchedule } from './notifications.ts';
+import { buildHeartbeat, buildNotifier } from './notifications.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
   /** Interval between reads of the warehouse; default: ten seconds. */
   readonly refreshEveryMs?: number;
-  /** Interval between checks for alerts; default: ten seconds. */
+  /** Interval between checks for alerts and reports; default: ten seconds. */
   readonly alertEveryMs?: number;
   readonly onListening?: (url: string) => void;
 }
@@ -30,7 +31,7 @@ export interface WorkerOptions {
 /** Runs until the app's signal is aborted, then ends the runs and returns. */
 export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
-  const channels = configuredChannels(config.telling);
+  const channels = configuredChannels(config.notifications);
   const metrics = createMetrics({
     version: VERSION,
     accountIds: accounts.map(({ id }) => id),
@@ -65,8 +66,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     for (const { id, health } of accounts) health.onChange((isHealthy) => queue.setHealth(id, isHealthy));
   }
   const scheduler = buildScheduler(app, { queue, metrics, runners });
-  const alerts = buildAlerts(app, { monitor, metrics, channels });
-  const reports = buildReportSchedule(app, { monitor });
+  const notifier = buildNotifier(app, { monitor, metrics, channels });
   const { status, statusOfOne } = createWorkerStatus({
     app,
     startedMs: clock.now(),
@@ -75,7 +75,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     queue,
     scheduler,
     runners,
-    alerts,
+    notifier,
   });
 
   const heartbeat = buildHeartbeat(app, { status });
@@ -93,8 +93,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   );
   options.onListening?.(server.url);
   void monitor.refresh();
-  alerts.start(options.alertEveryMs);
-  reports?.start();
+  notifier.start(options.alertEveryMs);
   heartbeat?.start(options.alertEveryMs);
   try {
     if (await prepareWarehouse(app)) {
@@ -111,7 +110,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    await Promise.all([stopRuns(app, scheduler), alerts.stop(), reports?.stop(), heartbeat?.stop()]);
+    await Promise.all([stopRuns(app, scheduler), notifier.stop(), heartbeat?.stop()]);
     monitor.stop();
     await server.close();
     metrics.close();
@@ -158,8 +157,7 @@ function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): 
   });
 }
 
-const FIRST_DELAY_MS = SECOND_MS;
-const MOST_DELAY_MS = 30 * SECOND_MS;
+const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };
 
 /**
  * Migrates as soon as the database is reachable, and waits for it without a limit. Returns false when a stop was requested
@@ -168,7 +166,7 @@ const MOST_DELAY_MS = 30 * SECOND_MS;
 async function prepareWarehouse(app: App): Promise<boolean> {
   const { signal, databaseOutage, log } = app;
   const stopped = untilAborted(signal).then(() => 'stopped' as const);
-  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_DELAY_MS)) {
+  for (let failures = 1; !signal.aborted; failures += 1) {
     try {
       const migrated = await Promise.race([app.migrate(), stopped]);
       if (migrated === 'stopped') return false;
@@ -179,6 +177,7 @@ async function prepareWarehouse(app: App): Promise<boolean> {
     } catch (error) {
       if (!(error instanceof SafetySyncError) || dependencyOf(error) !== 'database') throw error;
       databaseOutage.recordFailure(error);
+      const delayMs = backoff(failures, DELAYS);
       log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);
       await sleep(delayMs, signal);
     }

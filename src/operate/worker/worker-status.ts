@@ -1,5 +1,5 @@
 /** Builds the status of a worker: the last read of the warehouse, and the state that only the process has. */
-import type { Alerts } from '../alerts/alerts.ts';
+import type { Notifier } from '../alerts/notifier.ts';
 import type { Account, App } from '../../app.ts';
 import { buildStatus } from '../status/build-status.ts';
 import { type AccountsRead, readAccounts } from '../status/read-accounts.ts';
@@ -30,7 +30,7 @@ interface WorkerStatusParts {
   readonly queue: RunQueue;
   readonly scheduler: Scheduler;
   readonly runners: ReadonlyMap<string, AccountRunner>;
-  readonly alerts: Pick<Alerts, 'status'>;
+  readonly notifier: Pick<Notifier, 'status'>;
 }
 
 interface WorkerStatus {
@@ -129,7 +129,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       worker: parts.state(),
       isSchedulerAlive: scheduler.isAlive(),
       queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
-      alerts: parts.alerts.status,
+      alerts: parts.notifier.status,
       keeping: storageRulesOf(app.config),
       warehouse,
       databaseOutage: app.databaseOutage.current,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/operate/alerts/events.ts';
 import { type MessageContext, toMessage } from '../../../src/operate/alerts/message.ts';
-import type { AlertRow } from '../../../src/operate/alerts/ledger.ts';
+import type { AlertRow } from '../../../src/operate/alerts/outbox.ts';
 import type { AlertEvent } from '../../../src/engine/control/control-tables.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { NOON } from '../../support/test-clock.ts';
@@ -15,7 +15,7 @@ const row = (change: Partial<AlertRow> = {}): AlertRow => ({
   detail: null,
   beganMs: NOON,
   endedMs: null,
-  toldMs: null,
+  sentMs: null,
   dueMs: NOON,
   tries: 0,
   problem: null,
@@ -50,7 +50,7 @@ test('what to do names the entry of the accounts file where the alert is of one 
 });
 
 test('what begins comes before what is over, and the subject counts both', () => {
-  const rows = [row({ endedMs: NOON + 90 * MINUTE_MS, toldMs: NOON, subject: 'users' }), row()];
+  const rows = [row({ endedMs: NOON + 90 * MINUTE_MS, sentMs: NOON, subject: 'users' }), row()];
   const { subject, text } = toMessage(rows, context('north'));
   expect(subject).toBe('[safety-sync] 1 alert, 1 over');
   expect(text.split('\n').map((line) => line.charAt(0))).toEqual(['✗', ' ', '✓', '–']);
@@ -70,7 +70,7 @@ test('a message stays short however much is wrong', () => {
 test('a name that the service made up is no markup and no mention', () => {
   const rows = [row({ event: 'new_field', subject: 'followups <script>@here <!channel>', code: null })];
   const { text, html } = toMessage(rows, context('north'));
-  for (const told of [text, html]) expect(told).not.toMatch(/<script|@here|<!channel/);
+  for (const sent of [text, html]) expect(sent).not.toMatch(/<script|@here|<!channel/);
   expect(text).toContain(
     'The service sends what it did not send before: ?script??here???channel? of followups;',
   );

@@ -53,9 +53,9 @@ describe('an accounts file', () => {
       ALERT_EMAIL_FROM: 'sync@example.com',
       REPORT_CRON: '0 7 * * 1',
     };
-    const { accounts, telling } = await load(own, { env });
+    const { accounts, notifications } = await load(own, { env });
     expect(accounts[0]?.reportEmailTo).toEqual(['north@example.com', 'Boss <boss@example.com>']);
-    expect(telling.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: undefined });
+    expect(notifications.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: undefined });
   });
 
   test('lists accounts, each with what is its own; the rest is as the variables say', async () => {

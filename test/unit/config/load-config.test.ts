@@ -52,8 +52,12 @@ test('a webhook takes alerts over plain http only on this machine, or where that
   expect(problemsOf(webhook)).toContain(
     'ALERT_WEBHOOK_URL: plain http:// to chat.example would send alerts in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true',
   );
-  expect(load({ ...webhook, SAFETY_ALLOW_INSECURE_HTTP: 'true' }).telling.webhookUrl).toContain('http:');
-  expect(load({ ...good, ALERT_WEBHOOK_URL: 'http://127.0.0.1/hook' }).telling.webhookUrl).toContain('http:');
+  expect(load({ ...webhook, SAFETY_ALLOW_INSECURE_HTTP: 'true' }).notifications.webhookUrl).toContain(
+    'http:',
+  );
+  expect(load({ ...good, ALERT_WEBHOOK_URL: 'http://127.0.0.1/hook' }).notifications.webhookUrl).toContain(
+    'http:',
+  );
 });
 
 test.each([
@@ -308,7 +312,7 @@ test('lists and switches are read', () => {
   expect(load(env).api.requestsPerMinute).toBe(120);
 });
 
-describe('whom the worker tells', () => {
+describe('notifications', () => {
   const mail = {
     SMTP_URL: 'smtp://me:secret-word@mail.example',
     ALERT_EMAIL_FROM: 'Safety <sync@example.com>',
@@ -318,8 +322,12 @@ describe('whom the worker tells', () => {
     expect(problemsOf({ ...good, ALERT_EMAIL_TO: 'a@b.example' })).toMatch(
       /SMTP_URL is not set: the mail server that ALERT_EMAIL_TO need[^]*ALERT_EMAIL_FROM is not set/,
     );
-    const { telling } = load({ ...good, ...mail, ALERT_EMAIL_TO: 'a@b.example, Boss <boss@b.example>' });
-    expect(telling).toMatchObject({
+    const { notifications } = load({
+      ...good,
+      ...mail,
+      ALERT_EMAIL_TO: 'a@b.example, Boss <boss@b.example>',
+    });
+    expect(notifications).toMatchObject({
       mail: { smtpUrl: mail.SMTP_URL, from: mail.ALERT_EMAIL_FROM },
       alertEmailTo: ['a@b.example', 'Boss <boss@b.example>'],
       alertAfterMinutes: 15,
@@ -333,8 +341,8 @@ describe('whom the worker tells', () => {
       'set REPORT_EMAIL_TO, REPORT_DIR, or both',
     );
     const env = { ...good, REPORT_CRON: '0 7 * * 1', REPORT_DIR: '/reports' };
-    expect(load(env).telling.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: '/reports' });
-    expect(load({ ...env, REPORT_CRON: 'off' }).telling.report).toBeUndefined();
+    expect(load(env).notifications.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: '/reports' });
+    expect(load({ ...env, REPORT_CRON: 'off' }).notifications.report).toBeUndefined();
   });
 
   test.each([
@@ -346,7 +354,7 @@ describe('whom the worker tells', () => {
     ['ALERT_HEARTBEAT_URL', 'ping.example/secret-word', 'expected the https:// URL that a service waits'],
     ['SMTP_URL', 'smtp://me:secret-word%@mail.example', 'expected smtp://user:password@host:port'],
     ['ALERT_EMAIL_TO', 'nobody', 'expected mail addresses with commas between'],
-  ])('%s that cannot be used is told, and what is secret is not shown', (name, value, problem) => {
+  ])('%s that cannot be used is reported, and what is secret is not shown', (name, value, problem) => {
     const said = problemsOf({ ...good, ...mail, [name]: value });
     expect(said).toContain(`${name}: ${problem}`);
     expect(said).not.toContain('secret-word');

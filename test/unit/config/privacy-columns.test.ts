@@ -46,9 +46,9 @@ test('what tells one record from another, or is no field of the service, cannot 
     'followups._raw',
   ]);
   expect(told).toHaveLength(5);
-  expect(told[0]).toContain('it tells one record from another; of this table can: followups.form_id');
+  expect(told[0]).toContain('it identifies records; of this table can: followups.form_id');
   expect(told[1]).toContain('which of two versions');
-  expect(told[2]).toContain('in which list');
+  expect(told[2]).toContain('the list that contains');
   expect(told[3]).toContain('not a field that the service sends');
 });
 

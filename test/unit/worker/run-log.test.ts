@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { logResult } from '../../../src/operate/worker/run-report.ts';
+import { logResult } from '../../../src/operate/worker/run-log.ts';
 import { type ErrorCode, SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import type { RunResult } from '../../../src/engine/sync/run.ts';
@@ -62,7 +62,7 @@ describe('the line of a run', () => {
     expect(lineOf(failed(code)).level).toBe(level);
   });
 
-  it('that is part of an outage that was told is for debugging only', () => {
+  it('that is part of an outage that was logged is for debugging only', () => {
     expect(lineOf(failed('network_error'), true).level).toBe('debug');
   });
 });

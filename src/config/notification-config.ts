@@ -17,7 +17,7 @@ export interface ReportConfig {
   readonly folder: string | undefined;
 }
 
-export interface TellingConfig {
+export interface NotificationConfig {
   /** The URL is enough to post there, so it is a secret as a whole. */
   readonly webhookUrl: string | undefined;
   /** A GET there reports that every stream is fresh: a secret as a whole. */
@@ -35,11 +35,11 @@ export interface TellingConfig {
 const REPORT_KEY = 'report_email_to of SAFETY_ACCOUNTS_FILE';
 
 /** Settings that exclude each other are problems. `accounts`: some may have recipients of their own for their reports. */
-export function tellingOf(
+export function notificationsOf(
   { values, problems: known }: ReadVariables,
   accounts: readonly Pick<AccountConfig, 'reportEmailTo'>[],
 ): {
-  readonly config: TellingConfig;
+  readonly config: NotificationConfig;
   readonly problems: readonly string[];
 } {
   const { SMTP_URL: smtpUrl, ALERT_EMAIL_FROM: from, REPORT_CRON: cron, REPORT_DIR: folder } = values;

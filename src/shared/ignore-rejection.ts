@@ -1,5 +1,5 @@
 /** Marks the promise as handled, so Node.js reports no unhandled rejection; awaiting it still rejects. */
-export function meetLater<Result>(promise: Promise<Result>): Promise<Result> {
+export function ignoreRejection<Result>(promise: Promise<Result>): Promise<Result> {
   promise.catch(() => undefined);
   return promise;
 }

@@ -1,7 +1,7 @@
 /**
- * Sends alerts when a problem begins and when it ends. Every few seconds it compares the monitor's last read with the rows
- * of `safety_sync.alerts`, records the changes there, and sends the messages that are due. Alerts run apart from the
- * worker's other tasks, because a webhook or mail server may be slow or unreachable.
+ * Sends alerts when a problem begins and when it ends, and scheduled reports when they are due. Every few seconds it compares
+ * the monitor's last read with the rows of `safety_sync.outbox`, records the changes there, and sends what is due. It runs
+ * apart from the worker's other tasks, because a webhook or mail server may be slow or unreachable.
  *
  * While the database is away, nothing can be recorded. Each worker that cannot use the database then sends its own alert,
  * because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
@@ -10,29 +10,39 @@
 import type { OffReasons } from '../../config/account-config.ts';
 import {
   type AlertRow,
-  beginAlerts,
+  beginRows,
   endAlerts,
+  failedReportsOf,
+  isAlert,
+  type OutboxRow,
   postponeAlerts,
-  readAlerts,
+  readOutbox,
   resumeAlerts,
   textOfKey,
-} from './ledger.ts';
+} from './outbox.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readOccasions } from './occasions.ts';
-import { readFailedReports } from './report-plans.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
+import { type AlertDelivery, createAlertDestination } from './alert-destination.ts';
 import type { Channel } from './channel.ts';
-import { conditionsOf } from './conditions.ts';
-import { createSender, type SenderOptions } from './sender.ts';
+import { type Condition, conditionsOf } from './conditions.ts';
+import { createSender, type Destination, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts, UNDECIDED_MS } from './plan-alerts.ts';
 
-interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'context' | 'nowMs'> {
+export interface ReportDestination extends Destination {
+  plan(rows: readonly OutboxRow[], nowMs: number): ChannelPlan;
+}
+
+interface NotifierOptions extends SenderOptions, AlertDelivery {
+  /** Channels of alerts. */
   readonly channels: readonly Channel[];
+  /** undefined: REPORT_CRON is not set, so recorded report failures are outdated and ignored. */
+  readonly report?: ReportDestination | undefined;
   readonly accounts: readonly {
     readonly id: string;
     readonly offReasons: OffReasons;
@@ -43,18 +53,14 @@ interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'context' | 'now
   readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
   readonly outage: () => Outage | undefined;
   readonly version: string;
-  /** Host and process id, for example `host-1 pid 42`. */
-  readonly owner: string;
   readonly afterMs: number;
   readonly freshnessBudgetMinutes: number;
-  /** False: REPORT_CRON is not set, so recorded report failures are outdated and ignored. */
-  readonly hasReports: boolean;
 }
 
-export interface Alerts {
+export interface Notifier {
   /** The alerts part of the status: open alerts, and the state of each channel. */
   readonly status: AlertsStatus;
-  /** Compares once and starts sending the alerts that are due; never rejects. */
+  /** Compares once and starts sending what is due; never rejects. */
   look(): Promise<void>;
   /** Resolves when no message is being sent. */
   idle(): Promise<void>;
@@ -69,8 +75,8 @@ const MIGRATING_MS = 5 * MINUTE_MS;
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
 
-export function createAlerts(options: AlertsOptions): Alerts {
-  const { accounts, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
+export function createNotifier(options: NotifierOptions): Notifier {
+  const { accounts, report, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
   const ids = accounts.map(({ id }) => id);
   const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
   const context = {
@@ -78,17 +84,22 @@ export function createAlerts(options: AlertsOptions): Alerts {
     owner,
     accounts: new Map(accounts.map(({ id, timezone, place }) => [id, { timezone, place }])),
   };
-  const senders = options.channels.map((channel) => createSender({ ...options, channel, context, nowMs }));
+  const channels = options.channels.map(({ name }) => name);
+  const destinations: readonly Destination[] = [
+    ...options.channels.map((channel) => createAlertDestination(channel, { ...options, context })),
+    ...(report === undefined ? [] : [report]),
+  ];
+  const senders = new Map(destinations.map((one) => [one.channel, createSender(one, { ...options, nowMs })]));
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let awaySinceMs: number | undefined;
-  let rows: readonly AlertRow[] = [];
-  /** Why alerts cannot be recorded; null: they can, as far as is known. */
+  let alerts: readonly AlertRow[] = [];
+  /** Why nothing can be recorded; null: it can, as far as is known. */
   let unreadable: string | null = null;
 
   async function record({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
     const at = { asOfMs, nowMs: nowMs() };
-    await beginAlerts(db, plan.begun, at);
+    await beginRows(db, plan.begun, at);
     await resumeAlerts(db, { channel, keys: plan.resumed }, at);
     await endAlerts(db, { channel, keys: plan.ended }, at);
     await postponeAlerts(db, { channel, keys: plan.postponed }, at.nowMs + UNDECIDED_MS);
@@ -101,25 +112,49 @@ export function createAlerts(options: AlertsOptions): Alerts {
     const isAway = dependencyOf(error) === 'database';
     log[isAway || unreadable !== null ? 'debug' : 'error'](
       { error_code: code },
-      `no alerts are sent, because they cannot be recorded (${code}: ${message}). ${advice}`,
+      `no alerts and reports are sent, because they cannot be recorded (${code}: ${message}). ${advice}`,
     );
     if (!isAway) unreadable = `they cannot be recorded in the database (${code})`;
   }
 
-  async function lookAt(seen: AccountsRead): Promise<void> {
+  async function readConditions(rows: readonly OutboxRow[], seen: AccountsRead): Promise<Condition[]> {
+    if (channels.length === 0) return [];
     const occasions = await readOccasions(db, ids);
-    const failedReports = options.hasReports ? await readFailedReports(db, ids) : new Map<string, string>();
-    const conditions = conditionsOf({ accounts, seen, occasions, failedReports, freshnessBudgetMinutes });
-    const channels = senders.map(({ name }) => name);
-    const plan = async (): Promise<ChannelPlan[]> => {
-      rows = await readAlerts(db, ids);
-      return planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs });
-    };
-    for (const one of await plan()) await record(one, seen.databaseNowMs);
-    // Alerts that were just recorded may be due at once.
-    const plans = await plan();
-    for (const sender of senders) {
-      for (const one of plans) if (one.channel === sender.name) sender.sendDue(one);
+    const failedReports = report === undefined ? new Map<string, string>() : failedReportsOf(rows);
+    return conditionsOf({ accounts, seen, occasions, failedReports, freshnessBudgetMinutes });
+  }
+
+  async function lookAt(seen: AccountsRead): Promise<void> {
+    const found = await readOutbox(db, ids);
+    const conditions = await readConditions(found, seen);
+    const plan = (rows: readonly OutboxRow[]): ChannelPlan[] => [
+      ...planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs }),
+      ...(report === undefined ? [] : [report.plan(rows, nowMs())]),
+    ];
+    for (const one of plan(found)) await record(one, seen.databaseNowMs);
+    // Rows that were just recorded may be due at once.
+    const rows = await readOutbox(db, ids);
+    alerts = rows.filter(isAlert);
+    for (const one of plan(rows)) senders.get(one.channel)?.sendDue(one);
+  }
+
+  function sendOutage({ sinceMs, ...about }: Pick<AlertRow, 'code' | 'advice'> & { sinceMs: number }): void {
+    for (const channel of channels) {
+      const row: AlertRow = {
+        ...about,
+        accountId: ids[0] ?? '',
+        event: 'database_away',
+        subject: '',
+        channel,
+        detail: owner,
+        beganMs: sinceMs + nowMs() - clock.now(),
+        endedMs: null,
+        sentMs: null,
+        dueMs: null,
+        tries: 0,
+        problem: null,
+      };
+      senders.get(channel)?.sendOutage({ sinceMs, row });
     }
   }
 
@@ -133,7 +168,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
       if (clock.now() - awaySinceMs < (isBehind ? Math.max(afterMs, MIGRATING_MS) : afterMs)) return;
       const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
       const advice = isBehind ? undefined : outage?.advice;
-      for (const sender of senders) sender.sendOutage({ sinceMs: awaySinceMs, code, advice });
+      sendOutage({ sinceMs: awaySinceMs, code, advice });
       return;
     }
     awaySinceMs = undefined;
@@ -151,22 +186,22 @@ export function createAlerts(options: AlertsOptions): Alerts {
       return {
         // An outage of the database has no row: only this worker's memory has it.
         open:
-          new Set(rows.filter(({ endedMs }) => endedMs === null).map(textOfKey)).size +
+          new Set(alerts.filter(({ endedMs }) => endedMs === null).map(textOfKey)).size +
           (awaySinceMs === undefined ? 0 : 1),
-        channels: senders.map(({ name, problem }) => {
+        channels: channels.map((name) => {
           // Includes alerts that other workers could not send.
-          const waiting = rows.filter(({ channel, tries }) => channel === name && tries > 0);
+          const waiting = alerts.filter(({ channel, tries }) => channel === name && tries > 0);
           return {
             name,
             waiting: waiting.length,
-            problem: unreadable ?? problem ?? waiting[0]?.problem ?? null,
+            problem: unreadable ?? senders.get(name)?.problem ?? waiting[0]?.problem ?? null,
           };
         }),
       };
     },
     look,
     async idle() {
-      await Promise.all(senders.map((sender) => sender.idle()));
+      await Promise.all([...senders.values()].map((sender) => sender.idle()));
     },
     start(everyMs = EVERY_MS) {
       const again = async (): Promise<void> => {
@@ -176,12 +211,12 @@ export function createAlerts(options: AlertsOptions): Alerts {
         const restMs = Math.max(everyMs, Math.min(shareMs, MOST_REST_MS));
         if (!isStopped) timer = setTimeout(() => void again(), restMs);
       };
-      if (senders.length > 0) void again();
+      if (senders.size > 0) void again();
     },
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await Promise.all(senders.map((sender) => sender.stop()));
+      await Promise.all([...senders.values()].map((sender) => sender.stop()));
     },
   };
 }

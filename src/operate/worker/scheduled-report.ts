@@ -1,22 +1,14 @@
 /**
- * Creates safety reports on schedule: when one is due, one of several workers renders, writes and mails it. The plan is
- * stored in `safety_sync.report_plans`, so a report that was due while no worker ran is created later, once.
+ * Creates safety reports on schedule: renders, writes and mails them. The plan is in the outbox, so a report that was due
+ * while no worker ran is created later, once.
  */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import cron from 'node-cron';
-import { type Channel, tell } from '../alerts/channel.ts';
-import type { ReportConfig } from '../../config/telling-config.ts';
+import { type Channel, deliver } from '../alerts/channel.ts';
+import type { ReportDestination } from '../alerts/notifier.ts';
+import type { ReportConfig } from '../../config/notification-config.ts';
 import type { Connection } from '../../engine/database/connection.ts';
-import { toKnownError } from '../../engine/database/database-error.ts';
-import {
-  claimReport,
-  recordReportFailed,
-  recordReportMade,
-  readReportPlans,
-  type ReportPlan,
-  writeReportPlan,
-} from '../alerts/report-plans.ts';
 import { isAnythingRead, readReport, type Report } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { showReport } from '../../pages/report/shown-report.ts';
@@ -24,21 +16,17 @@ import { type Lists, listsOf, toWorkbook, writeWorkbook } from '../../pages/repo
 import type { RecordUrls } from '../../shared/record-urls.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatDay } from '../../pages/words.ts';
-import { dependencyOf } from '../health/outage-log.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
-import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { toReportMail, type Workbook } from './report-mail.ts';
 
-interface ReportScheduleOptions {
+interface ReportOptions {
   readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
   readonly accounts: readonly ReportedAccount[];
   readonly connection: Connection;
   readonly recordUrls: RecordUrls;
-  /** The last read of the warehouse, and why the warehouse cannot be read now. */
-  readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
   readonly clock: Clock;
   readonly version: string;
   /** Host and process id. */
@@ -57,23 +45,10 @@ interface ReportedAccount {
   readonly log: Logger;
 }
 
-export interface ReportSchedule {
-  /** Creates the reports that are due; never rejects. */
-  look(): Promise<void>;
-  start(): void;
-  /** Waits a few seconds for the report that is being created. */
-  stop(): Promise<void>;
-}
-
-const EVERY_MS = 20 * SECOND_MS;
-/** A claim expires after this time, which is longer than creating and mailing a report takes. */
-const CLAIM_MS = 10 * MINUTE_MS;
 /** Longer than for an alert, because mail servers scan attachments. */
 const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
 /** Bytes of a workbook from which on it is not attached, because mail servers refuse large mails. */
 const MOST_ATTACHED = 5_000_000;
-const FIRST_AGAIN_MS = 5 * MINUTE_MS;
-const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 /** If our clock is this many ticks behind the database's, the next report is planned a day ahead. */
 const PLANNED_AHEAD = 100;
 
@@ -128,19 +103,16 @@ async function makeWorkbook(lists: Lists, { name, path, isMailed }: WorkbookPlac
   return { name, path, content };
 }
 
-export function createReportSchedule(options: ReportScheduleOptions): ReportSchedule {
-  const { config, accounts, connection, recordUrls, clock, owner, version } = options;
-  const { db } = connection;
-  const stopping = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  let making: Promise<void> | undefined;
-  /** The plan could not be read, and that was logged. */
-  let isUnreadable = false;
-
-  const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
+export function createScheduledReport(options: ReportOptions): ReportDestination {
+  const { config, connection, recordUrls, clock, owner, version } = options;
+  const accounts = new Map(options.accounts.map((account) => [account.id, account]));
+  const timezoneOf = (accountId: string): string => accounts.get(accountId)?.timezone ?? 'UTC';
 
   /** Writes the file first and mails last, because writing twice is harmless and mailing twice is not. */
-  async function make({ id, log, reportTitle, equipmentTypes, mail }: ReportedAccount): Promise<void> {
+  async function create(
+    { id, log, reportTitle, equipmentTypes, mail }: ReportedAccount,
+    signal: AbortSignal,
+  ): Promise<void> {
     const startedMs = clock.monotonicMs();
     const pathOf = (name: string) => (config.folder === undefined ? undefined : join(config.folder, name));
     let workbook: Workbook | undefined;
@@ -170,7 +142,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
         workbook,
         signature,
       });
-      await tell({ channel: mail, message, signal: stopping.signal, attemptMs: MAIL_ATTEMPT_MS });
+      await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
     }
     const where = [
       ...(path === undefined ? [] : [`written to ${path}`]),
@@ -183,74 +155,53 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
     );
   }
 
-  async function makeIfDue(account: ReportedAccount, { dueMs, tries }: ReportPlan): Promise<void> {
-    const claim = { accountId: account.id, owner, untilMs: nowMs() + CLAIM_MS };
-    if (!(await claimReport(db, { ...claim, nowMs: nowMs() }))) return;
-    try {
-      await make(account);
-    } catch (caught) {
-      const { code, message, advice } = toKnownError(caught);
-      account.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
-      // A worker that stops releases its claim, so that another one continues at once.
-      const againMs = stopping.signal.aborted ? 0 : Math.min(HOUR_MS, FIRST_AGAIN_MS * 2 ** tries);
-      await recordReportFailed(db, { ...claim, code, againMs: nowMs() + againMs });
-      return;
-    }
-    const nextMs = nextReportMs(config, account.timezone, Math.max(nowMs(), dueMs));
-    await recordReportMade(db, { ...claim, nowMs: nowMs(), nextMs });
-  }
-
-  async function makeWhatIsDue(): Promise<void> {
-    const plans = await readReportPlans(
-      db,
-      accounts.map(({ id }) => id),
-    );
-    for (const account of accounts) {
-      if (stopping.signal.aborted) return;
-      const { id: accountId, timezone } = account;
-      const plan = plans.get(accountId);
-      const schedule = `${config.cron} ${timezone}`;
-      if (plan?.schedule !== schedule) {
-        const dueMs = nextReportMs(config, timezone, nowMs());
-        await writeReportPlan(db, { accountId, schedule, dueMs });
-      } else if (plan.dueMs <= nowMs()) await makeIfDue(account, plan);
-    }
-  }
-
-  async function look(): Promise<void> {
-    const { seen, problem } = options.latest();
-    if (problem !== null || seen === null || seen.pendingMigrations > 0) return;
-    try {
-      await makeWhatIsDue();
-      isUnreadable = false;
-    } catch (caught) {
-      const error = toKnownError(caught);
-      const { code, message, advice } = error;
-      const isAway = dependencyOf(error) === 'database';
-      accounts[0]?.log[isAway || isUnreadable ? 'debug' : 'error'](
-        { error_code: code },
-        `no report is created, because its plan cannot be read (${code}: ${message}). ${advice}`,
-      );
-      isUnreadable ||= !isAway;
-    }
-  }
-
   return {
-    look,
-    start() {
-      const again = async (): Promise<void> => {
-        making = look();
-        await making;
-        if (!stopping.signal.aborted) timer = setTimeout(() => void again(), EVERY_MS);
+    channel: 'report',
+    claimMs: 10 * MINUTE_MS,
+    delays: { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS },
+    sendsEachRow: true,
+    plan(rows, nowMs) {
+      const plans = new Map(
+        rows.filter(({ channel }) => channel === 'report').map((row) => [row.accountId, row]),
+      );
+      const wanted = options.accounts.map(({ id, timezone }) => ({
+        key: { accountId: id, event: 'report', subject: '', channel: 'report', code: null } as const,
+        detail: `${config.cron} ${timezone}`,
+        timezone,
+        row: plans.get(id),
+      }));
+      return {
+        channel: 'report',
+        // A plan of another schedule is replaced.
+        begun: wanted
+          .filter(({ row, detail }) => row?.detail !== detail)
+          .map(({ key, detail, timezone }) => ({
+            ...key,
+            detail,
+            dueMs: nextReportMs(config, timezone, nowMs),
+          })),
+        resumed: [],
+        ended: [],
+        postponed: [],
+        due: wanted.flatMap(({ row, detail }) =>
+          row?.dueMs != null && row.detail === detail && row.dueMs <= nowMs ? [row] : [],
+        ),
       };
-      void again();
     },
-    async stop() {
-      clearTimeout(timer);
-      if (making !== undefined) await withTimeout(making, STOP_TIMEOUT_MS);
-      stopping.abort();
-      clearTimeout(timer);
-      if (making !== undefined) await withTimeout(making, SECOND_MS);
+    async send(rows, signal) {
+      for (const { accountId } of rows) {
+        const account = accounts.get(accountId);
+        if (account !== undefined) await create(account, signal);
+      }
     },
+    onFailed({ code, message, advice }, rows) {
+      for (const { accountId } of rows) {
+        accounts
+          .get(accountId)
+          ?.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
+      }
+      return code;
+    },
+    nextMs: ({ accountId }, afterMs) => nextReportMs(config, timezoneOf(accountId), afterMs),
   };
 }

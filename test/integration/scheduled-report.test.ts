@@ -1,21 +1,21 @@
-/** The report that comes by itself, in a time that the test moves. */
+/** The scheduled report, in a time that the test moves. */
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
-import { claimReport, readFailedReports } from '../../src/operate/alerts/report-plans.ts';
+import { createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
+import { claimRows, failedReportsOf, readOutbox } from '../../src/operate/alerts/outbox.ts';
 import type { Logger } from '../../src/shared/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, systemClock } from '../../src/shared/time.ts';
+import { createMetrics } from '../../src/operate/status/metrics.ts';
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
-import {
-  createReportSchedule,
-  nextReportMs,
-  type ReportSchedule,
-} from '../../src/operate/worker/report-schedule.ts';
+import { createScheduledReport, nextReportMs } from '../../src/operate/worker/scheduled-report.ts';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { buildReportSchedule } from '../../src/operate/worker/notifications.ts';
+import { buildNotifier } from '../../src/operate/worker/notifications.ts';
+import { createGate } from '../support/gate.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
@@ -27,7 +27,7 @@ let worker: TestWorker;
 let mail: MailServer;
 let folder: string;
 let passedMs = 0;
-const made: ReportSchedule[] = [];
+const made: Notifier[] = [];
 
 beforeAll(async () => {
   worker = await createTestWorker({ sandbox: { seed: 5, size: SIZE } });
@@ -39,7 +39,7 @@ beforeEach(async () => {
   passedMs = 0;
   mail = await startMailServer();
   folder = await mkdtemp(join(tmpdir(), 'safety-sync-reports-'));
-  await worker.query('truncate safety_sync.report_plans');
+  await worker.query('truncate safety_sync.outbox');
 });
 afterEach(async () => {
   await Promise.all(made.splice(0).map((one) => one.stop()));
@@ -52,27 +52,40 @@ interface Reporter {
   look(): Promise<void>;
 }
 
+interface ReportingOptions {
+  readonly cron?: string;
+  readonly to?: string | null;
+  readonly channels?: readonly Channel[];
+  readonly changeMail?: (real: Channel) => Channel;
+}
+
+async function lookAndSend(notifier: Notifier): Promise<void> {
+  await notifier.look();
+  await notifier.idle();
+}
+
 async function startReporting(
   owner = 'host pid 1',
-  cron = WEEKLY,
-  to: string | null = folder,
+  { cron = WEEKLY, to = folder, channels = [], changeMail = (real) => real }: ReportingOptions = {},
 ): Promise<Reporter> {
   const lines: { level: string; text: string }[] = [];
   const hear = (level: string) => (_: unknown, text: string) => void lines.push({ level, text });
   const log = { debug: hear('debug'), info: hear('info'), error: hear('error') } as unknown as Logger;
   const read = await readAccounts(worker.connection, ['default']);
   const seen = (): AccountsRead => ({ ...read, databaseNowMs: read.databaseNowMs + passedMs });
-  const schedule = createReportSchedule({
+  const report = createScheduledReport({
     config: { cron, folder: to ?? undefined },
     accounts: [
       {
         id: 'default',
         timezone: 'Europe/Oslo',
         reportTitle: 'North Ltd',
-        mail: createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, [
-          'you@example.com',
-          'boss@example.com',
-        ]),
+        mail: changeMail(
+          createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, [
+            'you@example.com',
+            'boss@example.com',
+          ]),
+        ),
         equipmentTypes: [],
         log,
       },
@@ -82,13 +95,30 @@ async function startReporting(
       followup: 'https://service.example.com/f/{id}',
       employee: 'https://service.example.com/e?id={id}',
     },
-    latest: () => ({ seen: seen(), problem: null }),
     clock: systemClock,
     version: '1.2.3',
     owner,
   });
-  made.push(schedule);
-  return { lines, look: () => schedule.look() };
+  const notifier = createNotifier({
+    channels,
+    report,
+    accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', place: {} }],
+    latest: () => ({ seen: seen(), problem: null }),
+    outage: () => undefined,
+    db: worker.connection.db,
+    clock: systemClock,
+    version: '1.2.3',
+    owner,
+    afterMs: 0,
+    freshnessBudgetMinutes: 1e9,
+    log,
+    redact: (text) => text,
+    onSent: () => undefined,
+    onNotSent: () => undefined,
+    stopTimeoutMs: 100,
+  });
+  made.push(notifier);
+  return { lines, look: () => lookAndSend(notifier) };
 }
 
 it('when it is due one of several workers makes it: a file of its day, and a mail with its figures and the page', async () => {
@@ -141,9 +171,9 @@ it('a workbook that is too large for a mail is not attached, and the mail says w
       [folder, join(folder, name)],
       [null, 'safety-sync report --account default --xlsx FILE writes it'],
     ] as const) {
-      await worker.query('truncate safety_sync.report_plans');
+      await worker.query('truncate safety_sync.outbox');
       passedMs = 0;
-      const one = await startReporting('a', WEEKLY, to);
+      const one = await startReporting('a', { to });
       await one.look();
       passedMs = 7 * DAY_MS;
       await one.look();
@@ -224,13 +254,12 @@ it('what a worker had begun when it was killed is made by another one', async ()
   passedMs = 7 * DAY_MS;
   const nowMs = Date.now() + passedMs;
   const { db } = worker.connection;
-  const isClaimed = await claimReport(db, {
-    accountId: 'default',
-    owner: 'dead',
-    untilMs: nowMs + 10 * MINUTE_MS,
-    nowMs,
-  });
-  expect(isClaimed).toBe(true);
+  const [row, ...others] = await readOutbox(db, ['default']);
+  expect(others).toEqual([]);
+  const claim = { owner: 'dead', nowMs, untilMs: nowMs + 10 * MINUTE_MS };
+  expect(
+    await claimRows(db, { channel: 'report', keys: row === undefined ? [] : [row] }, claim),
+  ).toHaveLength(1);
   await one.look();
   expect(mail.mails).toEqual([]);
   passedMs += 11 * MINUTE_MS;
@@ -238,13 +267,77 @@ it('what a worker had begun when it was killed is made by another one', async ()
   expect(mail.mails).toHaveLength(1);
 });
 
-it('one that cannot be written or mailed is tried again, and is an alert until it has arrived', async () => {
-  const missing = join(folder, 'missing');
-  const one = await startReporting('a', WEEKLY, missing);
+it('a report that was mailed when the database broke is not mailed again', async () => {
+  const one = await startReporting('a', {
+    changeMail: (real) => ({
+      ...real,
+      async send(message, signal) {
+        await real.send(message, signal);
+        await worker.query('alter table safety_sync.outbox rename to outbox_away');
+      },
+    }),
+  });
   await one.look();
   passedMs = 7 * DAY_MS;
   await one.look();
-  const failed = () => readFailedReports(worker.connection.db, ['default']);
+  await worker.query('alter table safety_sync.outbox_away rename to outbox');
+  await one.look();
+  passedMs += HOUR_MS;
+  await one.look();
+  expect(mail.mails).toHaveLength(1);
+});
+
+it('a stopping worker leaves a report that it could not mail to another one', async () => {
+  const mailing = createGate();
+  const one = await startReporting('a', {
+    changeMail: (real) => ({
+      ...real,
+      send(_, signal) {
+        mailing.open();
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('aborted'))),
+        );
+      },
+    }),
+  });
+  await one.look();
+  passedMs = 7 * DAY_MS;
+  const looking = one.look();
+  await mailing.opened;
+  await made[0]?.stop();
+  await looking;
+  await (await startReporting('b')).look();
+  expect(mail.mails).toHaveLength(1);
+});
+
+it('a report that failed is an alert of the same worker, and over when it was sent', async () => {
+  const texts: string[] = [];
+  const channel: Channel = {
+    name: 'webhook',
+    place: 'the webhook',
+    send: ({ text }) => Promise.resolve(void texts.push(text.split(';')[0] ?? '')),
+  };
+  const one = await startReporting('a', { channels: [channel] });
+  await one.look();
+  passedMs = 7 * DAY_MS;
+  mail.behaviour = 'refuse';
+  await one.look();
+  await one.look();
+  mail.behaviour = 'take';
+  passedMs += HOUR_MS;
+  await one.look();
+  await one.look();
+  expect(texts.map((text) => text.charAt(0))).toEqual(['✗', '✓']);
+  expect(texts[0]).toContain('(mail_failed)');
+});
+
+it('one that cannot be written or mailed is tried again, and is an alert until it has arrived', async () => {
+  const missing = join(folder, 'missing');
+  const one = await startReporting('a', { to: missing });
+  await one.look();
+  passedMs = 7 * DAY_MS;
+  await one.look();
+  const failed = async () => failedReportsOf(await readOutbox(worker.connection.db, ['default']));
   expect(await failed()).toEqual(new Map([['default', 'report_unwritable']]));
   expect(one.lines.at(-1)).toEqual({
     level: 'error',
@@ -271,8 +364,11 @@ async function todaysName(): Promise<string | undefined> {
 
 it('another schedule is planned anew, and nothing is made for it before its time', async () => {
   await (await startReporting()).look();
-  const other = await startReporting('b', '0 9 1 1 *');
+  const other = await startReporting('b', { cron: '0 9 1 1 *' });
   await other.look();
+  const [plan] = await readOutbox(worker.connection.db, ['default']);
+  expect(plan?.detail).toBe('0 9 1 1 * Europe/Oslo');
+  expect(new Date(plan?.dueMs ?? 0).toISOString()).toMatch(/-01-01T08:00:00.000Z$/);
   passedMs = 8 * DAY_MS;
   const isNewYear = new Date(Date.now() + passedMs).getUTCFullYear() !== new Date().getUTCFullYear();
   await other.look();
@@ -316,14 +412,17 @@ it('the report of an account goes to people of its own, those of the others to a
       return { seen, counted: null, countedAtMs: null, problem: null, isSlow: false };
     },
   };
-  const schedule = buildReportSchedule(app, { monitor });
-  await schedule?.look();
+  const metrics = createMetrics({ version: '1.2.3', accountIds: ['default', 'north'], channels: [] });
+  const notifier = buildNotifier(app, { monitor, metrics, channels: [] });
+  made.push(notifier);
+  await lookAndSend(notifier);
   passedMs += 8 * DAY_MS;
-  await schedule?.look();
+  await lookAndSend(notifier);
   expect(mail.mails.map(({ to, subject }) => [to, subject.split(',')[0]])).toEqual([
     [['all@example.com'], 'Safety report: default'],
     [['north@example.com'], 'Safety report: north'],
   ]);
+  metrics.close();
   await app.close();
   await file.remove();
 });

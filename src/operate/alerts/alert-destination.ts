@@ -1,0 +1,48 @@
+/** Sends alerts by a webhook or by mail: those that are due together are one message. */
+import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import type { AlertChannel } from '../../engine/control/control-tables.ts';
+import type { Logger } from '../../shared/logger.ts';
+import type { Redact } from '../../shared/redact.ts';
+import { type Channel, deliver, type Delivery } from './channel.ts';
+import { type MessageContext, toMessage } from './message.ts';
+import { isAlert } from './outbox.ts';
+import type { Destination } from './sender.ts';
+
+export interface AlertDelivery extends Pick<Delivery, 'attempts' | 'attemptMs'> {
+  readonly log: Logger;
+  readonly redact: Redact;
+  readonly onSent: (channel: AlertChannel, alerts: number) => void;
+  readonly onNotSent: (channel: AlertChannel, alerts: number) => void;
+}
+
+export const CLAIM_MS = 2 * MINUTE_MS;
+
+export function createAlertDestination(
+  channel: Channel,
+  { context, attempts, attemptMs, log, redact, ...on }: AlertDelivery & { readonly context: MessageContext },
+): Destination & { readonly channel: AlertChannel } {
+  const { name } = channel;
+  return {
+    channel: name,
+    claimMs: CLAIM_MS,
+    delays: { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS },
+    sendsEachRow: false,
+    async send(rows, signal) {
+      const { subject, text, html } = toMessage(rows.filter(isAlert), context);
+      // The text contains no secrets by design; redacted all the same.
+      const message = { subject: redact(subject), text: redact(text), html: redact(html) };
+      await deliver({ channel, message, signal, attempts, attemptMs });
+      log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
+      on.onSent(name, rows.length);
+    },
+    onFailed({ code, message, advice, cause }, rows, isRepeated) {
+      log[isRepeated ? 'debug' : 'error'](
+        { channel: name, alerts: rows.length, error_code: code },
+        `an alert was not accepted by ${message}; retrying. ${advice}`,
+      );
+      on.onNotSent(name, rows.length);
+      return redact(cause instanceof Error ? cause.message : message);
+    },
+    nextMs: () => null,
+  };
+}

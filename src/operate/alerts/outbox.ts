@@ -1,0 +1,249 @@
+/**
+ * Reads and writes `safety_sync.outbox`, through which several workers send each alert and each scheduled report once. A
+ * worker claims rows that are due, sends them, and settles the claim. A claim moves `due_at` to its end, so that the rows of
+ * a worker that died become due again for another one.
+ *
+ * Times are ms by the database's clock and are passed as parameters, because the nodes of a distributed table each have a
+ * clock of their own.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { toMs } from '../../shared/time.ts';
+import type { Queryable } from '../../engine/database/connection.ts';
+import {
+  type AlertChannel,
+  type AlertEvent,
+  outbox,
+  type OutboxChannel,
+  type OutboxEvent,
+} from '../../engine/control/control-tables.ts';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
+import { instant } from '../../engine/database/sql-names.ts';
+
+export interface OutboxKey {
+  readonly accountId: string;
+  readonly event: OutboxEvent;
+  readonly subject: string;
+}
+
+export interface OutboxRow extends OutboxKey {
+  readonly channel: OutboxChannel;
+  readonly code: string | null;
+  readonly detail: string | null;
+  readonly beganMs: number;
+  /** null: the condition lasts. */
+  readonly endedMs: number | null;
+  /** When its last message was sent; null: none was sent yet. */
+  readonly sentMs: number | null;
+  /** When to send next, or when the claim ends; null: no message is due. */
+  readonly dueMs: number | null;
+  readonly tries: number;
+  readonly problem: string | null;
+}
+
+export interface AlertRow extends OutboxRow {
+  readonly event: AlertEvent;
+  readonly channel: AlertChannel;
+  /** Advice, when it does not follow from event and code. Kept in memory only. */
+  readonly advice?: string | undefined;
+}
+
+export const isAlert = (row: OutboxRow): row is AlertRow => row.channel !== 'report';
+
+export type NewRow = Pick<OutboxRow, 'accountId' | 'event' | 'subject' | 'channel' | 'code' | 'detail'> & {
+  readonly dueMs: number;
+};
+
+interface RowsOfChannel {
+  readonly channel: OutboxChannel;
+  readonly keys: readonly OutboxKey[];
+}
+
+/** The time of the observation, and the current time. */
+interface Observed {
+  /** Rows that changed later are not affected by the observation. */
+  readonly asOfMs: number;
+  readonly nowMs: number;
+}
+
+/** Identifies the worker and the time of its claim. */
+export interface Claim {
+  readonly owner: string;
+  readonly nowMs: number;
+  readonly untilMs: number;
+}
+
+/** `nextMs`: when the row is due again; null: never. */
+type Outcome =
+  | { readonly sentMs: number; readonly nextMs: number | null }
+  | { readonly problem: string; readonly againMs: number };
+
+/** A line break separates the fields, because names of accounts and events have none. */
+export const textOfKey = ({ accountId, event, subject }: OutboxKey): string =>
+  [accountId, event, subject].join('\n');
+
+const hasKey = (keys: readonly OutboxKey[]): SQL =>
+  sql`account_id || E'\\n' || event || E'\\n' || subject = any (${toArrayLiteral(keys.map(textOfKey))}::text[])`;
+
+/** Matches these rows of a channel. Filters by account as well, because accounts are the distribution key. */
+function matches({ channel, keys }: RowsOfChannel): SQL {
+  const accounts = toArrayLiteral([...new Set(keys.map(({ accountId }) => accountId))]);
+  return sql`account_id = any (${accounts}::text[]) and channel = ${channel} and ${hasKey(keys)}`;
+}
+
+/** Bare columns, because `returning` on distributed tables cannot use time functions. */
+const COLUMNS = sql.raw(
+  'account_id, event, subject, channel, code, detail, tries, problem, began_at, ended_at, sent_at, due_at',
+);
+
+type Found = Pick<OutboxRow, 'event' | 'subject' | 'channel' | 'code' | 'detail' | 'tries' | 'problem'> & {
+  readonly account_id: string;
+  readonly began_at: string;
+  readonly ended_at: string | null;
+  readonly sent_at: string | null;
+  readonly due_at: string | null;
+};
+
+const toRow = ({ account_id, began_at, ended_at, sent_at, due_at, ...row }: Found): OutboxRow => ({
+  ...row,
+  accountId: account_id,
+  beganMs: toMs(began_at),
+  endedMs: toMs(ended_at),
+  sentMs: toMs(sent_at),
+  dueMs: toMs(due_at),
+});
+
+/** Returns the rows that last or have a message due. */
+export async function readOutbox(db: Queryable, accountIds: readonly string[]): Promise<OutboxRow[]> {
+  const rows = await db.execute<Found>(sql`select ${COLUMNS} from ${outbox}
+    where account_id = any (${toArrayLiteral(accountIds)}::text[]) and (ended_at is null or due_at is not null)`);
+  return rows.map(toRow);
+}
+
+/** By account, the code with which the newest attempt at its report failed. */
+export const failedReportsOf = (rows: readonly OutboxRow[]): Map<string, string> =>
+  new Map(
+    rows.flatMap((row) => (isAlert(row) || row.problem === null ? [] : [[row.accountId, row.problem]])),
+  );
+
+/**
+ * Inserts rows. An ended alert with the same key is overwritten once its messages were sent, a report when its schedule has
+ * changed.
+ */
+export async function beginRows(
+  db: Queryable,
+  begun: readonly NewRow[],
+  { asOfMs }: Pick<Observed, 'asOfMs'>,
+): Promise<void> {
+  if (begun.length === 0) return;
+  const values = begun
+    .toSorted((one, other) => (textOfKey(one) < textOfKey(other) ? -1 : 1))
+    .map(
+      ({ accountId, event, subject, channel, code, detail, dueMs }) =>
+        sql`(${accountId}, ${event}, ${subject}, ${channel}, ${code}, ${detail}, ${instant(asOfMs)}, ${instant(dueMs)})`,
+    );
+  await db.execute(sql`insert into ${outbox} as t
+      (account_id, event, subject, channel, code, detail, began_at, due_at) values ${sql.join(values, sql`, `)}
+    on conflict (account_id, event, subject, channel) do update set code = excluded.code, detail = excluded.detail,
+      began_at = excluded.began_at, due_at = excluded.due_at, ended_at = null, sent_at = null, claimed_by = null,
+      tries = 0, problem = null
+    where (t.ended_at <= excluded.began_at and t.due_at is null)
+      or (t.channel = 'report' and t.detail <> excluded.detail)`);
+}
+
+/** Reopens alerts whose resolution was not sent yet; neither is sent. */
+export async function resumeAlerts(
+  db: Queryable,
+  these: RowsOfChannel,
+  { asOfMs, nowMs }: Observed,
+): Promise<void> {
+  if (these.keys.length === 0) return;
+  await db.execute(sql`update ${outbox} set ended_at = null, due_at = case when sent_at is null then due_at end,
+      claimed_by = null
+    where ${matches(these)} and ended_at <= ${instant(asOfMs)} and due_at is not null
+      and (claimed_by is null or due_at <= ${instant(nowMs)})`);
+}
+
+/** Resolves alerts. Those never sent are dropped; for the others a resolution is due, for claimed ones after the claim. */
+export async function endAlerts(
+  db: Queryable,
+  these: RowsOfChannel,
+  { asOfMs, nowMs }: Observed,
+): Promise<void> {
+  if (these.keys.length === 0) return;
+  const now = instant(nowMs);
+  await db.execute(sql`update ${outbox} set ended_at = ${now},
+      due_at = case when claimed_by is not null then due_at when sent_at is not null or tries > 0 then ${now} end
+    where ${matches(these)} and ended_at is null and began_at < ${instant(asOfMs)}`);
+}
+
+/** Postpones the first message of alerts that were not sent yet. */
+export async function postponeAlerts(db: Queryable, these: RowsOfChannel, dueMs: number): Promise<void> {
+  if (these.keys.length === 0) return;
+  await db.execute(sql`update ${outbox} set due_at = ${instant(dueMs)}
+    where ${matches(these)} and sent_at is null and ended_at is null and claimed_by is null
+      and due_at < ${instant(dueMs)}`);
+}
+
+/** Claims rows that are due. If several workers claim the same row, one gets it. */
+export async function claimRows(
+  db: Queryable,
+  these: RowsOfChannel,
+  { owner, nowMs, untilMs }: Claim,
+): Promise<OutboxRow[]> {
+  if (these.keys.length === 0) return [];
+  const rows = await db.execute<Found>(sql`update ${outbox}
+    set claimed_by = ${owner}, due_at = ${instant(untilMs)}
+    where ${matches(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);
+  return rows.map(toRow);
+}
+
+/**
+ * Ends a claim: the rows were sent, or they are due again at `againMs`. If an alert was resolved after it was claimed, its
+ * resolution becomes due. A claim that has expired and was taken over changes nothing.
+ */
+export async function settleClaim(
+  db: Queryable,
+  claimed: readonly OutboxRow[],
+  { owner, untilMs }: Claim,
+  outcome: Outcome,
+): Promise<void> {
+  const [first] = claimed;
+  if (first === undefined) return;
+  let change: SQL;
+  if ('problem' in outcome) {
+    change = sql`due_at = ${instant(outcome.againMs)}, tries = tries + 1, problem = ${outcome.problem}`;
+  } else {
+    const now = instant(outcome.sentMs);
+    const next = outcome.nextMs === null ? sql`null` : instant(outcome.nextMs);
+    const resolved = claimed.filter(({ endedMs }) => endedMs !== null);
+    change = sql`sent_at = ${now}, tries = 0, problem = null,
+      due_at = case when ended_at is null then ${next} when not ${hasKey(resolved)} then ${now} end`;
+  }
+  await db.execute(sql`update ${outbox} set ${change}, claimed_by = null
+    where ${matches({ channel: first.channel, keys: claimed })} and claimed_by = ${owner}
+      and due_at = ${instant(untilMs)}`);
+}
+
+/**
+ * Records an outage of the database that was sent while no row could be written, and makes its resolution due. Several
+ * workers may have sent its beginning; the resolution is sent once, because recording an outage again changes nothing.
+ */
+export async function recordOutageSent(
+  db: Queryable,
+  {
+    accountId,
+    channel,
+    code,
+    beganMs,
+    nowMs,
+  }: Pick<OutboxRow, 'accountId' | 'channel' | 'code' | 'beganMs'> & Pick<Observed, 'nowMs'>,
+): Promise<void> {
+  const [began, now] = [instant(beganMs), instant(nowMs)];
+  await db.execute(sql`insert into ${outbox} as t
+      (account_id, event, subject, channel, code, began_at, ended_at, sent_at, due_at)
+    values (${accountId}, 'database_away', '', ${channel}, ${code}, ${began}, ${now}, ${now}, ${now})
+    on conflict (account_id, event, subject, channel) do update set code = excluded.code, began_at = excluded.began_at,
+      ended_at = excluded.ended_at, sent_at = excluded.sent_at, due_at = excluded.due_at, tries = 0, problem = null,
+      claimed_by = null
+    where t.ended_at < excluded.began_at`);
+}
