@@ -9,7 +9,7 @@ export interface Specimen {
   readonly table: string;
   readonly keyColumn: string;
   readonly keyField: string;
-  records(worker: TestWorker): RecordTable<object>;
+  records(worker: Pick<TestWorker, 'sandbox'>): RecordTable<object>;
   /** A record as the service would send it. */
   build(key: string): Fields;
   readonly text: { readonly field: string; readonly column: string };
@@ -24,7 +24,7 @@ export interface Specimen {
   readonly unknownValue: { readonly patch: Fields; readonly field: string; readonly value: unknown } | null;
   readonly fieldsBesidesKey: readonly string[];
   /** Makes the next run request everything again. */
-  beforeRun(worker: TestWorker): Promise<void>;
+  beforeRun(worker: Pick<TestWorker, 'sandbox'>): Promise<void>;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
