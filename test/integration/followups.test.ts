@@ -1,9 +1,10 @@
 /** Follow-ups in PostgreSQL: reads, watermark, holes and reconciles as a run stores them. Readers alone: test/unit/reading. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
-import { MINUTE_MS } from '../../src/shared/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { NOON } from '../support/test-clock.ts';
 import {
   createTimedWorker,
   expectSucceeded,
@@ -114,6 +115,48 @@ test('a follow-up for which the service fails is left alone by scheduled runs un
   expect(
     await worker.query(`select failures from safety_sync.backfill_slices where status = 'failed'`),
   ).toEqual([{ failures: 3 }]);
+});
+
+describe('a clock of the service that was an hour ahead and is put right', () => {
+  const change = (name: string, updated_on: number): void =>
+    void store().update([...store().keys()][0] ?? '', { m_assignee_id: name, updated_on });
+
+  /** The newest change is stored with a time that lies ahead; the service's next responses have their right time. */
+  async function startAhead(): Promise<void> {
+    const off = { ms: HOUR_MS };
+    const started: { worker?: TimedWorker } = {};
+    const now = () => started.worker?.time.now ?? NOON;
+    worker = await createTimedWorker({
+      settings: { followupsOverlapMs: 0 },
+      sandbox: { size: SIZE, clock: () => now() + off.ms },
+    });
+    started.worker = worker;
+    change('while-ahead', now() + HOUR_MS);
+    await sync();
+    off.ms = 0;
+    worker.time.now += 20 * MINUTE_MS;
+  }
+
+  test('a reconcile brings what changed since, and reports nothing as repaired', async () => {
+    await startAhead();
+    change('since', worker.time.now);
+    const result = await worker.run('followups', { kind: 'reconcile' });
+    expectSucceeded(result);
+    expect(result).toMatchObject({ repaired: 0, counts: { updated: 1 } });
+    expect(await watermark()).toBe(worker.time.now);
+    await isEqual();
+  });
+
+  test('a sync lowers the watermark, and a backfill reads everything again', async () => {
+    await startAhead();
+    await sync();
+    expect(await watermark()).toBeLessThanOrEqual(worker.time.now);
+    change('silently', newestUpdate());
+    const result = await worker.run('followups', { kind: 'backfill' });
+    expectSucceeded(result);
+    expect(result.counts).toMatchObject({ read: SIZE.followups, updated: 1 });
+    await isEqual();
+  });
 });
 
 describe('reconcile', () => {

@@ -253,7 +253,7 @@ async function createLife(
   };
 }
 
-test.each(casesOf({ few: [1, 2], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
+test.each(casesOf({ few: [1], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
   'a copy of two accounts that are synced at one time is the warehouse at the end, however reads and commits alternate (seed %i)',
   async (seed) => {
     const random = createRandom(seed);

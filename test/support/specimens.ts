@@ -24,7 +24,7 @@ export interface Specimen {
   readonly unknownValue: { readonly patch: Fields; readonly field: string; readonly value: unknown } | null;
   readonly fieldsBesidesKey: readonly string[];
   /** Makes the next run request everything again. */
-  beforeRun(worker: Pick<TestWorker, 'sandbox'>): Promise<void>;
+  beforeRun(worker: TestWorker): Promise<void>;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
