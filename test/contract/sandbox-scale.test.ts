@@ -65,7 +65,7 @@ async function compare(sandbox: Sandbox, query: Query): Promise<void> {
 }
 
 describe('filters', () => {
-  it('give exactly what a plain look through all records gives, whatever life did to them', async () => {
+  it('return exactly the records that a plain search finds, after any changes', async () => {
     const { sandbox } = await createTestSandbox({ size: { followups: 1500 }, live: { deletions: true } });
     const random = new Random(11);
     for (let round = 0; round < casesOf({ few: 20, all: 60 }); round += 1) {

@@ -1,4 +1,7 @@
-/** Backfills: what is cut off goes on, what never becomes complete says so, and no watermark runs ahead (contract, 5.1, 5.2, 5.7). */
+/**
+ * Backfills: what is cut off goes on, what never becomes complete says so, and no watermark runs ahead (contract, 5.1, 5.2,
+ * 5.7).
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
@@ -83,7 +86,7 @@ const stored = async (): Promise<number> => {
 describe('a first sync that is cut off', () => {
   test('leaves no watermark; the next one reads the rest only, and then there is a watermark', async () => {
     await start();
-    // What came is committed while the service is waited for.
+    // Received records are committed while the run waits for the service.
     const isStored = async () => {
       await expect.poll(stored, { timeout: 20_000 }).toBeGreaterThan(4 * PAGE);
       // Rows and what the run says of itself are one transaction.
@@ -232,7 +235,7 @@ describe('a backfill', () => {
   });
 
   inProof(() => {
-    test('of another range begins anew while one is unfinished, and the first sync still reads everything', async () => {
+    test('of another range begins from the start while one is unfinished, and the first sync still reads everything', async () => {
       await start();
       await cutOffAtPage(8, () => backfill());
       expectSucceeded(await backfill({ fromMs: createdAt(0.5), toMs: null }));

@@ -19,7 +19,7 @@ let worker: TestWorker;
 beforeEach(async () => {
   worker = await createTestWorker({ sandbox: { size: SIZE }, settings: { accountId: 'north' } });
   for (const result of await worker.runAll()) expectSucceeded(result);
-  // What no run writes.
+  // Rows that no run writes.
   await worker.query(
     `insert into safety.labels (account_id, kind, id, label) values ('north', 'form', '1', 'Round')`,
   );
@@ -129,7 +129,7 @@ describe('accounts rename', () => {
     expect(await readChanges()).toEqual([]);
   });
 
-  test('is refused where the new name has rows, where a run is under way, and where nobody confirms it', async () => {
+  test('is refused where the new name has rows, where a run is under way, and without a confirmation', async () => {
     const before = await readRows('north');
     await worker.query(
       `insert into safety.labels (account_id, kind, id, label) values ('taken', 'form', '1', 'Round')`,
@@ -179,7 +179,7 @@ describe('accounts rename', () => {
 
 describe('accounts remove', () => {
   anyTest(
-    'is refused while the account is configured, and without --yes where nobody can be asked',
+    'is refused while the account is configured, and without --yes where there is no terminal',
     async () => {
       const configured = await run(['accounts', 'remove', 'north', '--yes'], 'north');
       expect([configured.code, configured.stderr]).toEqual([

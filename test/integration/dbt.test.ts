@@ -46,7 +46,7 @@ function relationOf(call: string): string {
 const render = (sql: string): string =>
   sql.replace(/\{\{ (.*?) \}\}/g, (_, call: string) => relationOf(call));
 
-/** What dbt's own generic tests select: rows that should not be there. */
+/** The selections of dbt's own generic tests: rows that should not exist. */
 function toStatement(
   kind: string,
   relation: string,
@@ -148,7 +148,7 @@ describe.each([
 test('every table has its key, and every child the row that it belongs to', async () => {
   const kinds = (kind: string) =>
     sources.filter((node) => node.data_tests?.some((one) => typeof one !== 'string' && kind in one));
-  // Of Citus's shards there are constraints here too, but they are not in pg_class.
+  // Citus's shards have constraints here too, but they are not in pg_class.
   const [keys] = await worker.query<{ count: number }>(
     `select count(*)::int as count from pg_constraint join pg_class c on c.oid = conrelid where contype = 'p' and connamespace = 'safety'::regnamespace`,
   );

@@ -100,7 +100,7 @@ describe('statements', () => {
     .filter(({ name }) => name.endsWith('.ts'))
     .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }));
 
-  test('write no time that each node would take from its own clock anew: volatile functions cannot be routed', () => {
+  test('write no time that each node would take from its own clock: volatile functions cannot be routed', () => {
     const writers = sources.filter(
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),

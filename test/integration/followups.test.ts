@@ -166,7 +166,7 @@ describe('reconcile', () => {
     const [first, second, third] = [...store().keys()];
     const whole = store().get(first ?? '');
     store().delete(first ?? '');
-    store().update(second ?? '', { m_assignee_id: 'changed without telling' });
+    store().update(second ?? '', { m_assignee_id: 'changed without a new time' });
     expect((await sync()).counts).toMatchObject({ updated: 0, deleted: 0 });
     const result = await worker.run('followups', { kind: 'reconcile' });
     expectSucceeded(result);

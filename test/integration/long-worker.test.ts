@@ -49,7 +49,7 @@ describe('refused credentials', () => {
     expect(await (await fetch(url)).text()).toContain('The service refuses the credentials.');
     expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(1);
     const firstTick = worker.sandbox.requests.length;
-    // Of each tick four streams are held back; only the tries ask.
+    // Four streams are held back at each tick; only the tries send requests.
     await expect
       .poll(() => metric(url, /reason="credentials_refused"[^}]*\} (\d+)$/gm), PATIENCE)
       .toBeGreaterThanOrEqual(8);

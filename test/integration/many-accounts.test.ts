@@ -139,7 +139,7 @@ describe('several accounts in one worker', () => {
         expect.stringMatching(/has never been synced/),
       ]);
       expect(states.get('misled')).toMatchObject({ is_ready: false });
-      // The circuit breaker of the refused one has held it back, and nobody else.
+      // The circuit breaker has held back the refused account alone.
       expect(refused.requests.length).toBeLessThanOrEqual(4);
 
       expect((await fetch(`${url}/readyz`)).status).toBe(200);

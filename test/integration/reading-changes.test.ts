@@ -53,7 +53,7 @@ async function createWorker(accountId: string, options: TestWorkerOptions = {}):
   return worker;
 }
 
-/** Rows by table and key; the rows of a child stand together under the key of their parent. */
+/** Rows by table and key; the rows of a child are together under the key of their parent. */
 type Copy = Map<string, Map<string, unknown>>;
 type Row = Readonly<Record<string, unknown>>;
 

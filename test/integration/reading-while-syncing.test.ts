@@ -1,4 +1,4 @@
-/** What BI sees while a sync stores: the state before or the state after, at once. */
+/** BI reads while a sync stores: it sees the state before or the state after, without waiting. */
 import { afterEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { casesOf, inProof } from '../support/proof.ts';
@@ -55,7 +55,7 @@ function touchEverything(): void {
 }
 
 inProof(() => {
-  test('counts never dip and nobody waits while everything is stored anew', async () => {
+  test('counts never drop and no reader waits while everything is stored again', async () => {
     await start();
     const before = await look();
     let isDone = false;
@@ -89,7 +89,7 @@ test('between the last written row and the commit a reader sees the state before
     touchEverything();
     const { equipment } = worker.sandbox.store;
     for (const key of [...equipment.keys()].slice(0, 20)) equipment.delete(key);
-    // User ids are noted last: who holds the lock for that keeps the finished transaction open.
+    // User ids are recorded last: a session with that lock keeps the finished transaction open.
     await blocker.query('begin');
     await blocker.query(
       `select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:default', 0))`,

@@ -51,7 +51,7 @@ async function expectRefused(stream: Snapshot, code: string): Promise<void> {
 }
 
 describe.each(SNAPSHOTS)('%s', (stream) => {
-  /** What is the same code for both lists: the one that comes in several responses shows it. */
+  /** Code that both lists share: the list in several responses shows it. */
   const ofEquipment = stream === 'equipments' ? (define: () => void): void => define() : inProof;
 
   test('what is gone is marked deleted, its children stay with it, and it is undeleted when it comes back', async () => {
@@ -103,7 +103,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   });
 
   test.each(casesOf<('one-page' | 'pages')[]>({ few: ['pages'], all: ['one-page', 'pages'] }))(
-    'paging that nobody asked for (%s) is followed',
+    'paging without a request for it (%s) is followed',
     async (reading) => {
       await start({}, paging(reading));
       await sync(stream);
@@ -156,7 +156,7 @@ describe('equipment types', () => {
     await worker.query(
       `select equipment_type_id as type, _deleted_at is not null as is_deleted from safety.equipment where id = '${id}'`,
     );
-  /** The same response with other types, and without metavalues, which differ from type to type. */
+  /** The response with other types, and without metavalues, because they differ from type to type. */
   const withoutTypes = (
     response: Readonly<Record<string, unknown>>,
     typeOfRecord: (type: string) => string | undefined,
@@ -237,7 +237,7 @@ describe('equipment types', () => {
     expect(await typeOf(kept)).toEqual([{ type: '22-A', is_deleted: false }]);
   });
 
-  test('one id twice in one response is one row that stands still, whatever lies between', async () => {
+  test('one id twice in one response is one row that no run writes again, with any records between', async () => {
     await start({ settings: { equipmentTypes: ['21'] } });
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
       const [one] = response['equipments'] as Record<string, unknown>[];

@@ -41,15 +41,15 @@ const lookups = async () =>
      from safety_sync.user_lookups order by user_id`,
   );
 
-type Told = ['text', 'content_not_found'] | ['numbers', 'parameter_invalid'];
-const told: Told[] = [
+type Forms = ['text', 'content_not_found'] | ['numbers', 'parameter_invalid'];
+const forms: Forms[] = [
   ['text', 'content_not_found'],
   ['numbers', 'parameter_invalid'],
 ];
-describe.each(casesOf({ few: told.slice(1), all: told }))(
-  'ids as %s, unknown users told as %s',
+describe.each(casesOf({ few: forms.slice(1), all: forms }))(
+  'ids as %s, unknown users reported as %s',
   (identifiers, unknownUser) => {
-    test('everyone whom a stored record mentions is asked for once', async () => {
+    test('each user in a stored record is requested once', async () => {
       await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
       await sync();
       await isEqual();
@@ -63,7 +63,7 @@ describe.each(casesOf({ few: told.slice(1), all: told }))(
       expect(await rowVersions(worker)).toEqual(before);
     });
 
-    test('someone whom the service does not know is not asked for again, and is no failure', async () => {
+    test('a user that the service does not know is not requested again, and is no failure', async () => {
       await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
       for (const [id] of [...worker.sandbox.store.users].slice(0, 4)) worker.sandbox.store.users.delete(id);
       const result = await sync();
@@ -194,7 +194,7 @@ test('a service that answers for no id fails the run, and the next run begins wi
   await isEqual();
 });
 
-test('a run that has nobody to ask for makes names no fresher than the streams that name people', async () => {
+test('a run without due users makes names no fresher than the streams that name people', async () => {
   await start({}, undefined, ALL_NAME_PEOPLE);
   await sync();
   await worker.query(`update safety_sync.stream_state set last_success_at = case stream
@@ -207,7 +207,7 @@ test('a run that has nobody to ask for makes names no fresher than the streams t
   ).toEqual([{ at: '2026-01-03 00:00:00' }]);
 });
 
-test('someone whom no record mentions any longer keeps the name', async () => {
+test('a user that no record mentions any more keeps the name', async () => {
   await start();
   await sync();
   const [row] = await worker.query<{ users: number }>('select count(*)::int as users from safety.users');

@@ -10,7 +10,7 @@ export interface Mutation {
   readonly file: string;
   readonly search: string;
   readonly replace: string;
-  /** Test files, at least one of which must fail. */
+  /** Test files: at least one must fail. */
   readonly tests: readonly string[];
   /** Runs only tests with a matching name. */
   readonly names?: string;
@@ -99,7 +99,7 @@ export const MUTATIONS: readonly Mutation[] = [
       'coalesce(case when s.is_last and not f.is_open and not f._was_open then f.resolved_at end, s.resolved_at,',
     replace: 'coalesce(s.resolved_at,',
     tests: [FACTS],
-    names: 'followup_events tells',
+    names: 'followup_events has the events',
   },
   {
     breaks: 'an inspection that was taken back at the source counts, and hides those after it',

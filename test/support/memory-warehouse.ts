@@ -10,7 +10,7 @@ import type { WireObject } from './source-wire.ts';
 
 interface StoredRecord {
   readonly text: string;
-  /** The part in which it was read last; null: the stream has no parts. */
+  /** The part that returned it last; null: the stream has no parts. */
   readonly part: string | null;
   readonly isLive: boolean;
 }

@@ -1,4 +1,7 @@
-/** Responses that prove less than they seem to: what no filter shows, rows that repeat, totals that are wrong (contract, 5.1, 5.2, 5.7). */
+/**
+ * Responses that prove less than they seem to: what no filter shows, rows that repeat, totals that are wrong (contract, 5.1,
+ * 5.2, 5.7).
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';

@@ -99,10 +99,10 @@ describe.each(RUNS)('during %s', (when) => {
   });
 });
 
-/** A source that never stands still is refused loudly; this one comes to rest. */
+/** A source that changes forever fails the run; this one comes to rest. */
 const DISTURBED_RESPONSES = 12;
 
-/** Whatever happens between two responses. */
+/** Random changes between two responses. */
 function disturb(random: SeededRandom, touched: Set<string>): void {
   for (let change = random.below(4); change > 0; change -= 1) {
     const all = newestFirst();

@@ -39,7 +39,7 @@ const combinations = (['newest-first', 'oldest-first', 'unordered'] as const).fl
   ),
 );
 
-// Without the specified paging, only the specified order tells that a response is not everything.
+// Without the specified paging, only the specified order shows that a response is incomplete.
 const all = combinations.filter(
   ({ followupOrder, followupsPaging }) => followupOrder === 'newest-first' || followupsPaging === 'present',
 );
@@ -225,7 +225,7 @@ describe('reconcile', () => {
     const [first, second, third] = [...store().keys()];
     const whole = store().get(first ?? '');
     store().delete(first ?? '');
-    store().update(second ?? '', { m_assignee_id: 'changed without telling' });
+    store().update(second ?? '', { m_assignee_id: 'changed without a new time' });
     expect((await sync()).counts).toMatchObject({ updated: 0, deleted: 0 });
     const result = await worker.run('followups', { kind: 'reconcile' });
     expectSucceeded(result);

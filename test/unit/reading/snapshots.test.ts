@@ -37,7 +37,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
         : { equipmentsPaging: reading, unaskedPageSize: 13 },
   });
 
-  test('paging that tells a total but no last page is followed until that many came', async () => {
+  test('paging with a total but no last page is followed until the total is reached', async () => {
     await start({}, paging('pages'));
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
       const { total } = (response['paging'] ?? {}) as { total?: number };

@@ -88,7 +88,7 @@ describe('when the calculation is asked for', () => {
     [-3, 'absent'],
   ];
   test.each(casesOf({ few: clocks.slice(0, 2), all: clocks }))(
-    'our clock %i h off, Date header %s: after 15 minutes it is asked for, whatever the clock says',
+    'our clock %i h off, Date header %s: after 15 minutes it is requested, at any time of the clock',
     async (hours, dateHeader) => {
       await start({ ourClockOffMs: hours * HOUR_MS }, { readings: { dateHeader } });
       await sync();
@@ -100,7 +100,7 @@ describe('when the calculation is asked for', () => {
     },
   );
 
-  test('a last_updated far in the future blocks nobody for longer than 15 minutes', async () => {
+  test('a last_updated far in the future delays no read for longer than 15 minutes', async () => {
     await start();
     worker.sandbox.store.recalculateTraining(NOON + 30 * 24 * HOUR_MS);
     await sync();
@@ -120,8 +120,8 @@ describe('when the calculation is asked for', () => {
 });
 
 describe('a time that was wrong', () => {
-  /** What the service has now, as calculated at that time. */
-  const tell = (last_updated: number) => {
+  /** Returns the service's present records, as calculated at that time. */
+  const respondAs = (last_updated: number) => {
     worker.sandbox.store.recalculateTraining();
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated });
   };
@@ -129,24 +129,24 @@ describe('a time that was wrong', () => {
 
   test('a last_updated from the future is not believed: the next calculation is taken', async () => {
     await start();
-    tell(NOON + 3650 * 24 * HOUR_MS);
+    respondAs(NOON + 3650 * 24 * HOUR_MS);
     await sync();
     expect(calculatedAt()).toBe(NOON);
     worker.time.now += 15 * MINUTE_MS;
     employees().update(first(), { status: 'changed' });
-    tell(worker.time.now - MINUTE_MS);
+    respondAs(worker.time.now - MINUTE_MS);
     expect((await sync()).counts).toMatchObject({ updated: 1 });
     await isEqual();
   });
 
-  test('a service that tells the same last_updated from the future for ever is read every time', async () => {
+  test('a service with one last_updated from the future for ever is read every time', async () => {
     await start();
     const future = NOON + 3650 * 24 * HOUR_MS;
-    tell(future);
+    respondAs(future);
     await sync();
     worker.time.now += 15 * MINUTE_MS;
     employees().update(first(), { status: 'changed' });
-    tell(future);
+    respondAs(future);
     expect((await sync()).counts).toMatchObject({ updated: 1 });
   });
 
@@ -166,7 +166,7 @@ describe('a time that was wrong', () => {
       worker.time.now += laterMs;
       employees().update(first(), { status: 'changed' });
       // Calculated before the service's time had caught up.
-      tell(NOON + Math.min(laterMs, 50 * MINUTE_MS) - MINUTE_MS);
+      respondAs(NOON + Math.min(laterMs, 50 * MINUTE_MS) - MINUTE_MS);
       expect((await sync()).counts).toMatchObject({ updated: 1 });
       await isEqual();
       expect(calculatedAt()).toBeLessThanOrEqual(time());
@@ -175,29 +175,29 @@ describe('a time that was wrong', () => {
 
   test('without a Date header, a last_updated that stays lower for longer than the cache lasts is taken', async () => {
     await start({}, { readings: { dateHeader: 'absent' } });
-    tell(NOON + 3650 * 24 * HOUR_MS);
+    respondAs(NOON + 3650 * 24 * HOUR_MS);
     await sync();
     employees().update(first(), { status: 'changed' });
     worker.time.now += 15 * MINUTE_MS;
-    tell(worker.time.now);
-    const told = await worker.run(STREAM);
-    expect(told).toMatchObject({ outcome: 'skipped', requests: 1, dueInMs: 15 * MINUTE_MS });
+    respondAs(worker.time.now);
+    const skipped = await worker.run(STREAM);
+    expect(skipped).toMatchObject({ outcome: 'skipped', requests: 1, dueInMs: 15 * MINUTE_MS });
     worker.time.now += 15 * MINUTE_MS;
-    tell(worker.time.now);
+    respondAs(worker.time.now);
     expect((await sync()).counts).toMatchObject({ updated: 1 });
     await isEqual();
   });
 
-  test('a newer calculation in between begins the 15 minutes anew', async () => {
+  test('a newer calculation in between starts the 15 minutes again', async () => {
     await start();
     await sync();
-    const older = () => tell(NOON - 5 * MINUTE_MS);
+    const older = () => respondAs(NOON - 5 * MINUTE_MS);
     const ask = async () => (await worker.run(STREAM, { force: true })).outcome;
     for (let round = 0; round < 4; round += 1) {
       worker.time.now += 6 * MINUTE_MS;
       older();
       expect(await ask()).toBe('skipped');
-      tell(NOON);
+      respondAs(NOON);
       expect(await ask()).toBe('succeeded');
     }
   });
@@ -267,7 +267,7 @@ describe('pages', () => {
   );
 
   test.each(casesOf<('refused' | 'empty')[]>({ few: ['refused'], all: ['refused', 'empty'] }))(
-    'without paging, pages shorter than what was asked for are all read, and nobody is deleted (beyond the end: %s)',
+    'without paging, pages shorter than what was asked for are all read, and no employee is deleted (beyond the end: %s)',
     async (pastLastPage) => {
       await start({}, { readings: { trainingPaging: 'absent', pastLastPage } });
       await sync();
@@ -296,7 +296,7 @@ describe('pages', () => {
     await isEqual();
   });
 
-  test('without paging, an empty page of another calculation is no end when that one may have moved somebody', async () => {
+  test('without paging, an empty page of another calculation is no end when that one may have moved an employee', async () => {
     await start(
       {},
       {
@@ -337,7 +337,7 @@ describe('pages', () => {
       ...(page === 5 ? { employees: [] } : {}),
     }),
   };
-  test.each(Object.entries(lies))('%s deletes nobody and fails the run', async (_name, lie) => {
+  test.each(Object.entries(lies))('%s deletes no employee and fails the run', async (_name, lie) => {
     await start({}, paged);
     await sync();
     const before = live();

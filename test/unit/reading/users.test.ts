@@ -1,4 +1,4 @@
-/** Lookups of names without a database: whom a run asks for, and what an id that fails costs the others. */
+/** Lookups of names without a database: the ids that a run requests, and the cost of an id that fails for the others. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { casesOf } from '../../support/proof.ts';
 import { createMemoryWorker, type MemoryWorker } from '../../support/memory-worker.ts';
@@ -29,7 +29,7 @@ const known = (ids: readonly string[]) => ids.filter((id) => worker.sandbox.stor
 const lookups = () => worker.warehouseOf('users').lookups;
 
 describe('ids for which the service always fails', () => {
-  /** The first so many of all ids, in the order in which they are asked for. */
+  /** The first ids, in the order of their requests. */
   async function startFailing(
     count: number,
     error: string,
@@ -57,7 +57,7 @@ describe('ids for which the service always fails', () => {
     [2, 'server_error', 3],
   ];
   test.each(casesOf({ few: failing.slice(0, 2), all: failing }))(
-    '%i of them (%s) keep nobody else from a name',
+    '%i of them (%s) keep no other id from a name',
     async (count, error, attempts) => {
       const { ids, failing } = await startFailing(count, error);
       const { requests, note } = (await sync()) as { requests: number; note?: string | null };
@@ -72,13 +72,13 @@ describe('ids for which the service always fails', () => {
     },
   );
 
-  test('fifty of them, three of each four, keep nobody else from a name for more than a few runs', async () => {
+  test('fifty of them, three of each four, keep no other id from a name for more than a few runs', async () => {
     const ids = await start({ employees: 90, users: 90 });
     const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
     expect(failing.size).toBe(50);
     worker.sandbox.hooks.rewriteResponse = (entry, response) =>
       failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : response;
-    // Until somebody was answered nobody can tell such ids from a service that is out of order.
+    // Before the first success such ids look like a service that is out of order.
     for (let runs = 0; runs < 3; runs += 1) await worker.run('users');
     const others = known(ids.filter((id) => !failing.has(id)));
     expect(named()).toEqual(others);
@@ -108,7 +108,7 @@ describe('ids for which the service always fails', () => {
     expect(named()).toEqual(known(ids));
   });
 
-  test('when nobody is answered the run fails after a few ids, and all of them stay due', async () => {
+  test('without any success the run fails after a few ids, and all of them stay due', async () => {
     const { ids } = await startFailing(1000, 'server_error');
     const result = await worker.run('users');
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
@@ -121,7 +121,7 @@ describe('ids for which the service always fails', () => {
     expect(named()).toEqual(known(ids));
   });
 
-  test('when nobody is answered the next run begins with others', async () => {
+  test('without any success the next run begins with other ids', async () => {
     await startFailing(1000, 'server_error');
     await worker.run('users');
     const first = new Set(asked().map(String));

@@ -16,19 +16,19 @@ async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
   return parseLog(stderr).filter((line) => 'statement' in line);
 }
 
-test('at debug each statement is told by what it does, with rows and time, and without what people wrote', async () => {
+test('at debug each statement is logged by its effect, with rows and time, and without what people wrote', async () => {
   stage.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), title: 'canary-of-a-person' });
-  const told = await statementsOf('debug');
-  const named = (name: string) => told.find(({ statement }) => statement === name);
+  const logged = await statementsOf('debug');
+  const named = (name: string) => logged.find(({ statement }) => statement === name);
   expect(named('copy safety.resources')).toMatchObject({
     rows: 26,
     duration_ms: expect.any(Number) as number,
   });
   expect(named('insert safety_sync.runs')).toMatchObject({ rows: 1, error_code: null });
-  expect(told.every(({ duration_ms: ms }) => typeof ms === 'number')).toBe(true);
+  expect(logged.every(({ duration_ms: ms }) => typeof ms === 'number')).toBe(true);
   expect(named('commit')).toBeDefined();
 });
 
-test('at info no statement is told', async () => {
+test('at info no statement is logged', async () => {
   expect(await statementsOf('info')).toEqual([]);
 });

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => sandbox.close());
 
-test('each request is told with its part, size, time and request id, without token, person or record', async () => {
+test('each request is logged with its part, size, time and request id, without token, person or record', async () => {
   const api = createApiClient({
     baseUrl: sandbox.url,
     token: sandbox.token,
