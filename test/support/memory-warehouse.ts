@@ -130,17 +130,21 @@ export class MemoryWarehouse {
           (fromMs !== null && slice.fromMs < fromMs) || (toMs !== null && slice.toMs > toMs);
         this.plan = note.plan;
         this.slices = this.slices.filter((one) => isHole(one) && isBeside(one));
-        return this.#put(note.slices.map(toPending));
+        this.#put(note.slices.map(toPending));
+        break;
       }
       case 'slice':
-        return this.#put([note.slice]);
+        this.#put([note.slice]);
+        break;
       case 'cut':
         this.slices = this.slices.filter(({ slice }) => !isSame(slice, note.slice));
-        return this.#put(note.parts.map(toPending));
+        this.#put(note.parts.map(toPending));
+        break;
       case 'hole': {
         const known = this.slices.find(({ slice }) => isSame(slice, note.slice))?.slice;
         const failures = (known?.failures ?? 0) + 1;
-        return this.#put([{ ...(known ?? toPending(note.slice)), status: 'failed', failures }]);
+        this.#put([{ ...(known ?? toPending(note.slice)), status: 'failed', failures }]);
+        break;
       }
       case 'lookups':
         for (const { userId, isKnown, againInMs, failures, error } of note.results) {

@@ -194,7 +194,7 @@ function changesOf(before: MemoryWarehouse, after: MemoryWarehouse): RecordCount
 
 /** Fails with the keys of the records that differ. `exceptDeleted`: the source may lack records that are live here. */
 export async function expectMemoryEqualsSource(
-  { sandbox, settings, warehouseOf }: MemoryWorker,
+  { sandbox, settings, ...worker }: MemoryWorker,
   name: StreamName,
   exceptDeleted = false,
 ): Promise<void> {
@@ -220,7 +220,7 @@ export async function expectMemoryEqualsSource(
     const found = await readList(sandbox, question);
     for (const record of found) source.set(String(record[keyField]), JSON.stringify(record));
   }
-  const live = [...warehouseOf(name).records].filter(([, { isLive }]) => isLive);
+  const live = [...worker.warehouseOf(name).records].filter(([, { isLive }]) => isLive);
   const differing = live.filter(([key, { text }]) =>
     source.has(key) ? source.get(key) !== text : !exceptDeleted,
   );
