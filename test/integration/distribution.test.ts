@@ -92,8 +92,8 @@ describe('views', () => {
 });
 
 describe('statements', () => {
-  const folder = fileURLToPath(new URL('../../src', import.meta.url));
-  const sources = ['database', 'loading', 'reading']
+  const folder = fileURLToPath(new URL('../../src/engine', import.meta.url));
+  const sources = ['control', 'database', 'history', 'loading', 'privacy', 'reading']
     .flatMap((room) =>
       readdirSync(`${folder}/${room}`).map((name) => ({ name, path: `${folder}/${room}/${name}` })),
     )
@@ -107,9 +107,9 @@ describe('statements', () => {
     );
     // They read it: the age of rows, of a check, the beginning of a run and of a cleaning. They write parameters or now().
     const readers = {
-      'retention.ts': 'inTransaction',
       'stream-state.ts': 'writeStreamState',
       'user-lookups.ts': 'writeLookupResults',
+      'retention.ts': 'inTransaction',
       'clean-stored.ts': 'async function cleanStep',
     };
     expect(writers.map(({ name }) => name)).toEqual(Object.keys(readers));

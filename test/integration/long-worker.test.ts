@@ -98,8 +98,8 @@ describe('a training sync that comes a little too early', () => {
   });
 });
 
-describe('a database that no run can connect to', () => {
-  inProof(() => {
+inProof(() => {
+  describe('a database that no run can connect to', () => {
     it('is an outage with its cause and its true beginning, although the open connections of the worker go on', async () => {
       const hook = await startHookServer();
       const role = `sync_${randomBytes(6).toString('hex')}`;
@@ -165,8 +165,8 @@ describe('a database that no run can connect to', () => {
   });
 });
 
-describe('the status', () => {
-  inProof(() => {
+inProof(() => {
+  describe('the status', () => {
     it('shows a run under way, by whichever worker, and takes it away when it ended', async () => {
       await worker.runAll();
       stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, refreshEveryMs: 200 });
