@@ -133,7 +133,7 @@ describe('imports', () => {
   });
 });
 
-/** What a file imports, itself and by way of others. */
+/** All imports of a file, direct and indirect. */
 function reachedFrom(path: string, files: readonly SourceFile[]): Set<string> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
@@ -197,7 +197,7 @@ describe('the steps of a run', () => {
     expect(way.length).toBeLessThanOrEqual(15);
     const changes = way.filter((path, at) => at > 0 && folderOf(path) !== folderOf(way[at - 1] ?? ''));
     expect(changes.length).toBeLessThanOrEqual(5);
-    // Whoever hands a record on knows the next one, or is known by it; a stream is given to loading as a declaration.
+    // Two neighbours on the way import one another; loading receives a stream as a declaration.
     const known = way.filter((path) => folderOf(path) !== 'engine/streams');
     const isNextTo = (one: string, other: string): boolean =>
       reachedFrom(one, sources).has(other) || reachedFrom(other, sources).has(one);
@@ -216,7 +216,7 @@ describe('the folders around a run', () => {
   const importersOf = (path: string): string[] =>
     sources.filter(({ imports }) => imports.includes(path)).map((one) => one.path);
 
-  it('alerts are decided and worded by files that import no sender, by no way', () => {
+  it('alerts are decided and worded by files that do not reach the files that send them', () => {
     const senders = ['channel', 'mail', 'webhook', 'sender'].map((name) => `operate/alerts/${name}.ts`);
     const wrong = ['conditions', 'plan-alerts', 'events', 'message']
       .map((name) => `operate/alerts/${name}.ts`)
@@ -225,7 +225,7 @@ describe('the folders around a run', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('mail is sent by one file, and what was sent is recorded by the folder of alerts', () => {
+  it('mail is sent by one file, and the folder of alerts records sent alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
     expect(mailers).toEqual(['operate/alerts/mail-transport.ts']);
     expect(

@@ -47,7 +47,7 @@ describe('the documents', () => {
     for (const page of PAGES) {
       const named = [...read(page).matchAll(/`([A-Z]+(?:_[A-Z]+)+)[`=]/g)].map((match) => match[1] ?? '');
       const isKnown = (name: string) =>
-        // Those of OpenTelemetry are its own.
+        // OpenTelemetry has variables of its own.
         known.has(name) || known.has(name.replace(/_FILE$/, '')) || name.startsWith('OTEL_');
       expect(
         named.filter((name) => !isKnown(name)),

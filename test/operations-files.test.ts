@@ -71,7 +71,7 @@ describe('metrics', () => {
     expect(helps.filter(([, , help = '']) => help.length < 10)).toEqual([]);
   });
 
-  it('tell the same status twice as the same values', async () => {
+  it('show one status twice as equal values', async () => {
     const ours = (text: string) => text.split('\n').filter((line) => line.startsWith('safety_sync_'));
     expect(ours(await renderMetrics())).toEqual(ours(await renderMetrics()));
   });

@@ -1,4 +1,4 @@
-/** What the service can do besides the usual, each of which somebody's worker has to live with. */
+/** Departures of the service from its usual responses. A worker has to cope with each of them. */
 import { afterEach, expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import type { Fault, Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
@@ -36,7 +36,7 @@ test('a list without a paging object and with small pages is whole when one asks
   }
 });
 
-test('resources and equipment can come in pages of which nothing in the response tells', async () => {
+test('resources and equipment can come in pages that the response does not announce', async () => {
   const sandbox = await given({
     readings: { resourcesPaging: 'silent-pages', equipmentsPaging: 'silent-pages', unaskedPageSize: 8 },
   });
@@ -85,7 +85,7 @@ test('one record can be on two pages', async () => {
   }
 });
 
-test('the clock of the service is ahead in all that it tells, and is right again when it was put right', async () => {
+test('the clock of the service is ahead in every field with a time, and is right again after its correction', async () => {
   const sandbox = await given();
   const seen = async () => {
     const { headers, body } = await ask(sandbox, 'training-employee-status.list');

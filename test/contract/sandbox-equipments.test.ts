@@ -48,7 +48,7 @@ describe('which equipment', () => {
   });
 });
 
-describe('what is told', () => {
+describe('the fields', () => {
   it('columns names the fields to return; without it all are returned', async () => {
     const columns = ['id', 'serialNumber', 'created', 'status', 'schedules'];
     for (const equipment of await list({ equipmentType_id: '21', columns })) {

@@ -151,7 +151,7 @@ describe('which request gets a fault', () => {
     expect(() => sandbox.faults.set({ reset: 0.6, hang: 0.6 })).toThrow('together at most 1');
   });
 
-  it('counts tell what was injected', async () => {
+  it('counts show the injected faults', async () => {
     sandbox.faults.script([{ kind: 'serverError' }, { kind: 'serverError' }, { kind: 'nonJson' }]);
     for (let count = 0; count < 4; count += 1) await (await raw()).text();
     expect(sandbox.faults.counts).toMatchObject({ serverError: 2, nonJson: 1, reset: 0 });
@@ -201,7 +201,7 @@ describe('hooks', () => {
     expect(await errorOf(sandbox, 'no.such.method')).toBe('new_error');
   });
 
-  it('onRequest is told every request with its outcome, also those without a response', async () => {
+  it('onRequest receives every request with its outcome, also those without a response', async () => {
     const seen: unknown[] = [];
     const { sandbox: watched } = await createTestSandbox({
       onRequest: (entry) => seen.push([entry.method, entry.outcome]),

@@ -211,7 +211,7 @@ describe('records', () => {
     }
   });
 
-  it('the assignee is whom the last reassigning message names', () => {
+  it('the assignee is the user that the last reassigning message names', () => {
     const reassigned = all.filter((followup) => followup.messages.some((message) => message.m_reassignee_id));
     expect(reassigned.length).toBeGreaterThan(10);
     for (const followup of reassigned) {

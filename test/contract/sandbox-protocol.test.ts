@@ -87,7 +87,7 @@ describe('responses', () => {
     expect(sandbox.requests.at(-1)?.requestId).toBe(headers.get('svc-request-id'));
   });
 
-  it('the Date header tells the time of the service, not of this machine', async () => {
+  it('the Date header has the time of the service, not of this machine', async () => {
     const { headers } = await ask(sandbox, 'resources.list');
     expect(Date.parse(headers.get('date') ?? '')).toBe(NOON);
   });
@@ -244,7 +244,7 @@ describe('errors', () => {
 });
 
 describe('the log of requests', () => {
-  it('tells method and parameters, and of the token only that there was one', async () => {
+  it('logs method and parameters, and instead of the token only its presence', async () => {
     await ask(sandbox, 'followups.list', { limit: 3, status: 'open' });
     expect(sandbox.requests.at(-1)).toMatchObject({
       at: NOON,

@@ -26,7 +26,7 @@ const equipments = (parameters: object = {}): Promise<Equipment[]> =>
     ...parameters,
   });
 
-describe('a paging that nobody asked for', () => {
+describe('paging without a request for it', () => {
   it('one-page: says that everything is on one page', async () => {
     read({ resourcesPaging: 'one-page', equipmentsPaging: 'one-page' });
     const answer = await ask(sandbox, 'resources.list');

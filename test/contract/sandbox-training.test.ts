@@ -35,7 +35,7 @@ describe('the 15-minute cache', () => {
     expect(await lastUpdated()).toBe(NOON);
   });
 
-  it('results are the same for 15 minutes, whatever happens meanwhile, and new after that', async () => {
+  it('results are the same for 15 minutes despite changes, and new after that', async () => {
     const before = await ask(sandbox, METHOD);
     sandbox.store.employees.update('10003', { incomplete_training_ids: [399] });
     sandbox.store.employees.delete([...sandbox.store.employees.keys()][5] ?? '');
@@ -180,21 +180,21 @@ describe('parameters', () => {
     expect(await list({ m_user_ids: [] })).toEqual([]);
   });
 
-  it('training_ids filters by training id: employees are told as if there were only these', async () => {
+  it('training_ids filters by training id: employees have only these trainings', async () => {
     const found = await list({ training_ids: [303, 304], include_all_completions: true });
     expect(found.length).toBeGreaterThan(0);
     for (const employee of found) {
-      const told = [
+      const ids = [
         ...employee.incomplete_training_ids,
         ...employee.complete_training_ids,
         ...employee.last_completed.map((entry) => entry.id),
       ];
-      expect(told.length).toBeGreaterThan(0);
-      expect(told.every((id) => id === 303 || id === 304)).toBe(true);
+      expect(ids.length).toBeGreaterThan(0);
+      expect(ids.every((id) => id === 303 || id === 304)).toBe(true);
     }
   });
 
-  it('limit is 1000 when omitted and at most 1000; paging tells the last page', async () => {
+  it('limit is 1000 when omitted and at most 1000; paging has the last page', async () => {
     const { sandbox: large } = await createTestSandbox({ size: { employees: 1001, followups: 0 } });
     const { body } = await ask(large, METHOD);
     expect(body['employees']).toHaveLength(1000);

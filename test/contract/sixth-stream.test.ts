@@ -1,5 +1,5 @@
 /**
- * What adding a stream takes: this file alone. It has the declaration with its table, what a migration would create, the
+ * A new stream needs this file alone. It has the declaration with its table, what a migration would create, the
  * sandbox's method and the specimen; everything else follows from the declaration.
  */
 import { primaryKey } from 'drizzle-orm/pg-core';

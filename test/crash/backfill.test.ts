@@ -1,9 +1,12 @@
-/** Backfills: what is cut off goes on, what never becomes complete says so, and no watermark runs ahead (contract, 5.1, 5.2, 5.7). */
+/**
+ * Backfills: what is cut off goes on, what never becomes complete says so, and no watermark runs ahead (contract, 5.1, 5.2,
+ * 5.7).
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
-import { casesOf } from '../support/proof.ts';
+import { casesOf, inProof } from '../support/proof.ts';
 import { terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
@@ -83,7 +86,7 @@ const stored = async (): Promise<number> => {
 describe('a first sync that is cut off', () => {
   test('leaves no watermark; the next one reads the rest only, and then there is a watermark', async () => {
     await start();
-    // What came is committed while the service is waited for.
+    // Received records are committed while the run waits for the service.
     const isStored = async () => {
       await expect.poll(stored, { timeout: 20_000 }).toBeGreaterThan(4 * PAGE);
       // Rows and what the run says of itself are one transaction.
@@ -105,25 +108,27 @@ describe('a first sync that is cut off', () => {
     await isEqual();
   });
 
-  test('what changed since it began is there after the one that goes on', async () => {
-    await start();
-    await cutOffAtPage(16, () => worker.run('followups'));
-    worker.time.now += 5 * MINUTE_MS;
-    const read = await worker.query<{ id: string }>('select id from safety.followups order by id limit 5');
-    for (const { id } of read)
-      followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: '10003' });
-    followups().put({
-      ...SPECIMENS.followups.build('late'),
-      created_on: createdAt(0.5),
-      updated_on: worker.serviceNow(),
+  inProof(() => {
+    test('what changed since it began is there after the one that goes on', async () => {
+      await start();
+      await cutOffAtPage(16, () => worker.run('followups'));
+      worker.time.now += 5 * MINUTE_MS;
+      const read = await worker.query<{ id: string }>('select id from safety.followups order by id limit 5');
+      for (const { id } of read)
+        followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: '10003' });
+      followups().put({
+        ...SPECIMENS.followups.build('late'),
+        created_on: createdAt(0.5),
+        updated_on: worker.serviceNow(),
+      });
+      followups().put({
+        ...SPECIMENS.followups.build('new'),
+        created_on: worker.serviceNow(),
+        updated_on: worker.serviceNow(),
+      });
+      await sync();
+      await isEqual();
     });
-    followups().put({
-      ...SPECIMENS.followups.build('new'),
-      created_on: worker.serviceNow(),
-      updated_on: worker.serviceNow(),
-    });
-    await sync();
-    await isEqual();
   });
 
   test.each(casesOf({ few: [9], all: [1, 2, 3, 5, 9, 14, 22, 27] }))(
@@ -220,21 +225,25 @@ describe('a backfill', () => {
     expect(await watermark()).not.toBeNull();
   });
 
-  test('of a part that was cut off is forgotten by a first sync, which reads everything', async () => {
-    await start();
-    await cutOffAtPage(5, () => backfill({ fromMs: createdAt(0.2), toMs: createdAt(0.9) }));
-    await sync();
-    await isEqual();
+  inProof(() => {
+    test('of a part that was cut off is forgotten by a first sync, which reads everything', async () => {
+      await start();
+      await cutOffAtPage(5, () => backfill({ fromMs: createdAt(0.2), toMs: createdAt(0.9) }));
+      await sync();
+      await isEqual();
+    });
   });
 
-  test('of another range begins anew while one is unfinished, and the first sync still reads everything', async () => {
-    await start();
-    await cutOffAtPage(8, () => backfill());
-    expectSucceeded(await backfill({ fromMs: createdAt(0.5), toMs: null }));
-    expect((await ledger()).every(({ status }) => status === 'done')).toBe(true);
-    expect(await watermark()).toBeNull();
-    await sync();
-    await isEqual();
+  inProof(() => {
+    test('of another range begins from the start while one is unfinished, and the first sync still reads everything', async () => {
+      await start();
+      await cutOffAtPage(8, () => backfill());
+      expectSucceeded(await backfill({ fromMs: createdAt(0.5), toMs: null }));
+      expect((await ledger()).every(({ status }) => status === 'done')).toBe(true);
+      expect(await watermark()).toBeNull();
+      await sync();
+      await isEqual();
+    });
   });
 
   test('of a part moves no watermark, neither back nor forth', async () => {
@@ -292,13 +301,15 @@ describe('a backfill', () => {
     await isEqual();
   });
 
-  test('with --restart forgets how far it had come and reads everything', async () => {
-    await start();
-    await cutOffAtPage(12, () => backfill());
-    worker.sandbox.requests.length = 0;
-    expectSucceeded(await backfill({}, true));
-    expect(pagesAsked()).toBeGreaterThanOrEqual(followups().size / PAGE);
-    await isEqual();
+  inProof(() => {
+    test('with --restart forgets how far it had come and reads everything', async () => {
+      await start();
+      await cutOffAtPage(12, () => backfill());
+      worker.sandbox.requests.length = 0;
+      expectSucceeded(await backfill({}, true));
+      expect(pagesAsked()).toBeGreaterThanOrEqual(followups().size / PAGE);
+      await isEqual();
+    });
   });
 
   test('cuts a slice that turns out too large into smaller ones', async () => {

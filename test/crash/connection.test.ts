@@ -94,7 +94,7 @@ test('a run whose session was ended can store nothing: the lock is lost', async 
   await session.close();
 });
 
-test('a pool that finds nobody at the database’s port fails each time at once, and works when the database is back', async () => {
+test('a pool without a server at the database’s port fails each time at once, and works when the database is back', async () => {
   const target = new URL(database.url);
   const gateway = net.createServer((client) => {
     const upstream = net.connect({ host: target.hostname, port: Number(target.port) });

@@ -1,4 +1,4 @@
-/** What is older never takes the place of what is newer, and what one response kept back is asked for (contract, 5.2, 5.3, 5.7). */
+/** Older data never replaces newer data, and records that one response withheld are requested (contract, 5.2, 5.3, 5.7). */
 import { afterEach, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';

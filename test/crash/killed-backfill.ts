@@ -12,7 +12,7 @@ interface KilledBackfillOptions {
   readonly seed: number;
   /** A life ends after 1 to this many of its questions have been answered. */
   readonly longestLifeRequests: number;
-  /** Told after each kill. */
+  /** Called after each kill. */
   readonly onKill?: (kill: number) => void;
 }
 
@@ -20,7 +20,7 @@ interface KilledBackfill {
   /** Lives that were ended by the kill, not by their own end. */
   readonly kills: number;
   readonly last: Finished;
-  /** Records in all responses, without those that only tell how many there are. */
+  /** Records in all responses, except those that only give the total. */
   readonly pageRecords: number;
 }
 

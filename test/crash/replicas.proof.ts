@@ -5,7 +5,7 @@ import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 
 const EVERY_SECOND = '* * * * * *';
 const SIZE = { followups: 60, employees: 12, equipment: 12, resources: 10, users: 10 };
-/** Of these a run asks one question after the other. */
+/** A run sends these requests one after the other. */
 const ONE_BY_ONE = ['resources.list', 'equipments.list', 'training-employee-status.list'];
 
 let stage: CliStage | undefined;

@@ -1,4 +1,7 @@
-/** The database strikes at every single write of a run: nothing is half stored, and the next run does it all (contract, 5.1, 5.2, 5.8). */
+/**
+ * The database strikes at every single write of a run: nothing is half stored, and the next run does it all (contract, 5.1,
+ * 5.2, 5.8).
+ */
 import { afterEach, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
@@ -19,7 +22,7 @@ async function start(followups = SIZE.followups): Promise<void> {
 const isEqual = (stream: StreamName) =>
   expectWarehouseEqualsSource(worker, { tables: TABLES_OF[stream] ?? [], exceptDeletedFollowups: true });
 const sync = async (stream: StreamName): Promise<void> => expectSucceeded(await worker.run(stream));
-/** What the rows say: a write that was rolled back leaves traces in their headers only. */
+/** The contents of the rows: a write that was rolled back leaves traces in their headers only. */
 const contents = async (stream: StreamName): Promise<unknown[]> =>
   await Promise.all(
     (TABLES_OF[stream] ?? []).map((table) =>
@@ -82,7 +85,7 @@ test('a session that ends while rows are on their way to it stores nothing, and 
   await isEqual('followups');
 });
 
-test('a database that throws everybody out in the middle fails the run as lock_lost; the next one starts clean', async () => {
+test('a database that ends all sessions in the middle fails the run as lock_lost; the next one starts clean', async () => {
   await start();
   await sync('followups');
   worker.time.now += MINUTE_MS;

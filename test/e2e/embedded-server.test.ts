@@ -9,6 +9,7 @@ import { findPostmaster, stopPostmaster } from '../../src/embedded/postmaster.ts
 import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbeddedUser } from '../support/embedded-user.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
+import { inProof } from '../support/proof.ts';
 
 /** Only one test waits for the disk (fsync). */
 const FAST = { database: 'warehouse', postgresOptions: { fsync: 'off' } } as const;
@@ -82,15 +83,17 @@ it('starts in an empty directory, serves over loopback with a password, and is g
   await expect(ask(server.url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-it('keeps its data and its password from one start to the next', async () => {
-  await copyTemplate();
-  const first = await acquire();
-  await ask(first.url, 'create table kept as select 42 as answer');
-  await first.release();
-  const second = await acquire();
-  expect(new URL(second.url).password).toBe(new URL(first.url).password);
-  expect(await ask(second.url, 'select answer from kept')).toBe(42);
-  await second.release();
+inProof(() => {
+  it('keeps its data and its password from one start to the next', async () => {
+    await copyTemplate();
+    const first = await acquire();
+    await ask(first.url, 'create table kept as select 42 as answer');
+    await first.release();
+    const second = await acquire();
+    expect(new URL(second.url).password).toBe(new URL(first.url).password);
+    expect(await ask(second.url, 'select answer from kept')).toBe(42);
+    await second.release();
+  });
 });
 
 it('lets a second process join, goes on when the first one leaves and stops with the last', async () => {
@@ -116,14 +119,16 @@ it('survives the kill -9 of the process that started it, and the next one joins 
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-it('is not reached by Ctrl-C in the terminal of the process that started it', async () => {
-  await copyTemplate();
-  const starter = await startEmbeddedUser(dataDir);
-  const second = await acquire();
-  await starter.kill('SIGINT');
-  expect(await ask(second.url, 'select 1')).toBe(1);
-  await second.release();
-  expect(await findPostmaster(pgData)).toBeUndefined();
+inProof(() => {
+  it('is not reached by Ctrl-C in the terminal of the process that started it', async () => {
+    await copyTemplate();
+    const starter = await startEmbeddedUser(dataDir);
+    const second = await acquire();
+    await starter.kill('SIGINT');
+    expect(await ask(second.url, 'select 1')).toBe(1);
+    await second.release();
+    expect(await findPostmaster(pgData)).toBeUndefined();
+  });
 });
 
 it('does not go on for a user that was killed', async () => {
@@ -171,17 +176,19 @@ it('is started once by two processes that come at the same instant', async () =>
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-it('serves all users while some start and stop, and stops after the last one', async () => {
-  await copyTemplate();
-  const user = async (): Promise<void> => {
-    for (let visit = 0; visit < 2; visit += 1) {
-      const server = await acquire();
-      expect(await ask(server.url, 'select 1')).toBe(1);
-      await server.release();
-    }
-  };
-  await Promise.all([user(), user(), user()]);
-  expect(await findPostmaster(pgData)).toBeUndefined();
+inProof(() => {
+  it('serves all users while some start and stop, and stops after the last one', async () => {
+    await copyTemplate();
+    const user = async (): Promise<void> => {
+      for (let visit = 0; visit < 2; visit += 1) {
+        const server = await acquire();
+        expect(await ask(server.url, 'select 1')).toBe(1);
+        await server.release();
+      }
+    };
+    await Promise.all([user(), user(), user()]);
+    expect(await findPostmaster(pgData)).toBeUndefined();
+  });
 });
 
 it('refuses data of another major version of PostgreSQL and says what to do', async () => {

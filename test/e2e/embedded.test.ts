@@ -9,6 +9,7 @@ import { BINARY } from '../support/built-cli.ts';
 import { type CliEnvironment } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
+import { inProof } from '../support/proof.ts';
 
 let stage: CliStage;
 let env: CliEnvironment;
@@ -79,15 +80,17 @@ it('the demo needs nothing at all, shows two syncs and a few answers, and leaves
   expect(isServing()).toBe(false);
 });
 
-it('Ctrl-C ends the demo where it is', async () => {
-  const demo = stage.cli.start(['demo']);
-  await demo.untilStdout(/^safety-sync demo/);
-  demo.kill('SIGINT');
-  const { code, stdout, stderr } = await demo.finished;
-  expect(stderr).toBe(
-    'interrupted: the demo was stopped\nThe run was stopped by a signal; run again when it suits.\n',
-  );
-  expect(stdout).not.toContain('What the warehouse can answer');
-  expect(code).toBe(1);
-  expect(isServing()).toBe(false);
+inProof(() => {
+  it('Ctrl-C ends the demo where it is', async () => {
+    const demo = stage.cli.start(['demo']);
+    await demo.untilStdout(/^safety-sync demo/);
+    demo.kill('SIGINT');
+    const { code, stdout, stderr } = await demo.finished;
+    expect(stderr).toBe(
+      'interrupted: the demo was stopped\nThe run was stopped by a signal; run again when it suits.\n',
+    );
+    expect(stdout).not.toContain('What the warehouse can answer');
+    expect(code).toBe(1);
+    expect(isServing()).toBe(false);
+  });
 });

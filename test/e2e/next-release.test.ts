@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { createNextRelease, NEXT_VERSION, type NextRelease } from '../support/next-release.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { inProof } from '../support/proof.ts';
 
 let worker: TestWorker;
 let next: NextRelease;
@@ -23,29 +24,31 @@ const grantsOf = (view: string) =>
   worker.query(`select grantee, privilege_type, is_grantable from information_schema.role_table_grants
     where table_schema = 'safety' and table_name = '${view}' and grantee = '${role}'`);
 
-test('a table and a view on it, and a column at the end of a view: grants and own views stay', async () => {
-  await worker.query(`grant select on safety.resource_tags to ${role}`);
-  await worker.query('create view public.own_tags as select tag from safety.resource_tags');
-  await next.addMigration('create table safety.notes (account_id text primary key, note text)');
-  await next.addView(
-    'a_note',
-    'create or replace view safety.a_note as select account_id, note from safety.notes;',
-  );
-  await next.editView('resource_tags', 'as resource_key', `as resource_key, 'x' as added`);
-  expect(await migrate()).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^Applied 2 migrations;/) as string,
+inProof(() => {
+  test('a table and a view on it, and a column at the end of a view: grants and own views stay', async () => {
+    await worker.query(`grant select on safety.resource_tags to ${role}`);
+    await worker.query('create view public.own_tags as select tag from safety.resource_tags');
+    await next.addMigration('create table safety.notes (account_id text primary key, note text)');
+    await next.addView(
+      'a_note',
+      'create or replace view safety.a_note as select account_id, note from safety.notes;',
+    );
+    await next.editView('resource_tags', 'as resource_key', `as resource_key, 'x' as added`);
+    expect(await migrate()).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Applied 2 migrations;/) as string,
+    });
+    expect(await worker.query('select added from safety.resource_tags')).toEqual([]);
+    expect(await worker.query('select tag from public.own_tags')).toEqual([]);
+    expect(await worker.query('select note from safety.a_note')).toEqual([]);
+    expect(await grantsOf('resource_tags')).toHaveLength(1);
+    expect(
+      await worker.query('select distinct program_version from safety_sync.migrations order by 1'),
+    ).toContainEqual({
+      program_version: NEXT_VERSION,
+    });
+    expect((await migrate()).stdout).toMatch(/^The warehouse is up to date/);
   });
-  expect(await worker.query('select added from safety.resource_tags')).toEqual([]);
-  expect(await worker.query('select tag from public.own_tags')).toEqual([]);
-  expect(await worker.query('select note from safety.a_note')).toEqual([]);
-  expect(await grantsOf('resource_tags')).toHaveLength(1);
-  expect(
-    await worker.query('select distinct program_version from safety_sync.migrations order by 1'),
-  ).toContainEqual({
-    program_version: NEXT_VERSION,
-  });
-  expect((await migrate()).stdout).toMatch(/^The warehouse is up to date/);
 });
 
 test('a column of a view that is renamed: its view and dependent views are created again, with their grants', async () => {

@@ -4,6 +4,7 @@ import type { RunRow } from '../../src/engine/control/runs.ts';
 import { parseLog, type RunningCli } from '../support/cli.ts';
 import { type CliStage, staged as it } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
+import { inProof } from '../support/proof.ts';
 
 const EVERY_SECOND = '* * * * * *';
 const TIMEOUT = { timeout: 45_000, interval: 50 };
@@ -119,37 +120,39 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
     expect((await worker.finished).code).toBe(0);
   });
 
-  it('of the database, there already at the start, is waited for; another one later is survived', async ({
-    stage,
-    expect,
-  }) => {
-    await setDatabase(stage, false);
-    const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
-    const worker = stage.start(['start'], { ...stage.env, ...schedule });
-    const url = await baseUrl(worker);
-    await worker.untilStderr(/the database cannot be used/);
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    // Health is polled during the run, so it may lag behind the log.
-    await expect
-      .poll(() => reasonsOf(url))
-      .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
-    expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
-    await setDatabase(stage, true);
-    await worker.untilStderr(/the database is back after/);
-    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
+  inProof(() => {
+    it('of the database, there already at the start, is waited for; another one later is survived', async ({
+      stage,
+      expect,
+    }) => {
+      await setDatabase(stage, false);
+      const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
+      const worker = stage.start(['start'], { ...stage.env, ...schedule });
+      const url = await baseUrl(worker);
+      await worker.untilStderr(/the database cannot be used/);
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      // Health is polled during the run, so it may lag behind the log.
+      await expect
+        .poll(() => reasonsOf(url))
+        .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
+      expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
+      await setDatabase(stage, true);
+      await worker.untilStderr(/the database is back after/);
+      await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
 
-    await setDatabase(stage, false);
-    await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
-    await expect
-      .poll(() => reasonsOf(url), TIMEOUT)
-      .toEqual([expect.stringMatching(/^the database is unreachable/)]);
-    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
-    await setDatabase(stage, true);
-    await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);
-    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
-    expect(errorsOf(worker)).toHaveLength(2);
-    worker.kill('SIGTERM');
-    expect((await worker.finished).code).toBe(0);
+      await setDatabase(stage, false);
+      await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
+      await expect
+        .poll(() => reasonsOf(url), TIMEOUT)
+        .toEqual([expect.stringMatching(/^the database is unreachable/)]);
+      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
+      await setDatabase(stage, true);
+      await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);
+      await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
+      expect(errorsOf(worker)).toHaveLength(2);
+      worker.kill('SIGTERM');
+      expect((await worker.finished).code).toBe(0);
+    });
   });
 });
 
@@ -253,31 +256,33 @@ describe.concurrent('two workers', () => {
     expect((await readRuns(stage)).filter(({ status }) => status === 'running')).toEqual([]);
   });
 
-  it('do a scheduled reconcile once: the other one waits for the lock and then leaves it', async ({
-    stage,
-    expect,
-  }) => {
-    const env = { ...stage.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
-    const workers = [stage.start(['start'], env), stage.start(['start'], env)] as const;
-    await expect
-      .poll(
-        async () =>
-          (await readRuns(stage)).filter(
-            ({ stream, status }) => stream === 'resources' && status === 'skipped',
-          ).length,
-        TIMEOUT,
-      )
-      .toBeGreaterThan(0);
-    for (const worker of workers) worker.kill('SIGTERM');
-    for (const worker of workers) expect((await worker.finished).code).toBe(0);
-    const runs = (await readRuns(stage)).filter(({ stream }) => stream === 'resources');
-    expect(runs.find(({ status }) => status === 'succeeded')).toMatchObject({
-      kind: 'reconcile',
-      trigger: 'schedule',
-    });
-    expect(runs.find(({ status }) => status === 'skipped')).toMatchObject({
-      kind: 'reconcile',
-      note: 'another worker has done this reconcile',
+  inProof(() => {
+    it('do a scheduled reconcile once: the other one waits for the lock and then leaves it', async ({
+      stage,
+      expect,
+    }) => {
+      const env = { ...stage.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
+      const workers = [stage.start(['start'], env), stage.start(['start'], env)] as const;
+      await expect
+        .poll(
+          async () =>
+            (await readRuns(stage)).filter(
+              ({ stream, status }) => stream === 'resources' && status === 'skipped',
+            ).length,
+          TIMEOUT,
+        )
+        .toBeGreaterThan(0);
+      for (const worker of workers) worker.kill('SIGTERM');
+      for (const worker of workers) expect((await worker.finished).code).toBe(0);
+      const runs = (await readRuns(stage)).filter(({ stream }) => stream === 'resources');
+      expect(runs.find(({ status }) => status === 'succeeded')).toMatchObject({
+        kind: 'reconcile',
+        trigger: 'schedule',
+      });
+      expect(runs.find(({ status }) => status === 'skipped')).toMatchObject({
+        kind: 'reconcile',
+        note: 'another worker has done this reconcile',
+      });
     });
   });
 });

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
-import { casesOf } from '../support/proof.ts';
+import { casesOf, inProof } from '../support/proof.ts';
 import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
 
 const CANARY = 'canary-token-8c2e';
@@ -86,15 +86,17 @@ describe('traces', () => {
     expect(sent).not.toContain(CANARY);
   });
 
-  it('without a collector do not delay a command', async () => {
-    await receiver.close();
-    const env = { ...stage.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
-    const running = stage.cli.start(['sync', 'resources'], { ...env, SAFETY_TOKEN: CANARY });
-    await running.untilStdout(/^resources +succeeded/m);
-    const endedMs = performance.now();
-    expect((await running.finished).code).toBe(0);
-    // The exporter would retry for ten seconds.
-    expect(performance.now() - endedMs).toBeLessThan(6_000);
+  inProof(() => {
+    it('without a collector do not delay a command', async () => {
+      await receiver.close();
+      const env = { ...stage.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+      const running = stage.cli.start(['sync', 'resources'], { ...env, SAFETY_TOKEN: CANARY });
+      await running.untilStdout(/^resources +succeeded/m);
+      const endedMs = performance.now();
+      expect((await running.finished).code).toBe(0);
+      // The exporter would retry for ten seconds.
+      expect(performance.now() - endedMs).toBeLessThan(6_000);
+    });
   });
 });
 
@@ -130,9 +132,11 @@ describe('without OTEL_* variables', () => {
     },
   );
 
-  it('the block is effective: it fails when traces are enabled', async () => {
-    const { code, stderr } = await refusing({ OTEL_TRACES_EXPORTER: 'otlp' });
-    expect(stderr).toContain('loaded ./trace-sdk-');
-    expect(code).toBe(2);
+  inProof(() => {
+    it('the block is effective: it fails when traces are enabled', async () => {
+      const { code, stderr } = await refusing({ OTEL_TRACES_EXPORTER: 'otlp' });
+      expect(stderr).toContain('loaded ./trace-sdk-');
+      expect(code).toBe(2);
+    });
   });
 });

@@ -28,7 +28,7 @@ const test = anyTest.skipIf(isUnfit);
 let worker: TestWorker;
 let hasSetOption: boolean;
 
-/** A row of a table in which there are none, whatever its columns are. */
+/** A row for an empty table with any columns. */
 const SAMPLE = `select json_object_agg(a.attname, case t.typcategory when 'N' then '1' when 'B' then 'true' when 'D' then '2026-03-01'
     when 'A' then '{}' when 'U' then case t.typname when 'uuid' then '00000000-0000-0000-0000-000000000000' else '{}' end
     else 'x' end)::text as row
@@ -106,7 +106,7 @@ interface Seen {
   readonly rows: number;
 }
 
-/** Of every relation of the schema: how many rows of each account there are for this reader. */
+/** The rows of each account that this reader sees, per relation of the schema. */
 async function seenBy(reader: string, before?: string): Promise<readonly Seen[]> {
   const relations = await worker.query<{ name: string }>(
     `select c.relname as name from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v', 'm', 'p', 'f')
@@ -119,13 +119,13 @@ async function seenBy(reader: string, before?: string): Promise<readonly Seen[]>
   return await as<Seen>(reader, `${parts.join(' union all ')} order by 1, 2`, before);
 }
 
-/** What the owner sees of these accounts. */
+/** Rows of these accounts as the owner sees them. */
 async function expectSees(reader: string, accounts: readonly string[]): Promise<void> {
   const all = await seenBy(OWNER);
   expect(await seenBy(reader)).toEqual(all.filter(({ account }) => accounts.includes(account)));
 }
 
-/** The same in short: of what is confined by a policy and of what confines itself. */
+/** The expected counts, in short: relations with a policy, and relations that confine themselves. */
 async function expectAccounts(reader: string, accounts: readonly string[]): Promise<void> {
   for (const relation of ['followup_overview', 'freshness', 'people']) {
     const rows = await as<{ account: string }>(
@@ -146,7 +146,7 @@ anyTest.runIf(isUnfit)('on Citus and PostgreSQL 14 grant is refused and says why
   await database.drop();
 });
 
-test('before anybody is confined nothing of it is there, and that is said', async () => {
+test('before a role is confined there is no policy, and the verb says so', async () => {
   const { code, stdout } = await access('');
   expect(stdout).toBe(
     'No role is confined: whoever may read schema safety sees every account.\nTo confine a role: safety-sync access grant ROLE --account NAME\n',
@@ -157,7 +157,7 @@ test('before anybody is confined nothing of it is there, and that is said', asyn
   await expectAccounts(ALL, ACCOUNTS);
 });
 
-test('two confined readers see their accounts through every relation, and everybody else sees all', async () => {
+test('two confined readers see their accounts through every relation, and all other roles see everything', async () => {
   const granted = await access(`grant ${NORTH} --account north`);
   expect(granted.stderr).toBe('');
   expect(granted.stdout).toBe(
@@ -207,7 +207,7 @@ test('a view that a migration replaced and a table that it made are confined whe
   }
 });
 
-test('a condition that a reader writes is never worked out on rows of others, where its error would tell of them', async () => {
+test('a condition that a reader writes is never evaluated on rows of other accounts, because its error would show them', async () => {
   const relations = new Set((await seenBy(NORTH)).map(({ relation }) => relation));
   expect(relations).toContain('freshness');
   expect(relations).toContain('people');
@@ -246,8 +246,7 @@ test('a reader with operators and functions of its own in front of PostgreSQL’
 });
 
 /**
- * Functions of our schemas, and what else that is not PostgreSQL's own stands behind their views, policies, indexes, defaults,
- * constraints, triggers and operators.
+ * Functions of our schemas, and other objects beside PostgreSQL's own that their views, policies, indexes, defaults, constraints, triggers and operators use.
  */
 const FUNCTIONS = `with ours as (select oid from pg_namespace where nspname in ('safety', 'safety_sync')),
   relations as (select oid from pg_class where relnamespace in (select oid from ours)),
@@ -271,7 +270,7 @@ const FUNCTIONS = `with ours as (select oid from pg_namespace where nspname in (
     and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
   order by 1`;
 
-test('no function that a view may call gets its meaning from the search_path of whoever asks', async () => {
+test('no function that a view may call gets its meaning from the search_path of the caller', async () => {
   const fixed = '{"search_path=pg_catalog, pg_temp"}';
   expect(await worker.query(FUNCTIONS)).toEqual([
     { name: 'safety.readable_accounts()', meaning: fixed },
@@ -289,7 +288,7 @@ test('what the planner knows of values is kept from a confined reader', async ()
   expect(await as(NORTH, text)).toEqual([{ tablename: 'calendar' }]);
 });
 
-test('what somebody made in the schema by hand is not granted, and is told where a role may read it', async () => {
+test('a relation made in the schema by hand is not granted, and is reported where a role may read it', async () => {
   const made = {
     by_hand: 'create table safety.by_hand as select id from safety.followups',
     kept: 'create materialized view safety.kept as select account_id, id from safety.followups',
@@ -435,7 +434,7 @@ describe('refused is', () => {
     await expectAccounts(ALL, ACCOUNTS);
   });
 
-  test('whoever does not own the tables, with the statements for whoever does', async () => {
+  test('a role that does not own the tables, with the statements for the owner', async () => {
     const url = new URL(worker.databaseUrl);
     Object.assign(url, { username: LOADER, password: suffix });
     await worker.query(`grant usage on schema safety, safety_sync to ${LOADER}`);

@@ -7,6 +7,7 @@ import { runInProcess, type Said } from '../support/in-process.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { inProof } from '../support/proof.ts';
 
 /** More follow-ups than one step takes. */
 const SIZE = { followups: 520, employees: 12, equipment: 12, resources: 6, users: 6 };
@@ -18,7 +19,7 @@ let worker: TestWorker;
 beforeEach(async () => {
   worker = await createTestWorker({ sandbox: { size: SIZE }, settings: { accountId: 'north' } });
   for (const result of await worker.runAll()) expectSucceeded(result);
-  // What no run writes.
+  // Rows that no run writes.
   await worker.query(
     `insert into safety.labels (account_id, kind, id, label) values ('north', 'form', '1', 'Round')`,
   );
@@ -128,7 +129,7 @@ describe('accounts rename', () => {
     expect(await readChanges()).toEqual([]);
   });
 
-  test('is refused where the new name has rows, where a run is under way, and where nobody confirms it', async () => {
+  test('is refused where the new name has rows, where a run is under way, and without a confirmation', async () => {
     const before = await readRows('north');
     await worker.query(
       `insert into safety.labels (account_id, kind, id, label) values ('taken', 'form', '1', 'Round')`,
@@ -178,7 +179,7 @@ describe('accounts rename', () => {
 
 describe('accounts remove', () => {
   anyTest(
-    'is refused while the account is configured, and without --yes where nobody can be asked',
+    'is refused while the account is configured, and without --yes where there is no terminal',
     async () => {
       const configured = await run(['accounts', 'remove', 'north', '--yes'], 'north');
       expect([configured.code, configured.stderr]).toEqual([
@@ -199,29 +200,31 @@ describe('accounts remove', () => {
     },
   );
 
-  test('cut off it goes on, and leaves the other accounts as they are', async () => {
-    await run(['accounts', 'rename', 'north', 'south', '--yes']);
-    for (const result of await worker.runAll()) expectSucceeded(result);
-    const south = await readRows('south');
-    const saboteur = await createSaboteur(worker);
-    const counts: number[] = [];
-    for (const nth of [4, 9]) {
-      await saboteur.arm(nth, 'terminate');
-      expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(1);
-      await saboteur.disarm();
-      counts.push((await readRows('north')).length);
-    }
-    expect(counts[1]).toBeLessThan(counts[0] ?? 0);
-    expect(counts[1]).toBeGreaterThan(0);
-    expect((await run(['sync', 'users'], 'north')).stdout).toContain(
-      'account north is being removed, which was not finished',
-    );
-    expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(0);
-    expect((await readRows('north')).filter((row) => !row.startsWith('safety.reporting_settings'))).toEqual(
-      [],
-    );
-    expect(await readRows('south')).toEqual(south);
-    expect(await readChanges()).toEqual([]);
+  inProof(() => {
+    test('cut off it goes on, and leaves the other accounts as they are', async () => {
+      await run(['accounts', 'rename', 'north', 'south', '--yes']);
+      for (const result of await worker.runAll()) expectSucceeded(result);
+      const south = await readRows('south');
+      const saboteur = await createSaboteur(worker);
+      const counts: number[] = [];
+      for (const nth of [4, 9]) {
+        await saboteur.arm(nth, 'terminate');
+        expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(1);
+        await saboteur.disarm();
+        counts.push((await readRows('north')).length);
+      }
+      expect(counts[1]).toBeLessThan(counts[0] ?? 0);
+      expect(counts[1]).toBeGreaterThan(0);
+      expect((await run(['sync', 'users'], 'north')).stdout).toContain(
+        'account north is being removed, which was not finished',
+      );
+      expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(0);
+      expect((await readRows('north')).filter((row) => !row.startsWith('safety.reporting_settings'))).toEqual(
+        [],
+      );
+      expect(await readRows('south')).toEqual(south);
+      expect(await readChanges()).toEqual([]);
+    });
   });
 });
 

@@ -90,7 +90,7 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     sandbox.requests.length = 0;
     expect((await run('backfill', 'followups')).code).toBe(0);
     expect(sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
-    // Now it is closed: another one begins anew, and is announced so.
+    // Now it is closed: another one begins from the start, and its announcement says so.
     expect((await plan()).plan[0]).toMatchObject({ records: 130, slicesDone: null });
   });
 

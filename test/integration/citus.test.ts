@@ -1,6 +1,5 @@
 /**
- * The warehouse on a Citus cluster. `TEST_CITUS_URL`: a superuser's URL of a coordinator, in whose database are the extension
- * and the workers. Without it a container of TEST_CITUS_IMAGE, which is coordinator and node in one; where there is no Docker
+ * The warehouse on a Citus cluster. `TEST_CITUS_URL`: a superuser's URL of a coordinator; its database has the extension and the workers. Without it a container of TEST_CITUS_IMAGE, which is coordinator and node in one; where there is no Docker
  * engine these tests are skipped. All other tests of a database run on Citus too, when `TEST_DATABASE_URL` is a coordinator
  * with workers.
  */
@@ -53,7 +52,7 @@ async function createClusterDatabase(): Promise<TestDatabase & { readonly urls: 
   };
 }
 
-/** What reads rows of all accounts through the coordinator, with the reason. */
+/** Views that read rows of all accounts through the coordinator, with the reason. */
 const THROUGH_COORDINATOR: Readonly<Record<string, string>> = {
   freshness: 'readable_accounts() is worked out once, in one row',
   people: 'readable_accounts() likewise; one row for each person',
@@ -73,7 +72,7 @@ const findingsOf = async (url: string) => {
   return Object.fromEntries(checks.map(({ what, result, finding }) => [what, `${result}: ${finding}`]));
 };
 
-/** Of each history: states that do not begin where the one before them ended. Deleted ones may come back later. */
+/** States of each history that do not begin at the end of the one before them. Deleted ones may come back later. */
 async function findBreaks(worker: TestWorker): Promise<unknown[]> {
   const all = await Promise.all(
     (Object.keys(HISTORIES) as HistoryName[]).map(async (history) => {

@@ -1,4 +1,4 @@
-/** What verbs answer of a warehouse that is in use, in words and as JSON. */
+/** The output of verbs about a warehouse in use, in words and as JSON. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';

@@ -1,4 +1,4 @@
-/** What a verb says when it cannot do its work: on stderr in words, with --json on stdout as JSON. */
+/** Errors of verbs: on stderr in words, with --json on stdout as JSON. */
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
-/** What the arguments of a verb could be. */
+/** Possible arguments of a verb. */
 const ARGUMENTS: Readonly<Record<string, string>> = { stream: 'followups', id: '1' };
 /** Each with the arguments that it needs; of a verb behind a verb its name is the first of them. */
 const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
@@ -120,7 +120,7 @@ describe('with --json', () => {
   });
 });
 
-/** A test server trusts everybody, so any name will do. */
+/** A test server trusts every role, so any name will do. */
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(database.url);
   change(url);
@@ -236,7 +236,7 @@ describe('the next step is named', () => {
 
 describe('a statement that PostgreSQL refuses', () => {
   test.each(['status', 'runs', 'data-issues', 'report'])(
-    'is told by %s with its code and reason, without the statement, its parameters or a stack',
+    'is reported by %s with its code and reason, without the statement, its parameters or a stack',
     async (verb) => {
       for (const name of TABLES) await query(`alter table safety_sync.${name} rename to ${name}_away`);
       try {

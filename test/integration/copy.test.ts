@@ -1,4 +1,4 @@
-/** COPY: what PostgreSQL refuses is told whenever it is noticed, and the connection goes on. */
+/** COPY: a refusal by PostgreSQL is reported at any moment, and the connection goes on. */
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
@@ -80,7 +80,7 @@ test('statements that come while a COPY is under way wait for its end', async ()
     await new Promise((resolve) => setImmediate(resolve));
   }
   const second = copy([`${MANY}\n`]);
-  // What was asked before the second COPY is answered before it.
+  // Queries before the second COPY get their results before it.
   const order: string[] = [];
   void asked.at(-1)?.then(() => order.push('asked'));
   void second.then(() => order.push('second'));

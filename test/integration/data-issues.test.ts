@@ -1,4 +1,7 @@
-/** What cannot be taken as it comes is told, held, and closes by itself when it comes right (contract, 5.5). */
+/**
+ * Data issues: a value that cannot be stored as received is reported and held; the issue closes when the value is right
+ * (contract, 5.5).
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -25,7 +28,7 @@ const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training
 const openIssues = async (stream: string) =>
   (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
 
-test('each kind of problem in one follow-up is told with its place, and all of them close together', async () => {
+test('each kind of problem in one follow-up is reported with its place, and all of them close together', async () => {
   await start();
   const whole = SPECIMENS.followups.build('odd');
   worker.sandbox.store.followups.put({
@@ -41,8 +44,8 @@ test('each kind of problem in one follow-up is told with its place, and all of t
     ],
   });
   await sync('followups');
-  const told = await issuesOf(worker, 'followups');
-  expect(told.map(({ kind, field, record_id }) => [kind, field, record_id])).toEqual([
+  const issues = await issuesOf(worker, 'followups');
+  expect(issues.map(({ kind, field, record_id }) => [kind, field, record_id])).toEqual([
     ['field_nulled', 'due', 'odd'],
     ['field_nulled', 'form_id', 'odd'],
     ['field_nulled', 'messages[0].date', 'odd'],
@@ -54,8 +57,8 @@ test('each kind of problem in one follow-up is told with its place, and all of t
     ['unknown_field', 'colour', 'odd'],
     ['unknown_field', 'messages[].mood', 'odd'],
   ]);
-  expect(told.find(({ field }) => field === 'messages[1]')?.value).toEqual({ date: 1, note: 'no id' });
-  expect(told.every(({ occurrences, is_open }) => occurrences === 1 && is_open)).toBe(true);
+  expect(issues.find(({ field }) => field === 'messages[1]')?.value).toEqual({ date: 1, note: 'no id' });
+  expect(issues.every(({ occurrences, is_open }) => occurrences === 1 && is_open)).toBe(true);
   await expectWarehouseEqualsSource(worker, {
     tables: ['followups', 'followup_messages', 'followup_attachments'],
   });
@@ -114,7 +117,7 @@ test('a record without a key that changes for ever leaves no more than its last 
   ]);
 });
 
-test('an unknown field is told as long as a record has it, also with a dot in its name or on its way', async () => {
+test('an unknown field is reported as long as a record has it, also with a dot in its name or on its way', async () => {
   await start();
   const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), ...odd });
@@ -129,7 +132,7 @@ test('an unknown field is told as long as a record has it, also with a dot in it
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('a service that uses data as names of fields is told with a thousand of them, and one issue counts the others', async () => {
+test('a service that uses data as names of fields is reported with a thousand of them, and one issue counts the others', async () => {
   await start();
   const odd = (id: string, names: number) => ({
     ...SPECIMENS.resources.build(id),
@@ -137,17 +140,17 @@ test('a service that uses data as names of fields is told with a thousand of the
   });
   for (const id of ['a', 'b', 'c']) worker.sandbox.store.resources.put(odd(id, 400));
   await sync('resources');
-  const told = await openIssues('resources');
-  expect(told.filter(({ field }) => field !== null)).toHaveLength(1000);
-  expect(told.filter(({ field }) => field === null)).toMatchObject([
+  const issues = await openIssues('resources');
+  expect(issues.filter(({ field }) => field !== null)).toHaveLength(1000);
+  expect(issues.filter(({ field }) => field === null)).toMatchObject([
     { kind: 'unknown_field', record_id: 'c', value: { 'c-399': 399 }, occurrences: 200 },
   ]);
-  // Of a changed record all fields are met again; what has a name keeps it.
+  // All fields of a changed record are read again; a listed name stays.
   worker.sandbox.store.resources.put({ ...odd('b', 400), title: 'changed' });
   worker.sandbox.store.resources.put({ ...odd('c', 400), title: 'changed' });
   await sync('resources');
   const again = await openIssues('resources');
-  expect(again.map(({ field }) => field)).toEqual(told.map(({ field }) => field));
+  expect(again.map(({ field }) => field)).toEqual(issues.map(({ field }) => field));
   expect(again.find(({ field }) => field === null)).toMatchObject({ occurrences: 400 });
   expect(again.find(({ field }) => field === 'b-7')).toMatchObject({ occurrences: 2 });
   // Fields that are gone make room, some with each run.
@@ -161,7 +164,7 @@ test('a service that uses data as names of fields is told with a thousand of the
   expect(await openIssues('resources')).toHaveLength(900);
 });
 
-test('identifiers that become the same one by what PostgreSQL cannot store are told', async () => {
+test('identifiers that become equal because of characters that PostgreSQL cannot store are reported', async () => {
   await start();
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k\ud801') }, 'k2');
@@ -215,7 +218,7 @@ test('a record that is no object is held, and settled when it is gone', async ()
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('a follow-up without a key stays told when only another one of its form response changes', async () => {
+test('a follow-up without a key stays reported when only another one of its form response changes', async () => {
   await start(0);
   const sibling = SPECIMENS.followups.build('sibling');
   worker.sandbox.store.followups.put(
@@ -366,18 +369,18 @@ describe('putting stored records through again', () => {
   });
 });
 
-test('a field whose name is as long as a text is told by the beginning of the name, and its record is stored', async () => {
+test('a field whose name is as long as a text is reported by the beginning of the name, and its record is stored', async () => {
   await start();
-  // Of many different characters: what repeats itself PostgreSQL would compress.
+  // Many different characters, because PostgreSQL would compress repetitions.
   const name = Array.from({ length: 9000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
     '',
   );
   const record = () => ({ ...SPECIMENS.followups.build('odd'), [name]: 'x' });
   worker.sandbox.store.followups.put(record());
   await sync('followups');
-  const [told] = await openIssues('followups');
-  expect(told).toMatchObject({ kind: 'unknown_field', record_id: 'odd', value: 'x' });
-  expect(told?.field).toBe(`${name.slice(0, 299)}…`);
+  const [issue] = await openIssues('followups');
+  expect(issue).toMatchObject({ kind: 'unknown_field', record_id: 'odd', value: 'x' });
+  expect(issue?.field).toBe(`${name.slice(0, 299)}…`);
   await expectWarehouseEqualsSource(worker, { tables: ['followups'] });
   worker.sandbox.store.followups.put({
     ...SPECIMENS.followups.build('odd'),

@@ -329,7 +329,7 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'set back')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
   });
 
-  test('days stay as they were when rows that they count are removed, and whatever changes afterwards', async () => {
+  test('days stay as they were when rows that they count are removed, and after later changes', async () => {
     const followups = await start('retained', 12, 80, 'America/New_York');
     await count('retained');
     const before = await readAll(query, 'retained');
@@ -379,7 +379,7 @@ describe('with syncs', () => {
   const query: Query = (text) => worker.query(text);
   afterEach(() => worker.close());
 
-  /** All days counted anew. */
+  /** All days, counted again. */
   const readCountedAnew = async () => {
     const before = await worker.query('select * from safety.followup_days order by 1, 2, 3, 4');
     await countStored(worker.connection, ['default']);

@@ -23,7 +23,7 @@ interface Node {
 
 const sources = (readYaml('models/sources.yml') as { sources: [{ tables: Node[] }] }).sources[0].tables;
 const models = (readYaml('models/models.yml') as { models: Node[] }).models;
-/** What dbt's own generic tests select: rows that should not be there. */
+/** The selections of dbt's own generic tests: rows that should not exist. */
 function toStatement(
   kind: string,
   relation: string,
@@ -108,7 +108,7 @@ describe.each([
 test('every table has its key, and every child the row that it belongs to', async () => {
   const kinds = (kind: string) =>
     sources.filter((node) => node.data_tests?.some((one) => typeof one !== 'string' && kind in one));
-  // Of Citus's shards there are constraints here too, but they are not in pg_class.
+  // Citus's shards have constraints here too, but they are not in pg_class.
   const [keys] = await worker.query<{ count: number }>(
     `select count(*)::int as count from pg_constraint join pg_class c on c.oid = conrelid where contype = 'p' and connamespace = 'safety'::regnamespace`,
   );

@@ -15,7 +15,7 @@ test.each([
     Object.assign(new RangeError('a text is too long'), { code: 'ERR_STRING_TOO_LONG' }),
   ],
   ['with a cause', new TypeError('a text is too long', { cause: new Error('some other failure') })],
-])('an error %s is told as a defect, and not as one of PostgreSQL', async (_what, thrown) => {
+])('an error %s is reported as a defect, and not as one of PostgreSQL', async (_what, thrown) => {
   const api = (): never => {
     throw thrown;
   };

@@ -92,24 +92,24 @@ describe('views', () => {
 });
 
 describe('statements', () => {
-  const folder = fileURLToPath(new URL('../../src', import.meta.url));
-  const sources = ['database', 'loading', 'reading']
+  const folder = fileURLToPath(new URL('../../src/engine', import.meta.url));
+  const sources = ['control', 'database', 'history', 'loading', 'privacy', 'reading']
     .flatMap((room) =>
       readdirSync(`${folder}/${room}`).map((name) => ({ name, path: `${folder}/${room}/${name}` })),
     )
     .filter(({ name }) => name.endsWith('.ts'))
     .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }));
 
-  test('write no time that each node would take from its own clock anew: volatile functions cannot be routed', () => {
+  test('write no time that each node would take from its own clock: volatile functions cannot be routed', () => {
     const writers = sources.filter(
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
     );
     // They read it: the age of rows, of a check, the beginning of a run and of a cleaning. They write parameters or now().
     const readers = {
-      'retention.ts': 'inTransaction',
       'stream-state.ts': 'writeStreamState',
       'user-lookups.ts': 'writeLookupResults',
+      'retention.ts': 'inTransaction',
       'clean-stored.ts': 'async function cleanStep',
     };
     expect(writers.map(({ name }) => name)).toEqual(Object.keys(readers));

@@ -1,4 +1,7 @@
-/** Equipment of a type that is configured no more: its rows stay, which everything says, until somebody retires the type. */
+/**
+ * Equipment of a type that is not configured any more: its rows stay, with a remark everywhere, until an operator retires the
+ * type.
+ */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readReport } from '../../src/pages/report/read-report.ts';
 import { renderReport } from '../../src/pages/report/render-report.ts';
@@ -25,7 +28,7 @@ const run = (args: readonly string[], types?: readonly string[]) =>
 const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
 const lineWith = (text: string, words: string) => text.split('\n').find((line) => line.includes(words));
 
-/** Of the types `24` and `ext-23`, three rows each. */
+/** Three rows of each of the types `24` and `ext-23`. */
 const UNREAD = (time: string) =>
   `6 live rows of equipment types that are not configured, and so not read: 24 (3, last read ${time}), ext-23 (3, last read ${time})`;
 
@@ -126,7 +129,7 @@ it('retire marks the rows of one type deleted as a snapshot does that has none o
      where e.equipment_type_id = '24' and h.valid_to is null`,
   );
   expect(schedules).toEqual([{ open: 0 }]);
-  // A run like any other, which tells nothing of how fresh the stream is.
+  // A run like any other, without information about how fresh the stream is.
   const runs = await stage.query<Record<string, unknown>>(
     `select kind, trigger, status, requests::int, deleted::int from safety_sync.runs order by run_id`,
   );

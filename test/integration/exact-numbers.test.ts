@@ -101,7 +101,7 @@ test('the stored record is what PostgreSQL itself reads of the text that was rec
   }
 });
 
-test('columns have every digit; what no column holds is null, told with every digit, and its record is stored', async () => {
+test('columns have every digit; a value beyond its column is null, reported with every digit, and its record is stored', async () => {
   const { sandbox, run, query, connection } = await start();
   sandbox.store.followups.put({
     ...SPECIMENS.followups.build('f'),

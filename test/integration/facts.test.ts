@@ -109,13 +109,13 @@ describe('follow-ups', () => {
     return events;
   }
 
-  test('followup_events tells what happened to each live follow-up, and when', async () => {
+  test('followup_events has the events of each live follow-up with their times', async () => {
     const expected = live.flatMap(eventsOf);
     expect(new Set(expected.map(({ event }) => event)).size).toBe(6);
     expect(await read('followup_events', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
   });
 
-  test('what is worked out anew of the states is what an upgrade filled in, and is not written again', async () => {
+  test('values computed from the states equal those of an upgrade, and are not written again', async () => {
     const stored = () =>
       connection.query<Row>(
         `select id, xmin::text, _was_open, _due_moved, _due_before, _due_changes, _reopen_count, _first_due from safety.followups order by 1`,
@@ -188,7 +188,7 @@ describe('follow-ups', () => {
   });
 });
 
-test('inspection_completions tells each inspection that was done, and whether it came in time', async () => {
+test('inspection_completions has each completed inspection, and whether it was in time', async () => {
   const random = createRandom(5);
   const DAY_MS = 86_400_000;
   const statements: string[] = [
@@ -255,7 +255,7 @@ test('inspection_completions tells each inspection that was done, and whether it
 
 test('an inspection that was corrected or taken back at the source is shown as it is now, and later ones are not lost', async () => {
   const day = (text: string) => (text === '' ? 'null' : `'${text}T10:00:00Z'`);
-  // Of each state: seen on, done on, due on.
+  // Per state: seen on, done on, due on.
   const cases: Record<string, [string, string, string][]> = {
     'typed with a wrong year': [
       ['2026-03-01', '2025-03-14', '2026-03-14'],

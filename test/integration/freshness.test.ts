@@ -1,4 +1,4 @@
-/** What a reader is told of how fresh the data is: the view safety.freshness, as safety_reader sees it. */
+/** The view safety.freshness, as safety_reader sees it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { recordStream } from '../../src/engine/control/stream-state.ts';

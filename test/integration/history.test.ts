@@ -1,4 +1,4 @@
-/** What the source forgets: every state that was seen, each once, without gaps or overlaps. */
+/** Histories: every state that a run has seen, each once, without gaps or overlaps. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
@@ -47,7 +47,7 @@ const later = (minutes: number) => {
 };
 const historyOf = async (history: HistoryName, key: string) =>
   (await readHistory(worker, history)).filter((row) => row.key === key);
-/** What followups and their states keep of the states before, where it is not what the states show. */
+/** Columns of followups and their states about earlier states, if they differ from the states themselves. */
 const wrongDifferences = async () => [
   ...(await worker.query(
     `select f.id, f.first_due_on, h.due_on from safety.followup_overview f
@@ -320,7 +320,7 @@ describe('equipment', () => {
     expect(await siblings()).toEqual(before);
   });
 
-  test('a schedule that disappears ends, and begins anew when it is back', async () => {
+  test('a schedule that disappears ends, and begins again when it is back', async () => {
     await start();
     put([schedule('1'), schedule('2')]);
     await sync(['equipments']);
@@ -450,7 +450,7 @@ describe('completions of trainings', () => {
     expect(await sibling()).toEqual(before);
   });
 
-  test('a completion that disappears ends with that report, and begins anew with the report that has it again', async () => {
+  test('a completion that disappears ends with that report, and begins again with the report that has it', async () => {
     await start();
     const first = await report({ 1: 20250110 });
     const gone = await report({});
@@ -505,7 +505,7 @@ describe('completions of trainings', () => {
   });
 });
 
-test('what has not changed is not written, whatever its history', async () => {
+test('an unchanged row is not written, with any history', async () => {
   await start();
   await sync();
   later(20);
@@ -562,7 +562,7 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
   120_000,
 );
 
-describe('a row that somebody changed in the warehouse', () => {
+describe('a row that was changed in the warehouse by hand', () => {
   const HISTORIES = [
     'followup_history',
     'training_employee_status_history',
@@ -580,7 +580,7 @@ describe('a row that somebody changed in the warehouse', () => {
     for (const stream of streams)
       expectSucceeded(await worker.run(stream, { kind: 'reconcile', force: true }));
   };
-  /** Of a row with a past and of one without. */
+  /** One row has a past, and one has none. */
   const startWithPast = async () => {
     await start();
     await sync();

@@ -192,7 +192,7 @@ describe('an import', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('tells of labels for ids that no record has, other than those that are parents', async () => {
+  test('reports labels for ids that no record has, other than those that are parents', async () => {
     const { stdout } = await importText(`${FILE}form;12O1;Letter for a zero;\n`);
     expect(stdout).toContain('1 label for ids that no record has (form 12O1)');
     const json = JSON.parse((await importText(FILE, '--json')).stdout) as unknown;

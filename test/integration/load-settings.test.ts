@@ -1,4 +1,4 @@
-/** Who may do without the lookups of foreign keys while rows are copied, and who keeps them (docs/performance.md). */
+/** Roles that copy rows without the lookups of foreign keys, and roles that keep the lookups (docs/performance.md). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
@@ -35,7 +35,7 @@ const settings = async () => {
   return row;
 };
 
-/** What holds while rows are copied, and behind them in the same transaction; twice, as it is known by then. */
+/** The settings while rows are copied, and after them in the same transaction; read twice, because they are known then. */
 async function observe(): Promise<unknown> {
   const copySettings = createCopySettings(session, streamShape(streamNamed('followups')));
   const seen: unknown[] = [];
@@ -62,7 +62,7 @@ test('a superuser copies as a replica does', async () => {
   expect(await observe()).toEqual(who?.may === true ? AS_REPLICA : PLANS_KEPT);
 });
 
-test('not where somebody has put a trigger on one of the tables', async () => {
+test('not where one of the tables has a trigger', async () => {
   await session.query(
     `create function public.nothing() returns trigger language plpgsql as 'begin return null; end'`,
   );
@@ -72,7 +72,7 @@ test('not where somebody has put a trigger on one of the tables', async () => {
   expect(await observe()).toEqual(PLANS_KEPT);
 });
 
-test('everybody else keeps the plans of the lookups', async () => {
+test('all other sessions keep the plans of the lookups', async () => {
   await createRole();
   await session.query(`set role ${role}`);
   expect(await observe()).toEqual(PLANS_KEPT);

@@ -1,4 +1,4 @@
-/** What is stored in one transaction: batches that are compared while others are stored, savepoints, records that come twice. */
+/** One transaction: batches that are compared while others are stored, savepoints, records that come twice. */
 import { afterEach, beforeEach, expect, inject, test, onTestFinished } from 'vitest';
 import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
@@ -191,7 +191,7 @@ test('a record that comes with its key closes the issue of the one without, also
   expect(await reader.query('select from safety_sync.data_issues where resolved_at is null')).toEqual([]);
 });
 
-test('equipment that does not name its type is another row under another type, in whatever bytes it comes', async () => {
+test('equipment that does not name its type is another row under another type, in any bytes', async () => {
   load = await openLoad(streamNamed('equipments'));
   const typeOf = async () =>
     await reader.query('select equipment_type_id as type, title from safety.equipment order by id');
@@ -306,7 +306,7 @@ const isKindHidden = inject('testServerNodes').length > 1;
 test.skipIf(isKindHidden)(
   'a new record that PostgreSQL itself cannot store is an issue, and all others are stored',
   async () => {
-    // These triggers stand for whatever our own checks let through.
+    // These triggers take the place of a record that passes our own checks.
     await session.connection.query(`create function public.refuse() returns trigger language plpgsql as
     'begin if new.id = ''bad'' then raise data_exception; end if; return new; end'`);
     await session.connection.query(

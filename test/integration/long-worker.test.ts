@@ -4,6 +4,7 @@ import { systemClock } from '../../src/shared/time.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { startHookServer } from '../support/hook-server.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { inProof } from '../support/proof.ts';
 
 const PATIENCE = { timeout: 45_000, interval: 25 };
 const NEVER = '0 0 1 1 *';
@@ -48,7 +49,7 @@ describe('refused credentials', () => {
     expect(await (await fetch(url)).text()).toContain('The service refuses the credentials.');
     expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(1);
     const firstTick = worker.sandbox.requests.length;
-    // Of each tick four streams are held back; only the tries ask.
+    // Four streams are held back at each tick; only the tries send requests.
     await expect
       .poll(() => metric(url, /reason="credentials_refused"[^}]*\} (\d+)$/gm), PATIENCE)
       .toBeGreaterThanOrEqual(8);
@@ -97,82 +98,88 @@ describe('a training sync that comes a little too early', () => {
   });
 });
 
-describe('a database that no run can connect to', () => {
-  it('is an outage with its cause and its true beginning, although the open connections of the worker go on', async () => {
-    const hook = await startHookServer();
-    const role = `sync_${randomBytes(6).toString('hex')}`;
-    const url = new URL(worker.databaseUrl);
-    const database = `database "${url.pathname.slice(1)}"`;
-    await worker.query(`create role ${role} login password 'right' in role current_user`);
-    Object.assign(url, { username: role, password: 'right' });
-    try {
-      await worker.runAll();
-      stage = await startAppStage(worker, {
-        env: {
-          DATABASE_URL: url.href,
-          SYNC_CRON: '* * * * * *',
-          ALERT_WEBHOOK_URL: hook.url,
-          ALERT_AFTER_MINUTES: '0',
-        },
-        refreshEveryMs: 100,
-        alertEveryMs: 100,
-      });
-      const { url: page, app } = stage;
-      await expect.poll(() => ready(page), PATIENCE).toEqual([]);
-      const causes = [
-        [
-          'alter role ROLE connection limit 1',
-          'alter role ROLE connection limit -1',
-          'too many connections for role "ROLE" (53300)',
-          'Raise max_connections',
-        ],
-        [
-          `revoke connect on ${database} from public, current_user`,
-          `grant connect on ${database} to public`,
-          'permission denied for database',
-          'grant connect on it',
-        ],
-      ] as const;
-      for (const [break_, mend, cause, advice] of causes) {
-        hook.texts.length = 0;
-        await worker.query(break_.replace('ROLE', role));
-        await expect
-          .poll(() => ready(page), PATIENCE)
-          .toEqual([expect.stringContaining(cause.replace('ROLE', role))]);
-        const { sinceMs } = app.databaseOutage.current ?? {};
-        await expect.poll(() => app.databaseOutage.current?.failedRuns, PATIENCE).toBeGreaterThan(5);
-        expect(app.databaseOutage.current?.sinceMs).toBe(sinceMs);
-        expect(await (await fetch(page)).text()).toContain('The database is unreachable.');
-        await expect
-          .poll(() => hook.texts, PATIENCE)
-          .toEqual([expect.stringMatching(/^✗ The database cannot be used by .* \(database_unreachable\)/)]);
-        expect(hook.texts[0]).toContain(advice);
-        await worker.query(mend.replace('ROLE', role));
+inProof(() => {
+  describe('a database that no run can connect to', () => {
+    it('is an outage with its cause and its true beginning, although the open connections of the worker go on', async () => {
+      const hook = await startHookServer();
+      const role = `sync_${randomBytes(6).toString('hex')}`;
+      const url = new URL(worker.databaseUrl);
+      const database = `database "${url.pathname.slice(1)}"`;
+      await worker.query(`create role ${role} login password 'right' in role current_user`);
+      Object.assign(url, { username: role, password: 'right' });
+      try {
+        await worker.runAll();
+        stage = await startAppStage(worker, {
+          env: {
+            DATABASE_URL: url.href,
+            SYNC_CRON: '* * * * * *',
+            ALERT_WEBHOOK_URL: hook.url,
+            ALERT_AFTER_MINUTES: '0',
+          },
+          refreshEveryMs: 100,
+          alertEveryMs: 100,
+        });
+        const { url: page, app } = stage;
         await expect.poll(() => ready(page), PATIENCE).toEqual([]);
-        await expect.poll(() => hook.texts, PATIENCE).toHaveLength(2);
+        const causes = [
+          [
+            'alter role ROLE connection limit 1',
+            'alter role ROLE connection limit -1',
+            'too many connections for role "ROLE" (53300)',
+            'Raise max_connections',
+          ],
+          [
+            `revoke connect on ${database} from public, current_user`,
+            `grant connect on ${database} to public`,
+            'permission denied for database',
+            'grant connect on it',
+          ],
+        ] as const;
+        for (const [break_, mend, cause, advice] of causes) {
+          hook.texts.length = 0;
+          await worker.query(break_.replace('ROLE', role));
+          await expect
+            .poll(() => ready(page), PATIENCE)
+            .toEqual([expect.stringContaining(cause.replace('ROLE', role))]);
+          const { sinceMs } = app.databaseOutage.current ?? {};
+          await expect.poll(() => app.databaseOutage.current?.failedRuns, PATIENCE).toBeGreaterThan(5);
+          expect(app.databaseOutage.current?.sinceMs).toBe(sinceMs);
+          expect(await (await fetch(page)).text()).toContain('The database is unreachable.');
+          await expect
+            .poll(() => hook.texts, PATIENCE)
+            .toEqual([
+              expect.stringMatching(/^✗ The database cannot be used by .* \(database_unreachable\)/),
+            ]);
+          expect(hook.texts[0]).toContain(advice);
+          await worker.query(mend.replace('ROLE', role));
+          await expect.poll(() => ready(page), PATIENCE).toEqual([]);
+          await expect.poll(() => hook.texts, PATIENCE).toHaveLength(2);
+        }
+      } finally {
+        await stage?.stop();
+        stage = undefined;
+        await hook.close();
+        await worker.query(`drop role ${role}`);
       }
-    } finally {
-      await stage?.stop();
-      stage = undefined;
-      await hook.close();
-      await worker.query(`drop role ${role}`);
-    }
+    });
   });
 });
 
-describe('the status', () => {
-  it('shows a run under way, by whichever worker, and takes it away when it ended', async () => {
-    await worker.runAll();
-    stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, refreshEveryMs: 200 });
-    const { url } = stage;
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    worker.sandbox.hooks.beforeResponse = () => released;
-    const running = worker.run('followups', { kind: 'reconcile' });
-    await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(1);
-    expect(await (await fetch(url)).text()).toMatch(/Reconcile running for/);
-    release();
-    expect((await running).outcome).toBe('succeeded');
-    await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(0);
+inProof(() => {
+  describe('the status', () => {
+    it('shows a run under way, by whichever worker, and takes it away when it ended', async () => {
+      await worker.runAll();
+      stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, refreshEveryMs: 200 });
+      const { url } = stage;
+      let release: () => void = () => undefined;
+      const released = new Promise<void>((resolve) => (release = resolve));
+      worker.sandbox.hooks.beforeResponse = () => released;
+      const running = worker.run('followups', { kind: 'reconcile' });
+      await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(1);
+      expect(await (await fetch(url)).text()).toMatch(/Reconcile running for/);
+      release();
+      expect((await running).outcome).toBe('succeeded');
+      await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(0);
+    });
   });
 });

@@ -1,4 +1,7 @@
-/** Tens of thousands of data issues at once, as when the service renames `id`, are opened and closed in time that grows with their number. */
+/**
+ * Tens of thousands of data issues at once, as when the service renames `id`, are opened and closed in time that grows with
+ * their number.
+ */
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -53,7 +56,7 @@ const stageIssues = async (kind: string, recordId: string): Promise<void> => {
     select n, false, '${kind}' || n, ${recordId}, '${kind}', 'test', '{}', 'i' || n, 1 from generate_series(1, ${MANY}) as n`);
 };
 
-test('issues are closed without comparing each with each, whatever the planner expects of tables just filled', async () => {
+test('issues are closed without comparing each with each, despite the planner’s estimates for new tables', async () => {
   await stageIssues('record_rejected', 'null');
   await stageIssues('field_nulled', `'r' || n`);
   await connection.query(`insert into safety.resources (account_id, id, _run_id, _synced_at, _hash, _raw)

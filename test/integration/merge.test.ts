@@ -1,4 +1,4 @@
-/** What one transaction does with a record, its children and its older versions. */
+/** One transaction with a record, its children and its older versions. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
@@ -80,7 +80,7 @@ test('a change of a message alone counts its follow-up as updated and writes onl
   expect(after.filter((row, index) => row.mark !== before[index]?.mark).map((row) => row.id)).toEqual(['b']);
 });
 
-test('_raw holds the record as it came, _run_id and _synced_at tell the run that changed it last', async () => {
+test('_raw holds the record as received, _run_id and _synced_at name the run that changed it last', async () => {
   await start();
   await sync();
   const [key] = worker.sandbox.store.followups.keys();

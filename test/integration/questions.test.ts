@@ -1,4 +1,4 @@
-/** The questions of docs/questions.md, asked as they stand there, by the role that BI has. */
+/** The questions of docs/questions.md, as printed there, by the role that BI has. */
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const FILE = new URL('../../docs/questions.md', import.meta.url);
 const SHOWN_ROWS = 5;
-/** A heading, what has to be known, its SQL, and the table that stands below. */
+/** A heading, its explanation, its SQL, and the table below it. */
 const QUESTION =
   /^### \d+\. (.*)\n\n(?:\w[^\n]*\n(?:[^\n]+\n)*\n)?```sql\n([^`]*)```\n(?:\n(\|[^#]*?)\n(?=\n|$))?/gm;
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
     worker.sandbox.store.recalculateTraining(Date.now() + MINUTE_MS);
   }
   await storeLabels();
-  // Closed ones whose due day was moved when nobody was looking: the live source does that to open ones only.
+  // Closed follow-ups with a moved due day: the live source moves the day of open ones only.
   await worker.query(`insert into safety.followup_states (account_id, id, form_id, is_open, created_at, updated_at, assignee_id,
       due_on, resolved_at, completer_id, valid_from, valid_to)
     select account_id, id, form_id, is_open, created_at, updated_at, assignee_id,
@@ -67,9 +67,9 @@ beforeAll(async () => {
     from safety.followups f where not is_open and due_on is not null and id like '%7' and not exists (
       select from safety.followup_states s where s.account_id = f.account_id and s.id = f.id)`);
   await fillDifferences(worker.connection);
-  // As whoever syncs does.
+  // As an operator does after a sync.
   await writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone: 'UTC' }]);
-  // Some months ago most of those who have not changed since had completed nothing, or what they completed anew since.
+  // Some months ago most employees without later changes had completed no training, or only trainings that they have repeated since.
   await worker.query(`insert into safety.training_completion_states
       (account_id, user_id, training_id, completed_on, starts_expiring_on, expires_on, is_required, valid_from, valid_to)
     select account_id, user_id, training_id, completed_on - days, starts_expiring_on - days, expires_on - days, is_required,
@@ -139,7 +139,7 @@ async function answerTo(titleStart: string): Promise<readonly Row[]> {
   return await worker.query<Row>(sql);
 }
 
-test('what was open a month ago counts what has been closed since, also where nobody was syncing yet', async () => {
+test('what was open a month ago counts what has been closed since, also before the first sync', async () => {
   const [found] = await answerTo('How many were open a month ago');
   const [expected] = await worker.query<Row>(
     `select count(*) as were_open, count(*) filter (where resolved_at is not null) as closed_since from safety.followups f
@@ -176,7 +176,7 @@ test('a schedule of which only a date moved has not changed its status', async (
   }
 });
 
-test('nobody is asked about expired equipment that is out of service', async () => {
+test('expired equipment that is out of service causes no task', async () => {
   await worker.query(
     `update safety.equipment set is_in_service = false where id = (
        select min(e.id) from safety.equipment e join safety.equipment_assigned_users a on a.equipment_id = e.id where e.status = 'expired')`,
@@ -193,7 +193,7 @@ test('nobody is asked about expired equipment that is out of service', async () 
   expect(asked).toBeLessThan(Number(expected?.['all_of_them']));
 });
 
-test('each task of a follow-up is told once, whatever else changed meanwhile', async () => {
+test('each task of a follow-up is counted once, despite other changes', async () => {
   const followups = await answerTo('Whose task was each follow-up');
   const same = followups.filter((row, index) => {
     const previous = followups[index - 1];
@@ -202,7 +202,7 @@ test('each task of a follow-up is told once, whatever else changed meanwhile', a
   expect(same).toEqual([]);
 });
 
-test('a week of the share that completed each training begins at the account’s midnight, whatever the session’s time zone', async () => {
+test('a week of the share that completed each training begins at the account’s midnight, in any time zone of the session', async () => {
   const monday = `date_trunc('week', now() at time zone 'America/New_York')`;
   const [, question = ''] = questions.find(([title]) => title.startsWith('How did the share that')) ?? [];
   const found: Row[] = [];
@@ -288,7 +288,7 @@ describe('the answers for the Monday meeting are those of a computation of its o
       const found = (await answerTo(title)).map(toCells);
       const rows = expected[number] ?? [];
       expect(rows.length).toBeGreaterThan(0);
-      // Of one person the order of two trainings is that of the database's language.
+      // The database's language determines the order of two trainings of one person.
       const isOrdered = number !== 43 && number !== 49;
       const sorted = (some: readonly object[]) => some.map((one) => JSON.stringify(one)).toSorted();
       expect(isOrdered ? found : sorted(found)).toEqual(isOrdered ? rows : sorted(rows));

@@ -53,7 +53,7 @@ async function createWorker(accountId: string, options: TestWorkerOptions = {}):
   return worker;
 }
 
-/** Rows by table and key; the rows of a child stand together under the key of their parent. */
+/** Rows by table and key; the rows of a child are together under the key of their parent. */
 type Copy = Map<string, Map<string, unknown>>;
 type Row = Readonly<Record<string, unknown>>;
 
@@ -253,7 +253,7 @@ async function createLife(
   };
 }
 
-test.each(casesOf({ few: [1, 2], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
+test.each(casesOf({ few: [1], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
   'a copy of two accounts that are synced at one time is the warehouse at the end, however reads and commits alternate (seed %i)',
   async (seed) => {
     const random = createRandom(seed);

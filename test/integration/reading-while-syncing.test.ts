@@ -1,7 +1,7 @@
-/** What BI sees while a sync stores: the state before or the state after, at once. */
+/** BI reads while a sync stores: it sees the state before or the state after, without waiting. */
 import { afterEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
-import { casesOf } from '../support/proof.ts';
+import { casesOf, inProof } from '../support/proof.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
@@ -54,29 +54,31 @@ function touchEverything(): void {
   store.recalculateTraining();
 }
 
-test('counts never dip and nobody waits while everything is stored anew', async () => {
-  await start();
-  const before = await look();
-  let isDone = false;
-  let looks = 0;
-  const syncing = (async () => {
-    for (let round = 0; round < casesOf({ few: 1, all: 3 }); round += 1) {
-      touchEverything();
-      await sync();
+inProof(() => {
+  test('counts never drop and no reader waits while everything is stored again', async () => {
+    await start();
+    const before = await look();
+    let isDone = false;
+    let looks = 0;
+    const syncing = (async () => {
+      for (let round = 0; round < casesOf({ few: 1, all: 3 }); round += 1) {
+        touchEverything();
+        await sync();
+      }
+    })().finally(() => (isDone = true));
+    const dips: string[] = [];
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the sync sets it meanwhile
+    while (!isDone) {
+      const now = await look();
+      looks += 1;
+      for (const [name, count] of Object.entries(before)) {
+        if ((now[name] ?? 0) < count) dips.push(`${name}: ${now[name]} of ${count}`);
+      }
     }
-  })().finally(() => (isDone = true));
-  const dips: string[] = [];
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the sync sets it meanwhile
-  while (!isDone) {
-    const now = await look();
-    looks += 1;
-    for (const [name, count] of Object.entries(before)) {
-      if ((now[name] ?? 0) < count) dips.push(`${name}: ${now[name]} of ${count}`);
-    }
-  }
-  await syncing;
-  expect(dips).toEqual([]);
-  expect(looks).toBeGreaterThan(3);
+    await syncing;
+    expect(dips).toEqual([]);
+    expect(looks).toBeGreaterThan(3);
+  });
 });
 
 test('between the last written row and the commit a reader sees the state before, without waiting', async () => {
@@ -87,7 +89,7 @@ test('between the last written row and the commit a reader sees the state before
     touchEverything();
     const { equipment } = worker.sandbox.store;
     for (const key of [...equipment.keys()].slice(0, 20)) equipment.delete(key);
-    // User ids are noted last: who holds the lock for that keeps the finished transaction open.
+    // User ids are recorded last: a session with that lock keeps the finished transaction open.
     await blocker.query('begin');
     await blocker.query(
       `select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:default', 0))`,

@@ -1,4 +1,4 @@
-/** What is older than it has to be kept goes, a step at a time; nothing else does, and nothing else changes. */
+/** Retention: rows beyond their time are removed, a step at a time; all other rows stay as they are. */
 import { afterEach, expect, test } from 'vitest';
 import type { Retention, Removed } from '../../src/engine/history/retention.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
@@ -157,7 +157,7 @@ test('a record that comes back after its row was removed is new: its history beg
   });
 });
 
-test('how each stream went last stays known: its newest runs of every kind and outcome are kept whatever their age', async () => {
+test('the last result of each stream stays known: its newest runs of every kind and outcome are kept at any age', async () => {
   await start({ runsDays: 10 });
   await syncAll();
   worker.sandbox.faults.next(() => true, { kind: 'error', error: 'content_not_found' });

@@ -1,4 +1,4 @@
-/** The public shape of the warehouse: relations, columns, comments, keys, and who may read it. */
+/** The public shape of the warehouse: relations, columns, comments, keys, and grants. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -244,7 +244,7 @@ describe('the calendar', () => {
     expect(await readDays()).toEqual(expected);
   });
 
-  test('is extended by whoever migrates or starts, and not written when no day is missing', async () => {
+  test('is extended by each migration and each start, and not written when no day is missing', async () => {
     const own = await createTestDatabase();
     const ours = openConnection({ url: own.url, applicationName: 'test', max: 1 });
     try {
@@ -299,7 +299,7 @@ describe('the reporting time zone', () => {
     expect([1, 2]).toContain((row as { days: number }).days);
   });
 
-  test('tells which zone another one replaces, so that nobody moves the days of an account unseen', async () => {
+  test('reports the zone that another one replaces, because the days of an account move with it', async () => {
     const { db } = connection;
     const move = (timezone: string) => writeReportingTimezones(db, [{ accountId: 'moving', timezone }]);
     expect(await move('Europe/Oslo')).toEqual([]);

@@ -106,16 +106,16 @@ test('a database password that was replaced in its file is used by the next conn
     await stage.query(`drop role ${role}`);
     skip('the server asks nobody for a password');
   }
-  const told: string[] = [];
+  const received: string[] = [];
   let file = toUrl('old-password-1');
-  const readUrl = createUrlReader(file, { readFile: () => file, onNew: (url) => told.push(url) });
+  const readUrl = createUrlReader(file, { readFile: () => file, onNew: (url) => received.push(url) });
   const before = openWarehouse(file, { readUrl });
   expect(await before.connection.query('select current_user as name')).toEqual([{ name: role }]);
   await stage.query(`alter role ${role} password 'new-password-2'`);
   file = toUrl('new-password-2');
   const after = openWarehouse(toUrl('old-password-1'), { readUrl });
   expect(await after.connection.query('select current_user as name')).toEqual([{ name: role }]);
-  expect(told).toEqual([file]);
+  expect(received).toEqual([file]);
   expect(before.url).toBe(file);
   await before.close();
   await after.close();

@@ -51,7 +51,7 @@ async function expectRefused(stream: Snapshot, code: string): Promise<void> {
 }
 
 describe.each(SNAPSHOTS)('%s', (stream) => {
-  /** What is the same code for both lists: the one that comes in several responses shows it. */
+  /** Code that both lists share: the list in several responses shows it. */
   const ofEquipment = stream === 'equipments' ? (define: () => void): void => define() : inProof;
 
   test('what is gone is marked deleted, its children stay with it, and it is undeleted when it comes back', async () => {
@@ -103,7 +103,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   });
 
   test.each(casesOf<('one-page' | 'pages')[]>({ few: ['pages'], all: ['one-page', 'pages'] }))(
-    'paging that nobody asked for (%s) is followed',
+    'paging without a request for it (%s) is followed',
     async (reading) => {
       await start({}, paging(reading));
       await sync(stream);
@@ -118,76 +118,25 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     },
   );
 
-  test('paging that tells a total but no last page is followed until that many came', async () => {
-    await start({}, paging('pages'));
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
-      const { total } = (response['paging'] ?? {}) as { total?: number };
-      return total === undefined ? response : { ...response, paging: { total } };
-    };
+  test('pages that were not requested and cannot be read: what came is stored, nothing is deleted, the run fails', async () => {
+    await start();
     await sync(stream);
+    const [first] = records(stream).keys();
+    records(stream).update(first ?? '', { [SPECIMENS[stream].text.field]: 'changed' });
+    Object.assign(worker.sandbox.readings, paging('unreadable').readings);
+    const result = await worker.run(stream);
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'read_incomplete' },
+      counts: { updated: 1, deleted: 0 },
+    });
+
+    Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
+    expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
     await isEqual(stream);
   });
 
-  const unreadable: Record<string, () => void> = {
-    'of which further pages are refused': () => undefined,
-    'of which further pages are refused, without a total': () => {
-      worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
-        response['ok'] === true ? { ...response, paging: { last_page: 5 } } : response;
-    },
-    'of which every page is the first one': () => {
-      worker.sandbox.readings.unknownParameters = 'ignored';
-    },
-    'of which every page is the first one, without a total': () => {
-      worker.sandbox.readings.unknownParameters = 'ignored';
-      worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
-        ...response,
-        paging: { last_page: 5 },
-      });
-    },
-  };
-  const all = Object.entries(unreadable);
-  /** Each of them with one of the two lists. */
-  const few = all.filter((_, at) => at % SNAPSHOTS.length === SNAPSHOTS.indexOf(stream));
-  test.each(casesOf({ few, all }))(
-    'paging %s: what came is stored, nothing is deleted, the run fails',
-    async (_name, spoil) => {
-      await start();
-      await sync(stream);
-      const [first] = records(stream).keys();
-      records(stream).update(first ?? '', { [SPECIMENS[stream].text.field]: 'changed' });
-      Object.assign(worker.sandbox.readings, paging('unreadable').readings);
-      spoil();
-      const result = await worker.run(stream);
-      expect(result).toMatchObject({
-        outcome: 'failed',
-        error: { code: 'read_incomplete' },
-        counts: { updated: 1, deleted: 0 },
-      });
-      worker.sandbox.hooks.rewriteResponse = undefined;
-      Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
-      expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
-      await isEqual(stream);
-    },
-  );
-
   ofEquipment(() => {
-    test.each([
-      ['shrinks', (keys: string[]) => removeFirst(stream, keys.length >= 60 ? 9 : 0)],
-      ['grows', () => records(stream).put(SPECIMENS[stream].build('pushed'))],
-    ] as const)('a list that %s while its pages are read is read right', async (_name, change) => {
-      await start({}, paging('pages'));
-      await sync(stream);
-      let isDone = false;
-      worker.sandbox.hooks.beforeResponse = ({ params }) => {
-        if (params['page'] !== 2 || isDone) return;
-        isDone = true;
-        change([...records(stream).keys()]);
-      };
-      await sync(stream);
-      expect(isDone).toBe(true);
-      await isEqual(stream);
-    });
-
     test('a response that is cut in the middle again and again deletes nothing', async () => {
       await start({ retryAttempts: 2 });
       await sync(stream);
@@ -207,7 +156,7 @@ describe('equipment types', () => {
     await worker.query(
       `select equipment_type_id as type, _deleted_at is not null as is_deleted from safety.equipment where id = '${id}'`,
     );
-  /** The same response with other types, and without metavalues, which differ from type to type. */
+  /** The response with other types, and without metavalues, because they differ from type to type. */
   const withoutTypes = (
     response: Readonly<Record<string, unknown>>,
     typeOfRecord: (type: string) => string | undefined,
@@ -262,55 +211,6 @@ describe('equipment types', () => {
     await isEqual('equipments');
   });
 
-  test.each([
-    ['that cannot be reached', { kind: 'reset' }, 'network_error'],
-    ['that throttles every request', { kind: 'rateLimit' }, 'rate_limit_exceeded'],
-  ] as const)(
-    'a service %s is asked for one type alone, and what came before is stored',
-    async (_name, fault, code) => {
-      await start({ retryAttempts: 2 });
-      worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] !== '21', fault, 1000);
-      const result = await worker.run('equipments');
-      // One request for the first type, and three attempts for the second one.
-      expect(result).toMatchObject({ outcome: 'failed', error: { code }, requests: 4 });
-      expect(await types()).toEqual([{ type: '21', live: 30 }]);
-      worker.sandbox.faults.clear();
-      await sync('equipments');
-      await isEqual('equipments');
-    },
-  );
-
-  test('a service that fails for one type gets two attempts for each further one', async () => {
-    await start({ retryAttempts: 3 });
-    worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
-    const result = await worker.run('equipments');
-    expect(result).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'server_error' },
-      requests: 4 + 3 * 2,
-    });
-  });
-
-  test('equipment that moves to a type that cannot be read is not deleted, however often that fails', async () => {
-    await start();
-    await sync('equipments');
-    const key = keyOfType('24');
-    worker.sandbox.store.equipment.update(key, { equipmentType_id: '22' });
-    for (const round of [1, 2]) {
-      worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === '22', {
-        kind: 'error',
-        error: 'content_not_found',
-      });
-      expect(await worker.run('equipments'), `round ${round}`).toMatchObject({
-        outcome: 'failed',
-        error: { code: 'content_not_found' },
-        counts: { deleted: 0 },
-      });
-    }
-    expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
-    await isEqual('equipments');
-  });
-
   test('equipment that does not say its type moves with the question that it answers', async () => {
     await start();
     const key = keyOfType('21');
@@ -337,7 +237,7 @@ describe('equipment types', () => {
     expect(await typeOf(kept)).toEqual([{ type: '22-A', is_deleted: false }]);
   });
 
-  test('one id twice in one response is one row that stands still, whatever lies between', async () => {
+  test('one id twice in one response is one row that no run writes again, with any records between', async () => {
     await start({ settings: { equipmentTypes: ['21'] } });
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
       const [one] = response['equipments'] as Record<string, unknown>[];
@@ -422,25 +322,5 @@ describe('equipment types', () => {
       expect((await sync('equipments')).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
       await isEqual('equipments');
     }
-  });
-
-  test('without any configured type the run is skipped and asks nothing', async () => {
-    await start({ settings: { equipmentTypes: [] } });
-    worker.sandbox.requests.length = 0;
-    const result = await worker.run('equipments');
-    expect(result).toMatchObject({ outcome: 'skipped', requests: 0 });
-    expect(worker.sandbox.requests).toEqual([]);
-  });
-
-  test('equipment in service and out of service are both asked for, with empty metavalues', async () => {
-    await start();
-    await sync('equipments');
-    expect(worker.sandbox.requests.map(({ params }) => params)).toEqual(
-      worker.sandbox.equipmentTypes.map((equipmentType_id) => ({
-        equipmentType_id,
-        service_type: 'all',
-        include_null_metavalues: true,
-      })),
-    );
   });
 });

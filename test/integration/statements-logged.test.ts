@@ -16,7 +16,7 @@ async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
   return parseLog(stderr).filter((line) => 'statement' in line);
 }
 
-test('at debug each statement is logged by what it does, with rows and time, and without what people wrote', async () => {
+test('at debug each statement is logged by its effect, with rows and time, and without what people wrote', async () => {
   stage.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), title: 'canary-of-a-person' });
   const logged = await statementsOf('debug');
   const named = (name: string) => logged.find(({ statement }) => statement === name);

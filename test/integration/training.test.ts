@@ -1,17 +1,8 @@
 /** The cached calculation: when it is asked for, what is taken of it, what is never mixed (contract, 5.3). */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/index.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
-import { casesOf } from '../support/proof.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { SPECIMENS } from '../support/specimens.ts';
-import { NOON } from '../support/test-clock.ts';
-import {
-  createTimedWorker,
-  expectSucceeded,
-  type TimedWorker,
-  type TimedWorkerOptions,
-} from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 import { rowVersions, runsOf, stateOf } from '../support/warehouse-marks.ts';
 
 const STREAM = 'training-employee-status';
@@ -21,8 +12,8 @@ const tables = ['training_employee_status', 'training_completions'] as const;
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-async function start(options: TimedWorkerOptions = {}, sandbox: SandboxOptions = {}): Promise<void> {
-  worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
+async function start(): Promise<void> {
+  worker = await createTimedWorker({ sandbox: { size: SIZE } });
 }
 const sync = async (force = false) => {
   const result = await worker.run(STREAM, { force });
@@ -31,37 +22,14 @@ const sync = async (force = false) => {
 };
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const employees = () => worker.sandbox.store.employees;
-/** A run, and how many requests it made. */
-async function requestsOfRun(): Promise<{ outcome: string; requests: number }> {
-  worker.sandbox.requests.length = 0;
-  const { outcome } = await worker.run(STREAM);
-  return { outcome, requests: worker.sandbox.requests.length };
-}
 async function looksFresh(): Promise<boolean | undefined> {
   const [row] = await worker.query<{ is_fresh: boolean }>(
     `select last_success_at > 'epoch' as is_fresh from safety_sync.stream_state where stream = '${STREAM}'`,
   );
   return row?.is_fresh;
 }
-/** As if the database's clock had gone on, or back, since the last check. */
-const moveDatabaseClock = (by: string) =>
-  worker.query(
-    `update safety_sync.stream_state
-     set checked_at_database = (checked_at_database at time zone 'UTC' - interval '${by}') at time zone 'UTC'`,
-  );
 
 describe('when the calculation is asked for', () => {
-  test('not before it is 15 minutes old, and then at once', async () => {
-    await start();
-    await sync();
-    worker.time.now += 15 * MINUTE_MS - 1;
-    expect(await requestsOfRun()).toEqual({ outcome: 'skipped', requests: 0 });
-    expect((await runsOf(worker, STREAM))[0]).toMatchObject({ status: 'skipped', requests: 0 });
-    worker.time.now += 1;
-    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
-    await isEqual();
-  });
-
   test('a scheduled run that comes too early leaves no row, a manual one does', async () => {
     await start();
     await sync();
@@ -72,73 +40,16 @@ describe('when the calculation is asked for', () => {
     expect((await runsOf(worker, STREAM)).map(({ status }) => status)).toEqual(['skipped', 'succeeded']);
   });
 
-  test('its age counts from last_updated, not from when it was read', async () => {
-    await start();
-    worker.sandbox.store.trainingCalculation();
-    worker.time.now += 9 * MINUTE_MS;
-    await sync();
-    worker.time.now += 6 * MINUTE_MS - 1;
-    expect(await requestsOfRun()).toEqual({ outcome: 'skipped', requests: 0 });
-    worker.time.now += 1;
-    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
-    expect((await stateOf(worker, STREAM)).calculatedAt).toBe(worker.serviceNow());
-  });
-
-  test('--force asks at any time', async () => {
+  test('at once when the database’s clock says that 15 minutes have passed', async () => {
     await start();
     await sync();
+    await worker.query(
+      `update safety_sync.stream_state
+       set checked_at_database = (checked_at_database at time zone 'UTC' - interval '15 minutes') at time zone 'UTC'`,
+    );
     worker.sandbox.requests.length = 0;
-    await sync(true);
+    await sync();
     expect(worker.sandbox.requests).toHaveLength(1);
-  });
-
-  test.each([
-    ['our clock jumps forward', () => Promise.resolve(void (worker.time.now += HOUR_MS))],
-    ['our clock jumps back', () => Promise.resolve(void (worker.time.now -= HOUR_MS))],
-    ['the database’s clock says 15 minutes', () => moveDatabaseClock('15 minutes')],
-    ['the database’s clock jumps back', () => moveDatabaseClock('-1 hour')],
-  ] as const)('it is asked for when %s', async (_name, jump) => {
-    await start();
-    await sync();
-    await jump();
-    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
-  });
-
-  const clocks: [number, 'present' | 'absent'][] = [
-    [-3, 'present'],
-    [3, 'absent'],
-    [3, 'present'],
-    [-3, 'absent'],
-  ];
-  test.each(casesOf({ few: clocks.slice(0, 2), all: clocks }))(
-    'our clock %i h off, Date header %s: after 15 minutes it is asked for, whatever the clock says',
-    async (hours, dateHeader) => {
-      await start({ ourClockOffMs: hours * HOUR_MS }, { readings: { dateHeader } });
-      await sync();
-      for (let round = 0; round < 3; round += 1) {
-        worker.time.now += 15 * MINUTE_MS;
-        expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
-      }
-      await isEqual();
-    },
-  );
-
-  test('a last_updated far in the future blocks nobody for longer than 15 minutes', async () => {
-    await start();
-    worker.sandbox.store.recalculateTraining(NOON + 30 * 24 * HOUR_MS);
-    await sync();
-    worker.time.now += 15 * MINUTE_MS;
-    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
-  });
-
-  test.each([NOON - 0.5, String(NOON - 1)])('a last_updated of %j is taken', async (last_updated) => {
-    await start();
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated });
-    await sync();
-    expect((await stateOf(worker, STREAM)).calculatedAt).toBe(NOON - 1);
-    const before = await rowVersions(worker);
-    await sync(true);
-    expect(await rowVersions(worker)).toEqual(before);
   });
 });
 
@@ -194,249 +105,6 @@ describe('what is taken', () => {
     employees().put(gone);
     worker.time.now += 15 * MINUTE_MS;
     expect((await sync()).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
-    await isEqual();
-  });
-});
-
-describe('a time that was wrong', () => {
-  /** What the service has now, as calculated at that time. */
-  const tell = (last_updated: number) => {
-    worker.sandbox.store.recalculateTraining();
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated });
-  };
-  const first = () => [...employees().keys()][0] ?? '';
-
-  test('a last_updated from the future is not believed: the next calculation is taken', async () => {
-    await start();
-    tell(NOON + 3650 * 24 * HOUR_MS);
-    await sync();
-    expect((await stateOf(worker, STREAM)).calculatedAt).toBe(NOON);
-    worker.time.now += 15 * MINUTE_MS;
-    employees().update(first(), { status: 'changed' });
-    tell(worker.time.now - MINUTE_MS);
-    expect((await sync()).counts).toMatchObject({ updated: 1 });
-    await isEqual();
-  });
-
-  test('a service that tells the same last_updated from the future for ever is read every time', async () => {
-    await start();
-    const future = NOON + 3650 * 24 * HOUR_MS;
-    tell(future);
-    await sync();
-    worker.time.now += 15 * MINUTE_MS;
-    employees().update(first(), { status: 'changed' });
-    tell(future);
-    expect((await sync()).counts).toMatchObject({ updated: 1 });
-  });
-
-  test.each([
-    ['before its time has caught up', 15 * MINUTE_MS],
-    ['after its time has caught up', 2 * HOUR_MS],
-  ] as const)(
-    'the service’s clock was an hour ahead and is put right: a sync %s takes the newer calculation',
-    async (_name, laterMs) => {
-      const off = { ms: HOUR_MS };
-      const started: { worker?: TimedWorker } = {};
-      const time = () => started.worker?.time.now ?? NOON;
-      await start({}, { clock: () => time() + off.ms });
-      started.worker = worker;
-      await sync();
-      off.ms = 0;
-      worker.time.now += laterMs;
-      employees().update(first(), { status: 'changed' });
-      // Calculated before the service's time had caught up.
-      tell(NOON + Math.min(laterMs, 50 * MINUTE_MS) - MINUTE_MS);
-      expect((await sync()).counts).toMatchObject({ updated: 1 });
-      await isEqual();
-      expect((await stateOf(worker, STREAM)).calculatedAt).toBeLessThanOrEqual(time());
-    },
-  );
-
-  test('without a Date header, a last_updated that stays lower for longer than the cache lasts is taken', async () => {
-    await start({}, { readings: { dateHeader: 'absent' } });
-    tell(NOON + 3650 * 24 * HOUR_MS);
-    await sync();
-    await worker.query(`update safety_sync.stream_state set last_success_at = 'epoch'`);
-    employees().update(first(), { status: 'changed' });
-    worker.time.now += 15 * MINUTE_MS;
-    tell(worker.time.now);
-    const told = await worker.run(STREAM);
-    expect(told).toMatchObject({ outcome: 'skipped', requests: 1, dueInMs: 15 * MINUTE_MS });
-    expect(await looksFresh()).toBe(false);
-    worker.time.now += 15 * MINUTE_MS;
-    tell(worker.time.now);
-    expect((await sync()).counts).toMatchObject({ updated: 1 });
-    expect(await looksFresh()).toBe(true);
-    await isEqual();
-  });
-
-  test('a newer calculation in between begins the 15 minutes anew', async () => {
-    await start();
-    await sync();
-    const older = () => tell(NOON - 5 * MINUTE_MS);
-    const ask = async () => (await worker.run(STREAM, { force: true })).outcome;
-    for (let round = 0; round < 4; round += 1) {
-      worker.time.now += 6 * MINUTE_MS;
-      older();
-      expect(await ask()).toBe('skipped');
-      tell(NOON);
-      expect(await ask()).toBe('succeeded');
-    }
-  });
-});
-
-describe('pages', () => {
-  const paged = { readings: { largestPage: 7 } } as const;
-
-  test('all pages of one calculation are read', async () => {
-    await start({}, paged);
-    const result = await sync();
-    expect(result.requests).toBe(5);
-    await isEqual();
-  });
-
-  test('pages of two calculations are never mixed: the read starts again', async () => {
-    await start({}, paged);
-    await sync();
-    worker.time.now += 15 * MINUTE_MS;
-    worker.sandbox.hooks.beforeResponse = ({ params }, store) => {
-      if (params['page'] !== 3) return;
-      worker.sandbox.hooks.beforeResponse = undefined;
-      const [first, last] = [[...store.employees.keys()][0] ?? '', [...store.employees.keys()][29] ?? ''];
-      for (const key of [first, last]) store.employees.update(key, { status: 'changed' });
-      store.employees.put(SPECIMENS[STREAM].build('hired'));
-      store.recalculateTraining(worker.serviceNow() + 1);
-    };
-    const result = await sync();
-    expect(result.counts).toMatchObject({ read: 31, inserted: 1, updated: 2, unchanged: 28, rejected: 0 });
-    const rows = await worker.query<{ at: number }>(
-      `select distinct (extract(epoch from calculated_at) * 1000)::float8 as at from safety.training_employee_status order by 1`,
-    );
-    expect(rows.map((row) => row.at)).toEqual([NOON, worker.serviceNow() + 1]);
-    await isEqual();
-  });
-
-  test('a calculation that changes between pages for ever fails the run and writes nothing', async () => {
-    await start({}, paged);
-    await sync();
-    const [before, state] = [await rowVersions(worker), await stateOf(worker, STREAM)];
-    worker.time.now += 15 * MINUTE_MS;
-    let calculation = worker.serviceNow();
-    worker.sandbox.hooks.beforeResponse = (_entry, store) => {
-      store.employees.update([...store.employees.keys()][0] ?? '', { percent_complete: calculation % 100 });
-      store.recalculateTraining((calculation += 1));
-    };
-    const result = await worker.run(STREAM);
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'calculation_unsettled' } });
-    expect(await rowVersions(worker)).toEqual(before);
-    expect(await stateOf(worker, STREAM)).toEqual(state);
-  });
-
-  test.each(casesOf<('refused' | 'empty')[]>({ few: ['empty'], all: ['refused', 'empty'] }))(
-    'without paging, exactly 1000, 1001 and 2000 employees are all read (beyond the end: %s)',
-    async (pastLastPage) => {
-      await start(
-        {},
-        { size: { ...SIZE, employees: 1000 }, readings: { trainingPaging: 'absent', pastLastPage } },
-      );
-      for (const total of [1000, 1001, 2000]) {
-        for (let number = employees().size; number < total; number += 1) {
-          employees().put(SPECIMENS[STREAM].build(`extra-${number}`));
-        }
-        worker.time.now += 15 * MINUTE_MS;
-        const { counts } = await sync();
-        expect(counts).toMatchObject({ read: total, deleted: 0 });
-      }
-      const [row] = await worker.query<{ live: number }>(
-        'select count(*)::int as live from safety.training_employee_status where _deleted_at is null',
-      );
-      expect(row).toEqual({ live: 2000 });
-    },
-  );
-
-  test.each(casesOf<('refused' | 'empty')[]>({ few: ['refused'], all: ['refused', 'empty'] }))(
-    'without paging, pages shorter than what was asked for are all read, and nobody is deleted (beyond the end: %s)',
-    async (pastLastPage) => {
-      await start({}, { readings: { trainingPaging: 'absent', pastLastPage } });
-      await sync();
-      worker.sandbox.readings.largestPage = 20;
-      worker.time.now += 15 * MINUTE_MS;
-      expect(await sync()).toMatchObject({ requests: 3, counts: { read: 30, unchanged: 30, deleted: 0 } });
-      worker.sandbox.readings.largestPage = 10;
-      worker.time.now += 15 * MINUTE_MS;
-      expect(await sync()).toMatchObject({ requests: 4, counts: { read: 30, unchanged: 30, deleted: 0 } });
-      await isEqual();
-    },
-  );
-
-  test('without paging, a service that keeps a calculation for each request is believed when it finds the same people twice', async () => {
-    await start(
-      {},
-      { readings: { trainingPaging: 'absent', trainingCache: 'per-request', pastLastPage: 'empty' } },
-    );
-    // Each request is calculated a little later than the one before.
-    worker.sandbox.hooks.beforeResponse = () => void (worker.time.now += 40);
-    expect(await sync()).toMatchObject({ requests: 3, counts: { inserted: 30 } });
-    const [gone] = employees().keys();
-    employees().delete(gone ?? '');
-    worker.time.now += 16 * MINUTE_MS;
-    expect(await sync()).toMatchObject({ requests: 3, counts: { unchanged: 29, deleted: 1 } });
-    await isEqual();
-  });
-
-  test('without paging, an empty page of another calculation is no end when that one may have moved somebody', async () => {
-    await start(
-      {},
-      {
-        size: { ...SIZE, employees: 20 },
-        readings: { trainingPaging: 'absent', trainingCache: 'per-request', pastLastPage: 'empty' },
-      },
-    );
-    let hired = 0;
-    worker.sandbox.hooks.beforeResponse = ({ params }, store) => {
-      worker.time.now += 40;
-      if (params['page'] !== 2) return;
-      const [gone] = store.employees.keys();
-      store.employees.delete(gone ?? '');
-      store.employees.put(SPECIMENS[STREAM].build(`hired-${(hired += 1)}`));
-      store.recalculateTraining();
-    };
-    expect(await worker.run(STREAM)).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'calculation_unsettled' },
-    });
-  });
-
-  test('without paging, a service that gives everyone on every page is asked twice', async () => {
-    await start({}, { readings: { trainingPaging: 'absent' } });
-    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
-      Number(entry.params['page'] ?? 1) > 1
-        ? { ok: true, last_updated: NOON, employees: [...employees().values()] }
-        : response;
-    expect(await sync()).toMatchObject({ requests: 2, counts: { inserted: 30, rejected: 0 } });
-  });
-
-  const lies: Record<string, (page: number, response: Record<string, unknown>) => Record<string, unknown>> = {
-    'a page that is cut short': (page, response) =>
-      page === 2 ? { ...response, employees: (response['employees'] as unknown[]).slice(1) } : response,
-    'a page that is announced without a total and empty': (page, response) => ({
-      ...response,
-      paging: { last_page: 5 },
-      ...(page === 5 ? { employees: [] } : {}),
-    }),
-  };
-  test.each(Object.entries(lies))('%s deletes nobody and fails the run', async (_name, lie) => {
-    await start({}, paged);
-    await sync();
-    const before = await rowVersions(worker);
-    worker.time.now += 15 * MINUTE_MS;
-    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
-      lie(Number(entry.params['page'] ?? 1), response);
-    const result = await worker.run(STREAM);
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
-    expect(await rowVersions(worker)).toEqual(before);
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    await sync(true);
     await isEqual();
   });
 });

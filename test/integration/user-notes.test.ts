@@ -76,7 +76,7 @@ test('another account does not wait', async () => {
   });
 });
 
-test('a run of users under way keeps no stream from storing whom it meets', async () => {
+test('a run of users under way keeps no stream from storing its user ids', async () => {
   const [users, resources] = [await open('users'), await open('resources')];
   await inTransaction(resources, () => recordUsers(resources.connection.db, ['ann'], 'north'));
   await inTransaction(users, () => recordUsers(users.connection.db, ['ben'], 'north'));

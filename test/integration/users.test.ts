@@ -41,15 +41,15 @@ const lookups = async () =>
      from safety_sync.user_lookups order by user_id`,
   );
 
-type Told = ['text', 'content_not_found'] | ['numbers', 'parameter_invalid'];
-const told: Told[] = [
+type Forms = ['text', 'content_not_found'] | ['numbers', 'parameter_invalid'];
+const forms: Forms[] = [
   ['text', 'content_not_found'],
   ['numbers', 'parameter_invalid'],
 ];
-describe.each(casesOf({ few: told.slice(1), all: told }))(
-  'ids as %s, unknown users told as %s',
+describe.each(casesOf({ few: forms.slice(1), all: forms }))(
+  'ids as %s, unknown users reported as %s',
   (identifiers, unknownUser) => {
-    test('everyone whom a stored record mentions is asked for once', async () => {
+    test('each user in a stored record is requested once', async () => {
       await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
       await sync();
       await isEqual();
@@ -63,7 +63,7 @@ describe.each(casesOf({ few: told.slice(1), all: told }))(
       expect(await rowVersions(worker)).toEqual(before);
     });
 
-    test('someone whom the service does not know is not asked for again, and is no failure', async () => {
+    test('a user that the service does not know is not requested again, and is no failure', async () => {
       await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
       for (const [id] of [...worker.sandbox.store.users].slice(0, 4)) worker.sandbox.store.users.delete(id);
       const result = await sync();
@@ -146,126 +146,55 @@ test('a failure in the middle keeps what was answered, and the next run asks onl
   await isEqual();
 });
 
-describe('ids for which the service always fails', () => {
-  /** The first so many of all ids, in the order in which they are asked for. */
-  async function startFailing(
-    count: number,
-    error: string,
-  ): Promise<{ ids: string[]; failing: Set<string> }> {
-    await start();
-    const ids = (await lookups()).map((row) => row.user_id);
-    const failing = new Set(ids.slice(0, count));
-    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
-      failing.has(String(entry.params['user'])) ? { ok: false, error } : response;
-    return { ids, failing };
-  }
-  const named = async () =>
-    (await worker.query<{ id: string }>('select id from safety.users order by id')).map(({ id }) => id);
-  const failures = async () =>
-    await worker.query<{ user_id: string; failures: number; last_error: string; hours: number }>(
-      `select user_id, failures, last_error, round(extract(epoch from due_at - asked_at) / 3600)::int as hours
+test('ids for which the service fails keep no other id from a name, and are due again after the run', async () => {
+  await start();
+  const ids = (await lookups()).map((row) => row.user_id);
+  const failing = new Set(ids.slice(0, 3));
+  worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+    failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : response;
+  const failures = () =>
+    worker.query(
+      `select user_id, failures, last_error, due_at <= asked_at as is_due
        from safety_sync.user_lookups where failures > 0 order by user_id`,
     );
-  const makeDue = (ids: Iterable<string>) =>
-    worker.query(
-      `update safety_sync.user_lookups set due_at = now() where user_id in ('${[...ids].join("', '")}')`,
-    );
-
-  const failing: [number, string, number][] = [
-    [3, 'user_deleted', 1],
-    [12, 'server_error', 3],
-    [2, 'server_error', 3],
-  ];
-  test.each(casesOf({ few: failing.slice(0, 2), all: failing }))(
-    '%i of them (%s) keep nobody else from a name',
-    async (count, error, attempts) => {
-      const { ids, failing } = await startFailing(count, error);
-      const { requests, note } = (await sync()) as { requests: number; note?: string | null };
-      const others = ids.filter((id) => !failing.has(id));
-      expect(await named()).toEqual(others.filter((id) => worker.sandbox.store.users.has(id)).toSorted());
-      // Three attempts at most for each, and at most one other id asked twice for each four.
-      expect(requests).toBeLessThanOrEqual(others.length + count * attempts + count / 4);
-      expect(note).toContain(
-        `${count} user ids cannot be looked up and are asked for again later: ${ids[0]} (`,
-      );
-      expect(await failures()).toMatchObject(
-        [...failing].map((user_id) => ({ user_id, failures: 1, hours: 0 })),
-      );
-    },
-  );
-
-  test('fifty of them, three of each four, keep nobody else from a name for more than a few runs', async () => {
-    await start({}, { employees: 90, users: 90 });
-    const ids = (await lookups()).map((row) => row.user_id);
-    const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
-    expect(failing.size).toBe(50);
-    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
-      failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : response;
-    // Until somebody was answered nobody can tell such ids from a service that is out of order.
-    for (let runs = 0; runs < 3; runs += 1) await worker.run('users');
-    const others = ids.filter((id) => !failing.has(id) && worker.sandbox.store.users.has(id));
-    expect(await named()).toEqual(others.toSorted());
-    expect(await sync()).toMatchObject({ outcome: 'succeeded' });
-  });
-
-  test('they are tried again, further and further apart, and named as soon as they are answered', async () => {
-    const { failing } = await startFailing(2, 'server_error');
-    const hours: (number | undefined)[] = [];
-    for (let round = 0; round < 7; round += 1) {
-      await sync();
-      hours.push((await failures())[0]?.hours);
-      worker.sandbox.requests.length = 0;
-      await makeDue(failing);
-    }
-    expect(hours.map((one) => Math.round((one ?? 0) / 4))).toEqual([0, 0, 1, 4, 16, 41, 41]);
-    await sync();
-    expect(new Set(asked().map(String))).toContain([...failing][0]);
-    worker.sandbox.requests.length = 0;
-    expect(await sync()).toMatchObject({ outcome: 'succeeded', requests: 0 });
-    const [run] = await runsOf(worker, 'users');
-    expect(run?.note).toContain('2 user ids cannot be looked up');
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    await makeDue(failing);
-    expect(await sync()).toMatchObject({ note: null });
-    expect(await failures()).toEqual([]);
-    await isEqual();
-  });
-
-  test('when nobody is answered the run fails after a few ids, and all of them stay due', async () => {
-    const { ids } = await startFailing(1000, 'server_error');
-    const result = await worker.run('users');
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
-    expect(new Set(asked()).size).toBeLessThanOrEqual(8);
-    expect(await failures()).toEqual([]);
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    worker.sandbox.requests.length = 0;
-    await sync();
-    expect(asked()).toHaveLength(ids.length);
-    await isEqual();
-  });
-
-  test('when nobody is answered the next run begins with others', async () => {
-    await startFailing(1000, 'server_error');
-    await worker.run('users');
-    const first = new Set(asked().map(String));
-    worker.sandbox.requests.length = 0;
-    expect(await worker.run('users')).toMatchObject({ outcome: 'failed' });
-    const second = [...new Set(asked().map(String))];
-    expect(second.slice(0, 4).filter((id) => first.has(id))).toEqual([]);
-  });
-
-  test('the only ids that are due fail, others were answered before: that is no failure of the stream', async () => {
-    const { failing } = await startFailing(2, 'server_error');
-    await sync();
-    await makeDue(failing);
-    expect(await worker.run('users')).toMatchObject({ outcome: 'succeeded', requests: 7 });
-    worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
-    await makeDue(failing);
-    expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
-  });
+  const expected = (count: number) =>
+    [...failing].map((user_id) => ({
+      user_id,
+      failures: count,
+      last_error: 'server_error',
+      is_due: count === 1,
+    }));
+  await sync();
+  expect(await failures()).toEqual(expected(1));
+  worker.sandbox.requests.length = 0;
+  await sync();
+  expect(new Set(asked().map(String))).toContain(ids[0]);
+  expect(await failures()).toEqual(expected(2));
+  const [run] = await runsOf(worker, 'users');
+  expect(run?.note).toContain('3 user ids cannot be looked up and are asked for again later');
+  worker.sandbox.hooks.rewriteResponse = undefined;
+  await worker.query('update safety_sync.user_lookups set due_at = now() where failures > 0');
+  await sync();
+  expect(await failures()).toEqual([]);
+  await isEqual();
 });
 
-test('a run that has nobody to ask for makes names no fresher than the streams that name people', async () => {
+test('a service that answers for no id fails the run, and the next run begins with other ids', async () => {
+  await start();
+  worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
+  expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
+  const first = new Set(asked().map(String));
+  expect(first.size).toBeLessThanOrEqual(8);
+  worker.sandbox.requests.length = 0;
+  expect(await worker.run('users')).toMatchObject({ outcome: 'failed' });
+  const second = [...new Set(asked().map(String))];
+  expect(second.slice(0, 4).filter((id) => first.has(id))).toEqual([]);
+  worker.sandbox.hooks.rewriteResponse = undefined;
+  await sync();
+  await isEqual();
+});
+
+test('a run without due users makes names no fresher than the streams that name people', async () => {
   await start({}, undefined, ALL_NAME_PEOPLE);
   await sync();
   await worker.query(`update safety_sync.stream_state set last_success_at = case stream
@@ -278,7 +207,7 @@ test('a run that has nobody to ask for makes names no fresher than the streams t
   ).toEqual([{ at: '2026-01-03 00:00:00' }]);
 });
 
-test('someone whom no record mentions any longer keeps the name', async () => {
+test('a user that no record mentions any more keeps the name', async () => {
   await start();
   await sync();
   const [row] = await worker.query<{ users: number }>('select count(*)::int as users from safety.users');

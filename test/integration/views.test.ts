@@ -24,7 +24,7 @@ beforeAll(async () => {
   const { store, live } = worker.sandbox;
   live.step(120);
   live.correct(30);
-  // Deleted parents, whose children stay in the tables.
+  // Deleted parents with children that stay in the tables.
   for (const table of [store.resources, store.followups, store.employees, store.equipment]) {
     for (const key of [...table.keys()].slice(0, 5)) table.delete(key);
   }
@@ -300,7 +300,7 @@ function countDays(states: readonly Counted[], today: string) {
 }
 
 test('what was raised before the calendar begins counts from the first of its days on', async () => {
-  // Raised in 1995: one still open, one closed in 1997, one whose due day is in 2000; and one with a broken time.
+  // Raised in 1995: one still open, one closed in 1997, one due in 2000; and one with a broken time.
   await worker.query(
     `insert into safety.followups (account_id, id, is_open, created_at, due_on, resolved_at, _valid_from, _synced_at, _run_id)
      values ('past', '1', true, '1995-03-01', null, null, '1995-03-01', now(), 1),
@@ -355,7 +355,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** What Citus does with a statement. */
+/** The plan of Citus for a statement. */
 interface SentToNodes {
   readonly 'Distributed Query'?: { readonly Job: { readonly Tasks: readonly NodeTask[] } };
 }
@@ -367,7 +367,7 @@ interface Explained {
   readonly Plan: PlanNode & SentToNodes;
 }
 
-/** Of a statement that Citus sends to a node as it is: the node's plan, with its shards named as their tables. */
+/** The node's plan of a statement that Citus sends to a node unchanged, with the names of tables for their shards. */
 async function readPlan(statement: string): Promise<PlanNode> {
   const [row] = await worker.query<{ 'QUERY PLAN': string | Explained[] }>(
     `explain (format json) ${statement}`,
@@ -440,7 +440,7 @@ test.each([
     ).not.toEqual([]);
 });
 
-/** What each scan of a table asks of its rows; bitmap scans ask in a node below theirs. */
+/** The conditions of each scan of a table; a bitmap scan has them in a node below its own. */
 function conditionsOf(node: PlanNode, above?: string): { table: string; text: string }[] {
   const { Plans: below = [], ...own } = node;
   const table = own['Relation Name'] ?? above;

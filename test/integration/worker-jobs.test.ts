@@ -1,4 +1,4 @@
-/** What a worker does with the answers to its runs: streams triggered by their timers alone, in a time of the test. */
+/** A worker and the results of its runs: timers alone trigger the streams, in a time of the test. */
 import { afterEach, expect, it } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
@@ -89,7 +89,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
       sandbox.requests.length = 0;
       return methods;
     },
-    told: (level: string) => lines.filter((line) => line.level === level).map(({ text }) => text),
+    logged: (level: string) => lines.filter((line) => line.level === level).map(({ text }) => text),
   };
 }
 
@@ -98,7 +98,7 @@ it('a token that is active again with one right less: the other streams go at on
   const { sandbox } = stage;
   sandbox.access.set('inactive');
   for (const stream of STREAM_NAMES) await stage.run(stream);
-  expect(stage.told('error')).toEqual([
+  expect(stage.logged('error')).toEqual([
     expect.stringMatching(/^THE SERVICE REFUSES THE CREDENTIALS \(token_inactive\): nothing is requested/),
   ]);
 
@@ -112,14 +112,14 @@ it('a token that is active again with one right less: the other streams go at on
   expect([...stage.asked()]).toEqual(
     expect.arrayContaining(['resources.list', 'followups.list', 'equipments.list', 'users.info']),
   );
-  expect(stage.told('error').slice(1)).toEqual([
+  expect(stage.logged('error').slice(1)).toEqual([
     expect.stringMatching(/\(token_permission\): resources is not requested; the next try is in 15 min\./),
   ]);
-  expect(stage.told('info').filter((text) => /credentials again/.test(text))).toHaveLength(1);
+  expect(stage.logged('info').filter((text) => /credentials again/.test(text))).toHaveLength(1);
 
   await stage.pass(15 * MINUTE_MS);
   expect(stage.asked()).toContain('resources.list');
-  expect(stage.told('info')).toContain('the service lets the token read resources again');
+  expect(stage.logged('info')).toContain('the service lets the token read resources again');
 });
 
 it('a trial that has nothing to ask is followed by one of another stream a minute later', async () => {
@@ -129,12 +129,12 @@ it('a trial that has nothing to ask is followed by one of another stream a minut
   await stage.run('resources');
   stage.sandbox.access.set('active');
   await stage.pass(15 * MINUTE_MS - 10);
-  // Everybody has a name and is not due for days: this run asks nothing.
+  // All users have names and are not due for days: this run sends no request.
   await stage.run('users');
   stage.asked();
   await stage.pass(MINUTE_MS);
   expect(stage.asked()).toContain('resources.list');
-  expect(stage.told('info')).toContain(
+  expect(stage.logged('info')).toContain(
     'the service accepts the credentials again; every stream is synced now',
   );
 });
@@ -148,7 +148,7 @@ it('without a schedule that ticks in between, a service that accepts everything 
   stage.asked();
   await stage.pass(HOUR_MS);
   expect(stage.asked()).toContain('followups.list');
-  expect(stage.told('info')).toContain(
+  expect(stage.logged('info')).toContain(
     'the service accepts the credentials again; every stream is synced now',
   );
 });
@@ -164,7 +164,7 @@ it('an outage that only a reconcile of users met is over when the service answer
   expect(stage.health.outage).toBeUndefined();
 });
 
-it('that another worker has the stream is told for debugging only', async () => {
+it('that another worker has the stream is logged for debugging only', async () => {
   const stage = await createStage(['resources']);
   const session = await openStreamSession({
     databaseUrl: worker?.databaseUrl ?? '',

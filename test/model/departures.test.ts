@@ -1,5 +1,5 @@
 /**
- * The shortest histories in which a single departure of the service once made the warehouse wrong. Cases of the proof only
+ * The shortest histories where a single departure of the service once made the warehouse wrong. Cases of the proof only
  * repeat departures that the tests of their stream cover, too.
  */
 import { describe, expect, test } from 'vitest';

@@ -108,7 +108,7 @@ export async function play(
   /** Faults that wait for requests of the next run. */
   let waiting: { left: number; happen: () => void | Promise<void> }[] = [];
   let isStill = true;
-  /** Requests of the comparison get answers, whatever faults wait for the worker. */
+  /** Faults for the worker do not affect requests of the comparison. */
   let isComparing = false;
   const clocks = createClockSteps(sandbox, () => checks.recordPassedBy('followups'));
   const departures = createDepartures(sandbox, () => isComparing);

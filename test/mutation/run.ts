@@ -1,7 +1,7 @@
 /**
- * `npm run mutation`: applies each deliberate break to a copy of the tree and says whether the tests notice it.
- * `npm run mutation -- --only watermark` takes the breaks whose description holds that text, `--shard 1/2` every second one.
- * A break counts as caught when a test fails that passes without it. Everything else is exit code 1: no test failed, the
+ * `npm run mutation`: applies each deliberate break to a copy of the tree and reports whether the tests detect it.
+ * `npm run mutation -- --only watermark` takes the breaks with that text in their description, `--shard 1/2` every second one.
+ * A break counts as caught when a test fails that passes without it. Every other result is exit code 1: no test failed, the
  * tests did not run (no database, a timeout, a full disk) or fail without it, it does not compile, its place was not found.
  */
 import { spawnSync } from 'node:child_process';

@@ -10,7 +10,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A server with the right to create databases. */
     testServerUrl: string;
-    /** The same server and, if it is a Citus coordinator, the other nodes: databases are created on all of them. */
+    /** That server and, if it is a Citus coordinator, the other nodes: databases are created on all of them. */
     testServerNodes: readonly string[];
     /** The prefix of all databases of this test run, because several runs can share a server. */
     testDatabasePrefix: string;

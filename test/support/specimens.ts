@@ -9,7 +9,7 @@ export interface Specimen {
   readonly table: string;
   readonly keyColumn: string;
   readonly keyField: string;
-  records(worker: TestWorker): RecordTable<object>;
+  records(worker: Pick<TestWorker, 'sandbox'>): RecordTable<object>;
   /** A record as the service would send it. */
   build(key: string): Fields;
   readonly text: { readonly field: string; readonly column: string };

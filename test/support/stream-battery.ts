@@ -71,7 +71,7 @@ export function describeStream({
       return worker;
     }
 
-    /** A run that requests everything again, after the time in which requests could be skipped. */
+    /** A run that requests everything again, after the time when requests could be skipped. */
     async function runAgain(worker: TestWorker): Promise<RunResult> {
       await specimen.beforeRun(worker);
       return await worker.run(name, { force: true });

@@ -1,4 +1,4 @@
-import type { RunResult } from '../../src/engine/sync/run.ts';
+import type { RunEnding } from '../../src/engine/sync/run.ts';
 import { clockOf, NOON, type TestTime } from './test-clock.ts';
 import { createTestWorker, type TestWorker, type TestWorkerOptions } from './worker.ts';
 
@@ -28,7 +28,7 @@ export async function createTimedWorker(options: TimedWorkerOptions = {}): Promi
 }
 
 /** Throws the error of the run. */
-export function expectSucceeded(result: RunResult): void {
+export function expectSucceeded(result: RunEnding): void {
   if (result.outcome === 'failed') throw result.error;
   if (result.outcome === 'skipped') throw new Error(`skipped: ${result.reason}`);
 }

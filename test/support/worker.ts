@@ -1,4 +1,4 @@
-import { createApiClient } from '../../src/engine/api/client.ts';
+import { type ApiClient, createApiClient } from '../../src/engine/api/client.ts';
 import { type Clock, systemClock } from '../../src/shared/time.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
@@ -49,32 +49,42 @@ export const SMALL_SANDBOX = {
   users: 30,
 } as const;
 
-export async function createTestWorker(options: TestWorkerOptions = {}): Promise<TestWorker> {
-  const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
-  const database = options.database ?? (await createTestDatabase());
-  const connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
-  const clock = options.clock ?? systemClock;
-  const api = createApiClient({
+export function createTestClient(
+  sandbox: Sandbox,
+  clock: Clock,
+  { requestTimeoutMs = 10_000, retryAttempts = 8 }: TestWorkerOptions,
+): ApiClient {
+  return createApiClient({
     baseUrl: sandbox.url,
     token: sandbox.token,
     concurrency: 4,
     requestsPerMinute: undefined,
-    requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
-    retryAttempts: options.retryAttempts ?? 8,
+    requestTimeoutMs,
+    retryAttempts,
     retryMinDelayMs: 1,
     retryMaxDelayMs: 20,
     clock,
     random: Math.random,
     userAgent: 'safety-sync-test',
   });
-  const settings: SyncSettings = {
-    accountId: 'default',
-    equipmentTypes: sandbox.equipmentTypes,
-    followupsOverlapMs: 600_000,
-    maxDeleteRatio: 0.5,
-    readers: 4,
-    ...options.settings,
-  };
+}
+
+export const settingsFor = (sandbox: Sandbox, { settings }: TestWorkerOptions): SyncSettings => ({
+  accountId: 'default',
+  equipmentTypes: sandbox.equipmentTypes,
+  followupsOverlapMs: 600_000,
+  maxDeleteRatio: 0.5,
+  readers: 4,
+  ...settings,
+});
+
+export async function createTestWorker(options: TestWorkerOptions = {}): Promise<TestWorker> {
+  const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
+  const database = options.database ?? (await createTestDatabase());
+  const connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
+  const clock = options.clock ?? systemClock;
+  const api = createTestClient(sandbox, clock, options);
+  const settings = settingsFor(sandbox, options);
   const streams = options.streams ?? STREAMS;
   const context: RunContext = {
     settings,

@@ -58,7 +58,7 @@ describe('an error response of the service', () => {
     ).toBe('service_error_unknown');
   });
 
-  test('counts whatever the HTTP status says', async () => {
+  test('counts with any HTTP status', async () => {
     const error = await failureOf((response) => {
       response.writeHead(500).end('{"ok":false,"error":"token_invalid"}');
     });
@@ -140,7 +140,7 @@ describe('a response that is none', () => {
     );
   });
 
-  test('what a failing service says of records is not repeated, whatever its status', async () => {
+  test('an error message repeats no record of a failing response, with any status', async () => {
     const error = await failureOf((response) =>
       response.writeHead(500).end('{"ok":true,"items":[{"note":"what somebody wrote"},{]}'),
     );
@@ -170,7 +170,7 @@ describe('a response that is none', () => {
     expect(error.code).toBe('rate_limit_exceeded');
   });
 
-  test('an error response with status 429 is a rate limit, whatever words a gateway has for it', async () => {
+  test('an error response with status 429 is a rate limit, with any text of a gateway', async () => {
     const error = await failureOf((response) =>
       response.writeHead(429, { 'retry-after': '0' }).end(JSON.stringify({ ok: false, error: 'slow_down' })),
     );

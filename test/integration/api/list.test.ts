@@ -25,7 +25,7 @@ async function takeAll(client: ApiClient) {
   }
 }
 
-test('a list comes in batches, and its response is told at the end', async () => {
+test('a list comes in batches, and its response follows at the end', async () => {
   const items = Array.from({ length: 1_200 }, (_, id) => id);
   server = await startProtocolServer((response) => respondJson(response, { ok: true, items }));
   const { parts, count } = await takeAll(server.client());
@@ -37,7 +37,7 @@ test('a list comes in batches, and its response is told at the end', async () =>
   ]);
 });
 
-test('a response that breaks in the middle is told as a restart, and what follows is the whole list', async () => {
+test('a response that breaks in the middle is reported as a restart, and the whole list follows', async () => {
   server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [7, 8] });

@@ -21,7 +21,7 @@ test('no more requests are in flight than allowed, over all callers', async () =
   server = await startProtocolServer((response) => {
     held.push(() => respondJson(response, { ok: true, items: [] }));
     most = Math.max(most, held.length);
-    // Three are answered together, after a turn in which a fourth would have arrived.
+    // Three get their response together, after a turn long enough for a fourth.
     if (held.length === 3) setImmediate(() => held.splice(0).forEach((answer) => answer()));
   });
   const client = server.client({ concurrency: 3 });

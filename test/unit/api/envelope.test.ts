@@ -15,7 +15,7 @@ test.each([[undefined], [null]])('paging that is %j is no paging', (paging) => {
   expect(readPaging({ paging })).toBeUndefined();
 });
 
-test.each([[[]], [{}], ['x'], [3]])('paging that is %j tells nothing but that there are pages', (paging) => {
+test.each([[[]], [{}], ['x'], [3]])('paging that is %j shows only that there are pages', (paging) => {
   expect(readPaging({ paging })).toEqual({ total: undefined, lastPage: undefined });
 });
 

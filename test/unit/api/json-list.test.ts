@@ -65,7 +65,7 @@ describe('records are cut out of a response', () => {
     ['compact', nastyText(undefined)],
     ['pretty', nastyText(3).replaceAll('\n', '\r\n\t')],
     ['behind a byte order mark', `\ufeff \n${nastyText(undefined)}\n `],
-  ])('the same whatever the two chunks it arrives in (%s)', (_name, text) => {
+  ])('the same in any two chunks (%s)', (_name, text) => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at += 1) {
       const response = cut([bytes.subarray(0, at), bytes.subarray(at)]);
@@ -111,7 +111,7 @@ describe('records are cut out of a response', () => {
     },
   );
 
-  test('a response without the list, or with something else in its place, is told at its end', () => {
+  test('a response without the list, or with something else in its place, is reported at its end', () => {
     expect(cutText('{"ok":false,"error":"x"}').listFound).toBe('absent');
     expect(cutText('{"data":{"items":[1]}}').listFound).toBe('absent');
     expect(cutText('{"items":{"a":[1]},"ok":true}')).toMatchObject({ listFound: 'other', records: [] });
@@ -241,7 +241,7 @@ describe('a record of more than 16 MiB', () => {
     return { records: cutter.take(), ...response };
   }
 
-  test('costs itself: what its beginning tells is kept, and the records around it are whole', () => {
+  test('costs itself: the fields of its beginning are kept, and the records around it are whole', () => {
     const { records, count } = cutWith(
       '{"ok":true,"items":[{"id":"a"},{"id":"b","n":7,"of":{"id":"no"},"name":"q\\"u","list":[1,2],"text":"',
       17,
@@ -285,7 +285,7 @@ test('of a response of 20 MB no more is kept than the record under way', () => {
       records += cutter.take().length;
     }
   };
-  // What is compiled on the way is kept as well: it is there after the first parts.
+  // Compiled code is kept as well: it exists after the first parts.
   readParts(30);
   const before = keptBytes();
   readParts(300);

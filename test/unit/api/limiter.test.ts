@@ -52,7 +52,7 @@ describe('when the service throttles', () => {
     expect(limiter.concurrencyNow).toBe(1);
   });
 
-  test('cool-downs grow from the shortest to the longest delay and start anew behind a success', () => {
+  test('cool-downs grow from the shortest to the longest delay and start again after a success', () => {
     const { limiter } = simulate({ retryMinDelayMs: 1_000, retryMaxDelayMs: 5_000, random: () => 1 });
     const lengths: number[] = [];
     for (let time = 0; time < 4; time += 1) {
@@ -156,7 +156,7 @@ test('behind a cool-down one request goes ahead of all others', () => {
   expect(limiter.pacingMs()).toBe(0);
 });
 
-describe('whatever was throttled before', () => {
+describe('after any throttling', () => {
   const request = fc.record({
     isRefused: fc.boolean(),
     isLate: fc.boolean(),

@@ -34,7 +34,7 @@ const LIMITS: readonly (readonly [string, () => ServiceLimit])[] = [
   ],
 ];
 
-/** What is used of a service that has no limit any more, in the minute that begins so long behind the change. */
+/** The share in use of a service without a limit, in the minute that begins so long after the change. */
 function usedAfter(
   before: ServiceLimit,
   { beforeMs, minutes, seeds }: { beforeMs: number; minutes: number; seeds: readonly number[] },

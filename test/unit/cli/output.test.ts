@@ -142,7 +142,7 @@ describe('the log of a run', () => {
   it.each([
     [true, 'debug'],
     [false, 'info'],
-  ])('tells a skip at a terminal (%s) at level %s: there the answer tells it, too', (isAtTerminal, level) => {
+  ])('logs a skip at a terminal (%s) at level %s: the output there has it, too', (isAtTerminal, level) => {
     const levels: string[] = [];
     const log = { debug: () => levels.push('debug'), info: () => levels.push('info') } as unknown as Logger;
     logRun({ log }, skipped, { kind: 'sync', isAtTerminal });

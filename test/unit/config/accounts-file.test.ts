@@ -24,7 +24,7 @@ async function load(content: string, { env = {}, accounts = [] }: Loading = {}):
   );
 }
 
-/** The lines of the one error that tells everything. */
+/** The lines of the one error with all problems. */
 async function problemsOf(content: string, env: Record<string, string> = {}): Promise<string[]> {
   const error: unknown = await load(content, { env }).then(
     () => undefined,
@@ -109,7 +109,7 @@ describe('an accounts file', () => {
       {
         accountId: 'south',
         service: { baseUrl: 'https://south.example', token: 'south-token', tokenFile, entry: 'south' },
-        // As they stand there: neither zeros nor digits are lost.
+        // Exactly as written: neither zeros nor digits are lost.
         equipmentTypes: ['0021', 'ext-22', '12345678901234567890'],
         reportingTimezone: 'Europe/Oslo',
         reportTitle: 'Harbour Works',
@@ -177,7 +177,7 @@ describe('an accounts file', () => {
 });
 
 describe('everything that is wrong', () => {
-  test('is told at once, each with its entry, its key and what was expected', async () => {
+  test('is reported at once, each with its entry, its key and what was expected', async () => {
     const problems = await problemsOf(
       `- name: north wind
   base_url: http://north.example
@@ -258,7 +258,7 @@ describe('--account', () => {
     expect((await load(two, { accounts: ['south'] })).accounts).toHaveLength(1);
   });
 
-  test('of a name that is none is told with those that there are', async () => {
+  test('of an unknown name is reported with the known names', async () => {
     await expect(load(two, { accounts: ['south', 'west', 'east'] })).rejects.toMatchObject({
       code: 'usage_invalid',
       message: '--account: no account is named west, east; there are north, south',

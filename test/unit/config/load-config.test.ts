@@ -120,7 +120,7 @@ test('address and token are enough; everything else has the documented default',
   });
 });
 
-test('all bad values are told at once, each by its name', () => {
+test('all bad values are reported at once, each by its name', () => {
   const message = problemsOf({
     SAFETY_BASE_URL: 'ftp://service.example',
     API_CONCURRENCY: '0',
@@ -280,7 +280,7 @@ describe('NAME_FILE', () => {
     expect(accountOf(env).service?.token).toBe('from-a-file');
   });
 
-  test('an absent file, an empty file and both forms at once are told', async () => {
+  test('an absent file, an empty file and both forms at once are reported', async () => {
     const empty = join(folder, 'empty');
     await writeFile(empty, '\n');
     const url = { SAFETY_BASE_URL: good.SAFETY_BASE_URL };
@@ -312,7 +312,7 @@ test('lists and switches are read', () => {
   expect(load(env).api.requestsPerMinute).toBe(120);
 });
 
-describe('notifications', () => {
+describe('the recipients of notifications', () => {
   const mail = {
     SMTP_URL: 'smtp://me:secret-word@mail.example',
     ALERT_EMAIL_FROM: 'Safety <sync@example.com>',
@@ -354,7 +354,7 @@ describe('notifications', () => {
     ['ALERT_HEARTBEAT_URL', 'ping.example/secret-word', 'expected the https:// URL that a service waits'],
     ['SMTP_URL', 'smtp://me:secret-word%@mail.example', 'expected smtp://user:password@host:port'],
     ['ALERT_EMAIL_TO', 'nobody', 'expected mail addresses with commas between'],
-  ])('%s that cannot be used is reported, and what is secret is not shown', (name, value, problem) => {
+  ])('%s that cannot be used is reported, and secrets are not shown', (name, value, problem) => {
     const said = problemsOf({ ...good, ...mail, [name]: value });
     expect(said).toContain(`${name}: ${problem}`);
     expect(said).not.toContain('secret-word');

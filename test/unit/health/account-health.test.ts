@@ -58,7 +58,7 @@ function end(health: AccountHealth, result: RunResult) {
 }
 
 describe('an outage', () => {
-  it('is told once as an error and its end once, with its duration and the number of failed runs', () => {
+  it('is logged once as an error and its end once, with its duration and the number of failed runs', () => {
     const { time, heard, health } = createStage();
     for (let tick = 0; tick < 8; tick += 1) {
       for (const stream of ['resources', 'followups'] as const)
@@ -105,7 +105,7 @@ describe('an outage', () => {
     expect(heard.map(({ level }) => level)).toEqual(['error', 'info']);
   });
 
-  it('goes on for the streams that fail, whoever has nothing to ask', () => {
+  it('goes on for the streams that fail, despite streams without requests', () => {
     const { health } = createStage();
     end(health, failed('followups', unreachable));
     end(health, failed('users', unreachable));
@@ -170,7 +170,7 @@ describe('an outage', () => {
   });
 });
 
-describe('whatever runs met before', () => {
+describe('after any results of runs', () => {
   const step = fc.record({
     stream: fc.constantFrom(...STREAM_NAMES),
     makes: fc.constantFrom(
@@ -184,7 +184,7 @@ describe('whatever runs met before', () => {
     minutes: fc.constantFrom(0, 1, 15, 60),
   });
 
-  it('an account is healthy when every stream was answered within the hour, and each outage was told once, and once its end', () => {
+  it('an account is healthy when every stream was answered within the hour, and each outage was logged once, and once its end', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const { time, heard, health, database, changes } = createStage();
@@ -201,11 +201,11 @@ describe('whatever runs met before', () => {
         expect([health.outage, database.current]).toEqual([undefined, undefined]);
         expect(changes.at(-1)).toBe(true);
         for (const dependency of ['service', 'database']) {
-          const told = heard.filter(({ fields }) => fields['outage'] === dependency);
-          expect(told.map(({ level }) => level)).toEqual(
-            told.map((_, index) => (index % 2 === 0 ? 'error' : 'info')),
+          const logged = heard.filter(({ fields }) => fields['outage'] === dependency);
+          expect(logged.map(({ level }) => level)).toEqual(
+            logged.map((_, index) => (index % 2 === 0 ? 'error' : 'info')),
           );
-          expect(told.length % 2).toBe(0);
+          expect(logged.length % 2).toBe(0);
         }
       }),
       { numRuns: 200 },

@@ -113,7 +113,7 @@ describe('credentials that come back in steps', () => {
     expect(permitOf(breaker, 'resources').accepted().closed).toBe('stream');
   });
 
-  it('a stream without a right that is told that the token is inactive goes when all go', () => {
+  it('a stream without a right and with an inactive token runs when all run', () => {
     const { breaker, pass } = createStage();
     permitOf(breaker, 'equipments').authFailed(forbidden);
     pass(15 * MINUTE_MS);
@@ -154,7 +154,7 @@ describe('credentials that come back in steps', () => {
   });
 });
 
-describe('whatever was answered before', () => {
+describe('after any responses', () => {
   const OUTCOMES = ['refused', 'forbidden', 'accepted', 'unanswered'] as const;
   const step = fc.oneof(
     fc.record({ kind: fc.constant('ask' as const), stream: fc.constantFrom(...STREAM_NAMES) }),

@@ -33,7 +33,7 @@ describe('a labels file', () => {
     ]);
   });
 
-  test('of a template nobody filled in says nothing, and counts what was left', () => {
+  test('of an empty template says nothing, and counts what was left', () => {
     const file = read('kind,id,label,parent_id,seen\nform,1,,,9\n\n,,,,\nform,2,Two,,8\n');
     expect([file.unfilled, file.bad, [...file.kinds]]).toEqual([1, [], ['form']]);
     expect(file.lines.map(({ line, id }) => [line, id])).toEqual([[5, '2']]);

@@ -17,7 +17,7 @@ test('a name is found inside of texts in both orders and any case, and nothing e
   expect(people.inText('Mariana Lopez-Díaz')).toBe('Mariana Lopez-Díaz');
 });
 
-test('a name is found however its accents, hyphens and commas are written, and whatever follows it', () => {
+test('a name is found however its accents, hyphens and commas are written, and before any text', () => {
   const { people, person } = forget('10001', 'María del Mar Lopez-Díaz');
   for (const text of [
     'María del Mar Lopez-Díaz',
@@ -57,7 +57,7 @@ test('a name is found as an address or a page writes it, with tags and soft hyph
     expect(people.inText(text)).toBe(text);
 });
 
-test('all names that are told are found', () => {
+test('all given names are found', () => {
   const { people, person } = forget('10001', 'Maria Lopez', 'Maria Garcia');
   expect(people.inText('Maria Garcia, once Maria Lopez')).toBe(`${person}, once ${person}`);
 });
@@ -81,7 +81,7 @@ test('a short id is found as a whole value only, a distinctive one also inside o
   expect(long.people.inText('AD-100511')).toBe('AD-100511');
 });
 
-test('a name of one word is everybody’s: it stays inside of texts', () => {
+test('a name of one word is too common: it stays inside of texts', () => {
   const { people } = forget('10001', 'Maria');
   expect(people.inText('Maria says so')).toBe('Maria says so');
 });

@@ -15,7 +15,7 @@ const protectionOf = (stream: string, id: string, ...names: readonly string[]) =
     forgotten: forgottenTexts(pseudonyms, { id, names }),
   });
 
-test('of the own record of somebody who was forgotten nothing is left but the pseudonym, whatever form it had', () => {
+test('the own record of a forgotten person keeps only the pseudonym, in any form of the record', () => {
   const users = protectionOf('users', '10001');
   const person = pseudonyms.of('10001');
   const record = {

@@ -19,7 +19,7 @@ test('a time is a number or its text, and nothing else', () => {
   expect(timeOf(Received.of('no record'), 'updated_on')).toBeUndefined();
 });
 
-test('the order of creation is newest first only when every record tells and none is newer than the one before', () => {
+test('the order of creation is newest first only when every record has its time and none is newer than the one before', () => {
   expect(readCreationOrder(created(9, 9, 3))).toEqual({ oldestMs: 3, newestMs: 9, isNewestFirst: true });
   expect(readCreationOrder(created(3, 9))).toMatchObject({ oldestMs: 3, newestMs: 9, isNewestFirst: false });
   expect(readCreationOrder(created(9, null, 3))).toMatchObject({ isNewestFirst: false });
@@ -45,7 +45,7 @@ test('two halves are exactly the whole, and every division comes to an end', () 
   }
 });
 
-test('a range is cut into a bounded number of parts, whatever total the service announces', () => {
+test('a range is cut into a bounded number of parts, with any announced total', () => {
   const parts = cutEvenly({ fromMs: 0, toMs: 1_800_000_000_000 }, 1e15);
   expect(parts).toHaveLength(10_000);
   expect(parts.at(-1)?.fromMs).toBe(0);

@@ -13,7 +13,7 @@ function page(records: readonly Received[], total: number): ListPage {
   return { ...response, records, serviceTimeMs: undefined };
 }
 
-/** A service that answers the questions one after the other, whatever they are. */
+/** A service that returns these responses one after the other, regardless of the request. */
 function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: CreationSlice[] } {
   const asked: CreationSlice[] = [];
   let next = 0;
@@ -53,7 +53,7 @@ test('what is asked for again because records vanished says that the part below 
     steps.flatMap((step) => (step.kind === 'records' ? [[step.records.length, step.remainingTo]] : [])),
   ).toEqual([
     [3, 81],
-    // A crash between these two must not make anybody believe that the record at 80 was seen from below 81 on.
+    // After a crash between these two, the record at 80 must not count as seen from below 81 on.
     [3, 81],
     [0, undefined],
   ]);

@@ -1,5 +1,5 @@
 import { Received } from '../../../src/shared/received.ts';
-/** Ties that each response orders anew: when several attempts by page numbers count as one. */
+/** Ties in another order in each response: when several attempts by page numbers count as one. */
 import { expect, test } from 'vitest';
 import type { ListRequest } from '../../../src/engine/api/requests.ts';
 import { createSliceReader } from '../../../src/engine/reading/slice-reader.ts';

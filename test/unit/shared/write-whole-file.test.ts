@@ -26,7 +26,7 @@ test('its owner alone may read it, also where others could read the one before',
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test('whoever reads the old one goes on reading it', async () => {
+test('a reader of the old one goes on reading it', async () => {
   const file = join(directory, 'page.html');
   await writeFile(file, 'old');
   const { open } = await import('node:fs/promises');
@@ -66,7 +66,7 @@ test.each([
 
 test('says so where this user may not write', async () => {
   const isRoot = process.geteuid?.() === 0;
-  // Root may write anywhere: it takes the rights of nobody for a moment.
+  // Root may write anywhere, so the test takes the rights of an ordinary user for a moment.
   await chmod(directory, isRoot ? 0o755 : 0o500);
   if (isRoot) process.seteuid?.('nobody');
   try {

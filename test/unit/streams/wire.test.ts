@@ -8,7 +8,7 @@ import * as wire from '../../../src/engine/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 import * as specified from '../../support/source-wire.ts';
 
-/** What a field makes of a value, and whether it says that it could not take it. */
+/** The result of a field for a value, and its report of a value that it cannot take. */
 function read<T>(field: wire.Field<T>, value: unknown): { taken: T | null; problems: number } {
   let problems = 0;
   const taken = field.read(value, () => {
@@ -115,24 +115,24 @@ test('every eight-digit number is a day exactly where the calendar has it', () =
   }
 });
 
-test('a list keeps what it can take and tells the place of the rest', () => {
-  const told: unknown[] = [];
+test('a list keeps the items that it can take and reports the places of the others', () => {
+  const reported: unknown[] = [];
   const list = wire
     .list(wire.bigint)
-    .read([1, '2', 'three', null, 4.5, 5], (_problem, detail) => told.push(detail?.suffix));
+    .read([1, '2', 'three', null, 4.5, 5], (_problem, detail) => reported.push(detail?.suffix));
   expect(list).toEqual(['1', '2', '5']);
-  expect(told).toEqual(['[2]', '[3]', '[4]']);
+  expect(reported).toEqual(['[2]', '[3]', '[4]']);
 });
 
-test('a value outside of its list is kept and told as unknown', () => {
-  const told: unknown[] = [];
+test('a value outside of its list is kept and reported as unknown', () => {
+  const reported: unknown[] = [];
   const field = wire.oneOf(['open', 'closed']);
-  expect(field.read('ajar', (_problem, detail) => told.push(detail?.kind))).toBe('ajar');
-  expect(field.read('open', () => told.push('never'))).toBe('open');
-  expect(told).toEqual(['unknown_value']);
+  expect(field.read('ajar', (_problem, detail) => reported.push(detail?.kind))).toBe('ajar');
+  expect(field.read('open', () => reported.push('never'))).toBe('open');
+  expect(reported).toEqual(['unknown_value']);
 });
 
-test('fields of one record are read one by one; unknown ones are told without positions', () => {
+test('fields of one record are read one by one; unknown ones are reported without positions', () => {
   const issues: RecordIssue[] = [];
   const values = readFields(
     { id: wire.key, due: wire.date },
@@ -162,7 +162,7 @@ describe('plain forms are read as the careful way reads them', () => {
     );
   });
 
-  test('times compare as what they tell, whatever the length of their years', () => {
+  test('times compare by their value, with years of any length', () => {
     const ms = fc.oneof(
       fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: 8.64e15 }),
       fc.integer({ min: Date.parse('9999-12-31T00:00:00Z'), max: Date.parse('+010000-01-02T00:00:00Z') }),

@@ -73,7 +73,7 @@ describe('schedules of thousands of accounts', () => {
     expect(ticks[0]?.periodMs).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  it('tell when an account is next, its point in the staggered tick included, also while a tick is under way', async () => {
+  it('show when an account is next, its point in the staggered tick included, also while a tick is under way', async () => {
     start(['early', 'late'], 5 * MINUTE_MS);
     const inMs = (account: string) => groups?.next(account)[0]?.inMs ?? -1;
     const pointOf = (account: string) => 15 * MINUTE_MS - SECOND_MS + shareOf(account) * 5 * MINUTE_MS;

@@ -60,7 +60,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe('a look at the database', () => {
-  it('that takes long while the database answers is slow: no outage is told, and what it reads is taken', async () => {
+  it('that takes long while the database answers is slow: no outage is logged, and its result is used', async () => {
     const made = start({ read: () => after(8_000, SEEN) });
     await pass(7_000);
     expect(made.latest).toMatchObject({ seen: null, problem: null, isSlow: true });

@@ -18,7 +18,7 @@ function createStage(slots: number) {
       await gate.opened;
     });
   };
-  /** What becomes possible by it has begun when this resolves. */
+  /** Runs that it makes possible have begun when this resolves. */
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
   const end = async (name: string) => {
     gates.get(name)?.open();
@@ -54,7 +54,7 @@ describe('slots', () => {
     await expect(queue.run('a', () => Promise.resolve(7))).resolves.toBe(7);
   });
 
-  it('tell how long somebody has waited', async () => {
+  it('show how long a run has waited', async () => {
     const { queue, start, settle, time } = createStage(1);
     void start('a', 'r');
     void start('b', 'r');

@@ -1,19 +1,20 @@
 /** One follow-up that the service cannot render costs itself, and an outage is no such follow-up (contract, 5.1, 5.2). */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Followup } from '../../src/sandbox/index.ts';
-import { MINUTE_MS } from '../../src/shared/time.ts';
-import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
-import { stateOf } from '../support/warehouse-marks.ts';
+import type { Followup } from '../../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { SPECIMENS } from '../../support/specimens.ts';
+import {
+  createMemoryWorker,
+  expectMemoryEqualsSource,
+  type MemoryWorker,
+} from '../../support/memory-worker.ts';
+import { expectSucceeded } from '../../support/timed-worker.ts';
 
-const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
-
-let worker: TimedWorker;
+let worker: MemoryWorker;
 afterEach(() => worker.close());
 
 async function start(): Promise<void> {
-  worker = await createTimedWorker({
+  worker = await createMemoryWorker({
     retryAttempts: 1,
     settings: { readers: 2 },
     sandbox: {
@@ -25,19 +26,18 @@ async function start(): Promise<void> {
 const followups = () => worker.sandbox.store.followups;
 const byCreation = (): Followup[] =>
   [...followups().values()].toSorted((a, b) => a.created_on - b.created_on);
-const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
+const isEqual = () => expectMemoryEqualsSource(worker, 'followups');
 const isFailing = { outcome: 'failed', error: { code: 'range_unreadable' } };
 const failFor = (...ids: string[]): void => void (worker.sandbox.readings.unrenderable = ids);
-const watermark = async () => (await stateOf(worker, 'followups')).watermark;
-const storedIds = async (): Promise<string[]> =>
-  (await worker.query<{ id: string }>('select id from safety.followups')).map(({ id }) => id);
+const watermark = () => worker.stateOf('followups').watermark?.ms ?? null;
+const storedIds = () => [...worker.warehouseOf('followups').live().keys()];
 const idAt = (place: number): string => [...followups().keys()][place] ?? '';
 const othersThan = (id: string): string[] => [...followups().keys()].filter((one) => one !== id);
 const holes = () =>
-  worker.query<{ from: number; to: number; failures: number }>(
-    `select extract(epoch from created_from)::float8 * 1000 as from, extract(epoch from created_to)::float8 * 1000 as to, failures
-     from safety_sync.backfill_slices where status = 'failed'`,
-  );
+  worker
+    .warehouseOf('followups')
+    .holes()
+    .map(({ slice: { fromMs: from, toMs: to, failures } }) => ({ from, to, failures }));
 
 function raise(id: string): void {
   const now = worker.serviceNow();
@@ -61,21 +61,21 @@ describe('a follow-up for which the service fails', () => {
     expect(result.outcome === 'failed' && result.error.message).toContain(
       new Date(broken.created_on).toISOString(),
     );
-    expect((await storedIds()).toSorted()).toEqual(othersThan(broken.id).toSorted());
-    expect(await holes()).toEqual([{ from: broken.created_on, to: broken.created_on + 1, failures: 1 }]);
-    expect(await watermark()).not.toBeNull();
+    expect(storedIds().toSorted()).toEqual(othersThan(broken.id).toSorted());
+    expect(holes()).toEqual([{ from: broken.created_on, to: broken.created_on + 1, failures: 1 }]);
+    expect(watermark()).not.toBeNull();
     expect(result.requests).toBeLessThan(300);
 
     worker.time.now += MINUTE_MS;
     raise('later');
     expect(await worker.run('followups')).toMatchObject(isFailing);
-    expect(await storedIds()).toContain('later');
-    expect(await holes()).toMatchObject([{ failures: 2 }]);
+    expect(storedIds()).toContain('later');
+    expect(holes()).toMatchObject([{ failures: 2 }]);
 
     failFor();
     expectSucceeded(await worker.run('followups'));
     await isEqual();
-    expect(await holes()).toEqual([]);
+    expect(holes()).toEqual([]);
   });
 
   test('costs a sync of changes itself alone, and comes when the service has mended it', async () => {
@@ -86,7 +86,7 @@ describe('a follow-up for which the service fails', () => {
     followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
     failFor(id);
     for (let at = 0; at < 5; at += 1) raise(`new-${at}`);
-    const before = await watermark();
+    const before = watermark();
     const result = await worker.run('followups');
     expect(result).toMatchObject({ ...isFailing, counts: { inserted: 5 } });
     expect(result.requests).toBeLessThan(300);
@@ -96,7 +96,7 @@ describe('a follow-up for which the service fails', () => {
     const again = await worker.run('followups');
     expect(again).toMatchObject({ ...isFailing, counts: { inserted: 1 } });
     expect(again.requests).toBeLessThan(12);
-    expect(await watermark()).toBeGreaterThan(before ?? Infinity);
+    expect(watermark()).toBeGreaterThan(before ?? Infinity);
     failFor();
     expectSucceeded(await worker.run('followups'));
     await isEqual();
@@ -112,18 +112,15 @@ describe('a follow-up for which the service fails', () => {
       expect(await worker.run('followups', { trigger: 'schedule' })).toMatchObject(isFailing);
       return worker.sandbox.requests.filter(({ outcome }) => outcome === 'server_error').length;
     };
-    const age = (minutes: number) =>
-      worker.query(
-        `update safety_sync.backfill_slices set finished_at = now() - interval '${minutes} min' where failures > 0`,
-      );
+    const age = (minutes: number) => (worker.databaseClock.offMs += minutes * MINUTE_MS);
     expect(await asked()).toBe(0);
-    await age(16);
+    age(16);
     expect(await asked()).toBe(2);
-    await age(16);
+    age(16);
     expect(await asked()).toBe(0);
-    await age(31);
+    age(31);
     expect(await asked()).toBe(2);
-    expect(await holes()).toMatchObject([{ failures: 3 }]);
+    expect(holes()).toMatchObject([{ failures: 3 }]);
   });
 
   test('lets a reconcile store the others, and delete nothing', async () => {
@@ -146,7 +143,7 @@ describe('a follow-up for which the service fails', () => {
     await worker.run('followups');
     const range = { fromMs: byCreation()[60]?.created_on ?? 0, toMs: null };
     expectSucceeded(await worker.run('followups', { kind: 'backfill', range }));
-    expect(await holes()).toMatchObject([{ from: broken?.created_on }]);
+    expect(holes()).toMatchObject([{ from: broken?.created_on }]);
     failFor();
     expectSucceeded(await worker.run('followups'));
     await isEqual();
@@ -161,7 +158,7 @@ test('an outage in which every response fails is asked about a few times, and le
     const result = await worker.run('followups');
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
     expect(result.requests).toBeLessThan(12);
-    expect(await holes()).toEqual([]);
+    expect(holes()).toEqual([]);
     failFor();
     expectSucceeded(await worker.run('followups'));
   }

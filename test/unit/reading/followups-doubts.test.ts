@@ -1,24 +1,28 @@
-/** Responses that prove less than they seem to: what no filter shows, rows that repeat, totals that are wrong (contract, 5.1, 5.2, 5.7). */
+/**
+ * Responses that prove less than they seem to: what no filter shows, rows that repeat, totals that are wrong (contract, 5.1,
+ * 5.2, 5.7).
+ */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Readings } from '../../src/sandbox/index.ts';
-import { MINUTE_MS } from '../../src/shared/time.ts';
-import { casesOf } from '../support/proof.ts';
-import { terminateSession } from '../support/saboteur.ts';
-import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
-import { stateOf } from '../support/warehouse-marks.ts';
+import type { Readings } from '../../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { casesOf } from '../../support/proof.ts';
+import { SPECIMENS } from '../../support/specimens.ts';
+import {
+  createMemoryWorker,
+  expectMemoryEqualsSource,
+  type MemoryWorker,
+} from '../../support/memory-worker.ts';
+import { expectSucceeded } from '../../support/timed-worker.ts';
 
-const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
 /** Without a creation time: one of the oldest, of the middle, of the newest. */
 const UNDATED = [3, 70, 118];
 
-let worker: TimedWorker;
+let worker: MemoryWorker;
 afterEach(() => worker.close());
 
 /** 120 follow-ups, ten a page, in three slices of several pages. */
 async function start(readings: Partial<Readings> = {}): Promise<void> {
-  worker = await createTimedWorker({
+  worker = await createMemoryWorker({
     settings: { readers: 2 },
     sandbox: {
       size: { followups: 120, employees: 2, equipment: 2, resources: 2, users: 12 },
@@ -31,10 +35,10 @@ const followups = () => worker.sandbox.store.followups;
 async function isEqual(exceptDeletedFollowups = false): Promise<void> {
   const { repeatedRows } = worker.sandbox.readings;
   worker.sandbox.readings.repeatedRows = false;
-  await expectWarehouseEqualsSource(worker, { tables, exceptDeletedFollowups });
+  await expectMemoryEqualsSource(worker, 'followups', exceptDeletedFollowups);
   worker.sandbox.readings.repeatedRows = repeatedRows;
 }
-const watermark = async () => (await stateOf(worker, 'followups')).watermark;
+const watermark = () => worker.stateOf('followups').watermark;
 const sync = async () => expectSucceeded(await worker.run('followups'));
 const reconcile = () => worker.run('followups', { kind: 'reconcile' });
 
@@ -64,7 +68,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     undate();
     await sync();
     await isEqual();
-    expect(await watermark()).not.toBeNull();
+    expect(watermark()).not.toBeNull();
   });
 
   test.each(['present', 'absent'] as const)(
@@ -104,11 +108,13 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     async (request) => {
       await start();
       undate();
-      atRequest(request, async () => {
-        expect(await terminateSession(worker, 'followups')).toBe(true);
-      });
+      let requests = 0;
+      worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
+        requests += 1;
+        return requests < request ? response : { ok: false, error: 'internal_error' };
+      };
       expect((await worker.run('followups')).outcome).toBe('failed');
-      worker.sandbox.hooks.beforeResponse = undefined;
+      worker.sandbox.hooks.rewriteResponse = undefined;
       await sync();
       await isEqual();
     },
@@ -123,7 +129,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     });
     const result = await worker.run('followups');
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
-    expect(await watermark()).toBeNull();
+    expect(watermark()).toBeNull();
     worker.sandbox.hooks.rewriteResponse = undefined;
     await sync();
     await isEqual();
@@ -221,10 +227,7 @@ test.each(casesOf<(typeof BOUNDS)[number][]>({ few: ['inclusive'], all: [...BOUN
       atRequest(6, () => void happen());
       expectSucceeded(await reconcile());
       worker.sandbox.hooks.beforeResponse = undefined;
-      const [row] = await worker.query<{ live: boolean }>(
-        `select _deleted_at is null as live from safety.followups where id = '${id}'`,
-      );
-      expect(row).toEqual({ live: true });
+      expect([...worker.warehouseOf('followups').live().keys()]).toContain(id);
     }
   },
 );

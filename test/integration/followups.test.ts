@@ -1,0 +1,200 @@
+/** Follow-ups in PostgreSQL: reads, watermark, holes and reconciles as a run stores them. Readers alone: test/unit/reading. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Readings } from '../../src/sandbox/index.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { terminateSession } from '../support/saboteur.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { NOON } from '../support/test-clock.ts';
+import {
+  createTimedWorker,
+  expectSucceeded,
+  type TimedWorker,
+  type TimedWorkerOptions,
+} from '../support/timed-worker.ts';
+import { rowVersions, runsOf, stateOf } from '../support/warehouse-marks.ts';
+
+const SIZE = { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 };
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(options: TimedWorkerOptions = {}, readings: Partial<Readings> = {}): Promise<void> {
+  worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, readings } });
+}
+const sync = async () => {
+  const result = await worker.run('followups');
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
+const store = () => worker.sandbox.store.followups;
+const watermark = async () => (await stateOf(worker, 'followups')).watermark;
+const newestUpdate = () => Math.max(...[...store().values()].map((one) => one.updated_on));
+
+test('pages of 20 in an order of their own: the warehouse equals the source after each kind of run', async () => {
+  await start({}, { followupOrder: 'unordered', followupBounds: 'exclusive', largestPage: 20 });
+  await sync();
+  await isEqual();
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.live.step(60);
+  await sync();
+  await isEqual();
+  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+  await isEqual();
+});
+
+test('a first sync that was cut off goes on, and brings follow-ups without a creation time', async () => {
+  await start({ settings: { readers: 2 } }, { largestPage: 10, undatedFollowups: 'unfiltered' });
+  const [key = '', dated = {}] = [...store()][70] ?? [];
+  store().put(Object.fromEntries(Object.entries(dated).filter(([name]) => name !== 'created_on')), key);
+  let requests = 0;
+  worker.sandbox.hooks.beforeResponse = async () => {
+    requests += 1;
+    if (requests === 8) expect(await terminateSession(worker, 'followups')).toBe(true);
+  };
+  expect((await worker.run('followups')).outcome).toBe('failed');
+  worker.sandbox.hooks.beforeResponse = undefined;
+  await sync();
+  await isEqual();
+});
+
+test('a quiet sync is one request, from behind the watermark by the overlap and one millisecond', async () => {
+  await start({ settings: { followupsOverlapMs: 5 * MINUTE_MS } });
+  await sync();
+  worker.sandbox.requests.length = 0;
+  const before = await rowVersions(worker);
+  const result = await sync();
+  expect(worker.sandbox.requests).toMatchObject([
+    { method: 'followups.list', params: { updated_after: newestUpdate() - 5 * MINUTE_MS - 1 } },
+  ]);
+  expect(result).toMatchObject({ requests: 1, counts: { inserted: 0, updated: 0, deleted: 0 } });
+  expect(await rowVersions(worker)).toEqual(before);
+});
+
+test('a failed run moves no watermark, and what it missed is read by the next one', async () => {
+  await start();
+  await sync();
+  const before = await watermark();
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.live.step(20);
+  worker.sandbox.faults.next(() => true, { kind: 'error', error: 'content_not_found' });
+  const failed = await worker.run('followups');
+  expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'content_not_found' } });
+  expect(await watermark()).toBe(before);
+  const [run] = await runsOf(worker, 'followups');
+  expect(run?.watermark_after).toBe(run?.watermark_before);
+  await sync();
+  expect(await watermark()).toBe(newestUpdate());
+  await isEqual();
+});
+
+test('a follow-up for which the service fails is left alone by scheduled runs until its time has come, each time twice as long', async () => {
+  await start({ retryAttempts: 1, settings: { readers: 2 } }, { largestPage: 10 });
+  worker.sandbox.readings.unrenderable = [[...store().keys()][50] ?? ''];
+  await worker.run('followups');
+  const asked = async (): Promise<number> => {
+    worker.sandbox.requests.length = 0;
+    expect(await worker.run('followups', { trigger: 'schedule' })).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'range_unreadable' },
+    });
+    return worker.sandbox.requests.filter(({ outcome }) => outcome === 'server_error').length;
+  };
+  const age = (minutes: number) =>
+    worker.query(
+      `update safety_sync.backfill_slices set finished_at = now() - interval '${minutes} min' where failures > 0`,
+    );
+  expect(await asked()).toBe(0);
+  await age(16);
+  expect(await asked()).toBe(2);
+  await age(16);
+  expect(await asked()).toBe(0);
+  await age(31);
+  expect(await asked()).toBe(2);
+  expect(
+    await worker.query(`select failures from safety_sync.backfill_slices where status = 'failed'`),
+  ).toEqual([{ failures: 3 }]);
+});
+
+describe('a clock of the service that was an hour ahead and is put right', () => {
+  const change = (name: string, updated_on: number): void =>
+    void store().update([...store().keys()][0] ?? '', { m_assignee_id: name, updated_on });
+
+  /** The newest change is stored with a time that lies ahead; the service's next responses have their right time. */
+  async function startAhead(): Promise<void> {
+    const off = { ms: HOUR_MS };
+    const started: { worker?: TimedWorker } = {};
+    const now = () => started.worker?.time.now ?? NOON;
+    worker = await createTimedWorker({
+      settings: { followupsOverlapMs: 0 },
+      sandbox: { size: SIZE, clock: () => now() + off.ms },
+    });
+    started.worker = worker;
+    change('while-ahead', now() + HOUR_MS);
+    await sync();
+    off.ms = 0;
+    worker.time.now += 20 * MINUTE_MS;
+  }
+
+  test('a reconcile brings what changed since, and reports nothing as repaired', async () => {
+    await startAhead();
+    change('since', worker.time.now);
+    const result = await worker.run('followups', { kind: 'reconcile' });
+    expectSucceeded(result);
+    expect(result).toMatchObject({ repaired: 0, counts: { updated: 1 } });
+    expect(await watermark()).toBe(worker.time.now);
+    await isEqual();
+  });
+
+  test('a sync lowers the watermark, and a backfill reads everything again', async () => {
+    await startAhead();
+    await sync();
+    expect(await watermark()).toBeLessThanOrEqual(worker.time.now);
+    change('silently', newestUpdate());
+    const result = await worker.run('followups', { kind: 'backfill' });
+    expectSucceeded(result);
+    expect(result.counts).toMatchObject({ read: SIZE.followups, updated: 1 });
+    await isEqual();
+  });
+});
+
+describe('reconcile', () => {
+  test('marks deleted what the source no longer has, brings what an incremental missed, and undeletes', async () => {
+    await start();
+    await sync();
+    const [first, second, third] = [...store().keys()];
+    const whole = store().get(first ?? '');
+    store().delete(first ?? '');
+    store().update(second ?? '', { m_assignee_id: 'changed without a new time' });
+    expect((await sync()).counts).toMatchObject({ updated: 0, deleted: 0 });
+    const result = await worker.run('followups', { kind: 'reconcile' });
+    expectSucceeded(result);
+    expect(result.counts).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
+    await isEqual();
+    const deleted = await worker.query(`select id from safety.followups where _deleted_at is not null`);
+    expect(deleted).toEqual([{ id: first }]);
+
+    store().put(whole ?? {});
+    store().update(third ?? '', { updated_on: worker.serviceNow() });
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await isEqual();
+    expect(await worker.query('select id from safety.followups where _deleted_at is not null')).toEqual([]);
+  });
+
+  test('is refused when more than half of the follow-ups vanished, and accepted when that is asked for', async () => {
+    await start();
+    await sync();
+    const before = await rowVersions(worker);
+    for (const key of [...store().keys()].slice(0, 70)) store().delete(key);
+    expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'delete_guard' },
+    });
+    expect(await rowVersions(worker)).toEqual(before);
+    const result = await worker.run('followups', { kind: 'reconcile', allowMassDelete: true });
+    expectSucceeded(result);
+    expect(result.counts.deleted).toBe(70);
+    await isEqual();
+  });
+});

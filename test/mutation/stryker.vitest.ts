@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests of the pure folders, for `npm run mutation:pure`. They need neither PostgreSQL nor processes. */
+export default defineConfig({
+  test: {
+    testTimeout: 60_000,
+    isolate: false,
+    include: [
+      'test/unit/{api,config,loading,reading,shared,streams}/**/*.test.ts',
+      'test/integration/api/*.test.ts',
+    ],
+  },
+});

@@ -1,0 +1,232 @@
+/**
+ * The readers' real code against a sandbox over HTTP, with a warehouse in memory in place of the database. Their steps are
+ * carried out in the order of engine/sync/run-steps.ts; no record is normalized.
+ */
+import { expect } from 'vitest';
+import { createRequestMeter } from '../../src/engine/api/requests.ts';
+import { noCounts, type RecordCounts } from '../../src/engine/control/record-counts.ts';
+import type { ReadOptions, SyncSettings } from '../../src/engine/reading/read-request.ts';
+import { read } from '../../src/engine/reading/read.ts';
+import type { ReadOutcome } from '../../src/engine/reading/step.ts';
+import { streamNamed } from '../../src/engine/streams/index.ts';
+import { NO_STATE, type StreamState } from '../../src/engine/streams/state.ts';
+import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
+import type { RunEnding } from '../../src/engine/sync/run.ts';
+import { toEnding } from '../../src/engine/sync/run-ending.ts';
+import { toKnownError } from '../../src/engine/database/database-error.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import type { Clock } from '../../src/shared/time.ts';
+import { MemoryWarehouse } from './memory-warehouse.ts';
+import { readList } from './source-oracle.ts';
+import { clockOf, NOON, type TestTime } from './test-clock.ts';
+import type { TimedWorkerOptions } from './timed-worker.ts';
+import { createTestClient, settingsFor, SMALL_SANDBOX } from './worker.ts';
+
+export type MemoryWorkerOptions = Pick<
+  TimedWorkerOptions,
+  'sandbox' | 'settings' | 'clock' | 'retryAttempts' | 'ourClockOffMs' | 'serviceClockOffMs'
+>;
+
+interface MemoryRequest extends Partial<ReadOptions> {
+  readonly trigger?: 'schedule' | 'manual';
+}
+
+type MemoryRun = RunEnding & {
+  readonly counts: Readonly<RecordCounts>;
+  readonly requests: number;
+};
+
+export interface MemoryWorker {
+  readonly sandbox: Sandbox;
+  readonly settings: SyncSettings;
+  readonly time: TestTime;
+  /** Offset of the database's clock from the tests' time. */
+  readonly databaseClock: { offMs: number };
+  /** By the service's clock. */
+  serviceNow(): number;
+  run(stream: StreamName, request?: MemoryRequest): Promise<MemoryRun>;
+  stateOf(stream: StreamName): StreamState;
+  warehouseOf(stream: StreamName): MemoryWarehouse;
+  close(): Promise<void>;
+}
+
+interface Stored {
+  readonly stream: StreamDefinition;
+  readonly warehouse: MemoryWarehouse;
+  state: StreamState;
+  checkedAt: number;
+}
+
+export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Promise<MemoryWorker> {
+  const time: TestTime = { now: NOON };
+  const serviceNow = () => time.now + (options.serviceClockOffMs ?? 0);
+  const clock: Clock = options.clock ?? clockOf(time, options.ourClockOffMs ?? 0);
+  const sandbox = await createSandbox({
+    seed: 7,
+    clock: serviceNow,
+    size: SMALL_SANDBOX,
+    ...options.sandbox,
+  });
+  const api = createTestClient(sandbox, clock, options);
+  const settings = settingsFor(sandbox, options);
+  const databaseClock = { offMs: 0 };
+  /** Every reading of the database's clock is later than the one before it. */
+  let readings = 0;
+  const databaseNow = () => time.now + databaseClock.offMs + (readings += 1) / 1000;
+  const all = new Map<StreamName, Stored>();
+
+  function storedOf(name: StreamName): Stored {
+    const stream = streamNamed(name);
+    const stored = all.get(name) ?? {
+      stream,
+      warehouse: new MemoryWarehouse(stream, databaseNow),
+      state: NO_STATE,
+      checkedAt: 0,
+    };
+    all.set(name, stored);
+    return stored;
+  }
+
+  function storeState(stored: Stored, { state: change = {} }: ReadOutcome): void {
+    const { check, ...times } = change;
+    stored.state = { ...stored.state, ...times };
+    if (check !== undefined) {
+      stored.checkedAt = databaseNow();
+      stored.state = { ...stored.state, check: { ...check, agoByDatabaseMs: 0 } };
+    }
+    const { plan } = stored.warehouse;
+    if (plan?.watermark != null && (times.watermark?.ms ?? Infinity) < plan.watermark.ms)
+      stored.warehouse.plan = { ...plan, watermark: null };
+  }
+
+  async function run(name: StreamName, request: MemoryRequest = {}): Promise<MemoryRun> {
+    const stored = storedOf(name);
+    const { stream, warehouse } = stored;
+    const meter = createRequestMeter();
+    const before = warehouse.copy();
+    warehouse.seen.clear();
+    let committed = warehouse.copy();
+    let savepoint = committed;
+    let received = 0;
+    let receivedBefore = 0;
+    const { check } = stored.state;
+    const steps = read({
+      kind: 'sync',
+      force: false,
+      ...request,
+      stream,
+      isScheduled: request.trigger === 'schedule',
+      state: {
+        ...stored.state,
+        check: check && { ...check, agoByDatabaseMs: Math.round(databaseNow() - stored.checkedAt) },
+      },
+      settings,
+      service: { api, meter, clock, signal: new AbortController().signal },
+      warehouse: warehouse.reads(),
+    });
+    const end = (ending: RunEnding): MemoryRun => ({
+      ...ending,
+      counts: { ...changesOf(before, warehouse), read: received },
+      requests: meter.requests,
+    });
+    try {
+      for await (const step of steps) {
+        switch (step.kind) {
+          case 'records':
+            for (const record of step.records) warehouse.add(record, step.about);
+            for (const note of step.notes ?? []) warehouse.write(note);
+            received += step.records.length;
+            break;
+          case 'savepoint':
+            savepoint = warehouse.copy();
+            receivedBefore = received;
+            break;
+          case 'rollback':
+            warehouse.become(savepoint);
+            received = receivedBefore;
+            break;
+          case 'commit':
+          case 'idle':
+            committed = warehouse.copy();
+            break;
+          case 'end': {
+            const { outcome } = step;
+            if (outcome.kind === 'read' && outcome.covered !== null) warehouse.delete(outcome.covered);
+            storeState(stored, outcome);
+            return end(toEnding(outcome));
+          }
+        }
+      }
+      throw new TypeError('the reader ended without its last step');
+    } catch (error) {
+      warehouse.become(committed);
+      return end({ outcome: 'failed', error: toKnownError(error) });
+    }
+  }
+
+  return {
+    sandbox,
+    settings,
+    time,
+    databaseClock,
+    serviceNow,
+    run,
+    stateOf: (stream) => storedOf(stream).state,
+    warehouseOf: (stream) => storedOf(stream).warehouse,
+    async close() {
+      await api.close();
+      await sandbox.close();
+    },
+  };
+}
+
+function changesOf(before: MemoryWarehouse, after: MemoryWarehouse): RecordCounts {
+  const counts = noCounts();
+  for (const [key, record] of after.records) {
+    const old = before.records.get(key);
+    if (old === undefined) counts.inserted += 1;
+    else if (old.isLive && !record.isLive) counts.deleted += 1;
+    else if (old.text !== record.text || old.isLive !== record.isLive) counts.updated += 1;
+    else if (after.seen.has(key)) counts.unchanged += 1;
+  }
+  return counts;
+}
+
+/** Fails with the keys of the records that differ. `exceptDeleted`: the source may lack records that are live here. */
+export async function expectMemoryEqualsSource(
+  { sandbox, settings, ...worker }: MemoryWorker,
+  name: StreamName,
+  exceptDeleted = false,
+): Promise<void> {
+  const { method, responseKey: list, keyField, versionColumn, readMode } = streamNamed(name);
+  const parameters = {
+    incremental: [{ limit: 500, status: 'all' }],
+    cached_report: [{ include_all_completions: true, limit: 1000 }],
+    snapshot: [{}],
+    lookup: [],
+  };
+  const asked =
+    readMode.kind === 'snapshot' && readMode.per === 'equipment_type'
+      ? settings.equipmentTypes.map((type) => ({
+          equipmentType_id: type,
+          service_type: 'all',
+          include_null_metavalues: true,
+        }))
+      : parameters[readMode.kind];
+  const versionField = versionColumn ?? undefined;
+  const source = new Map<string, string>();
+  for (const one of asked) {
+    const question = { method, list, keyField, versionField, parameters: one, isPlain: true };
+    const found = await readList(sandbox, question);
+    for (const record of found) source.set(String(record[keyField]), JSON.stringify(record));
+  }
+  const live = [...worker.warehouseOf(name).records].filter(([, { isLive }]) => isLive);
+  const differing = live.filter(([key, { text }]) =>
+    source.has(key) ? source.get(key) !== text : !exceptDeleted,
+  );
+  const stored = new Set(live.map(([key]) => key));
+  expect({
+    differing: differing.map(([key]) => key),
+    missing: [...source.keys()].filter((key) => !stored.has(key)),
+  }).toEqual({ differing: [], missing: [] });
+}

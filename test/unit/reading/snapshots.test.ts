@@ -1,0 +1,182 @@
+/** Lists without paging, read without a database: pages that were not requested, types that fail (contract, 5.4 and 5.7). */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { SandboxOptions } from '../../../src/sandbox/index.ts';
+import {
+  createMemoryWorker,
+  expectMemoryEqualsSource,
+  type MemoryWorker,
+  type MemoryWorkerOptions,
+} from '../../support/memory-worker.ts';
+import { SPECIMENS } from '../../support/specimens.ts';
+import { expectSucceeded } from '../../support/timed-worker.ts';
+
+const SIZE = { followups: 0, employees: 4, equipment: 120, resources: 60, users: 8 };
+const SNAPSHOTS = ['resources', 'equipments'] as const;
+type Snapshot = (typeof SNAPSHOTS)[number];
+
+let worker: MemoryWorker;
+afterEach(() => worker.close());
+
+async function start(options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}): Promise<void> {
+  worker = await createMemoryWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
+}
+const sync = async (stream: Snapshot) => {
+  const result = await worker.run(stream);
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = (stream: Snapshot) => expectMemoryEqualsSource(worker, stream);
+const records = (stream: Snapshot) => SPECIMENS[stream].records(worker);
+const liveOf = (stream: Snapshot) => worker.warehouseOf(stream).live();
+
+describe.each(SNAPSHOTS)('%s', (stream) => {
+  const paging = (reading: 'pages' | 'unreadable' | 'one-page') => ({
+    readings:
+      stream === 'resources'
+        ? { resourcesPaging: reading, unaskedPageSize: 13 }
+        : { equipmentsPaging: reading, unaskedPageSize: 13 },
+  });
+
+  test('paging with a total but no last page is followed until the total is reached', async () => {
+    await start({}, paging('pages'));
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
+      const { total } = (response['paging'] ?? {}) as { total?: number };
+      return total === undefined ? response : { ...response, paging: { total } };
+    };
+    await sync(stream);
+    await isEqual(stream);
+  });
+
+  const unreadable: Record<string, () => void> = {
+    'of which further pages are refused': () => undefined,
+    'of which further pages are refused, without a total': () => {
+      worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
+        response['ok'] === true ? { ...response, paging: { last_page: 5 } } : response;
+    },
+    'of which every page is the first one': () => {
+      worker.sandbox.readings.unknownParameters = 'ignored';
+    },
+    'of which every page is the first one, without a total': () => {
+      worker.sandbox.readings.unknownParameters = 'ignored';
+      worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+        ...response,
+        paging: { last_page: 5 },
+      });
+    },
+  };
+  test.each(Object.entries(unreadable))(
+    'paging %s: what came is stored, nothing is deleted, the run fails',
+    async (_name, spoil) => {
+      await start();
+      await sync(stream);
+      const [first] = records(stream).keys();
+      records(stream).update(first ?? '', { [SPECIMENS[stream].text.field]: 'changed' });
+      Object.assign(worker.sandbox.readings, paging('unreadable').readings);
+      spoil();
+      const result = await worker.run(stream);
+      expect(result).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'read_incomplete' },
+        counts: { updated: 1, deleted: 0 },
+      });
+      worker.sandbox.hooks.rewriteResponse = undefined;
+      Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
+      expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+      await isEqual(stream);
+    },
+  );
+
+  test.each([
+    [
+      'shrinks',
+      (keys: string[]) => {
+        for (const key of keys.slice(0, 9)) records(stream).delete(key);
+      },
+    ],
+    ['grows', () => records(stream).put(SPECIMENS[stream].build('pushed'))],
+  ] as const)('a list that %s while its pages are read is read right', async (_name, change) => {
+    await start({}, paging('pages'));
+    await sync(stream);
+    let isDone = false;
+    worker.sandbox.hooks.beforeResponse = ({ params }) => {
+      if (params['page'] !== 2 || isDone) return;
+      isDone = true;
+      change([...records(stream).keys()]);
+    };
+    await sync(stream);
+    expect(isDone).toBe(true);
+    await isEqual(stream);
+  });
+});
+
+describe('equipment types', () => {
+  test.each([
+    ['that cannot be reached', { kind: 'reset' }, 'network_error'],
+    ['that throttles every request', { kind: 'rateLimit' }, 'rate_limit_exceeded'],
+  ] as const)(
+    'a service %s is asked for one type alone, and what came before is stored',
+    async (_name, fault, code) => {
+      await start({ retryAttempts: 2 });
+      worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] !== '21', fault, 1000);
+      const result = await worker.run('equipments');
+      // One request for the first type, and three attempts for the second one.
+      expect(result).toMatchObject({ outcome: 'failed', error: { code }, requests: 4 });
+      expect(liveOf('equipments').size).toBe(30);
+      worker.sandbox.faults.clear();
+      await sync('equipments');
+      await isEqual('equipments');
+    },
+  );
+
+  test('a service that fails for one type gets two attempts for each further one', async () => {
+    await start({ retryAttempts: 3 });
+    worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
+    const result = await worker.run('equipments');
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'server_error' },
+      requests: 4 + 3 * 2,
+    });
+  });
+
+  test('equipment that moves to a type that cannot be read is not deleted, however often that fails', async () => {
+    await start();
+    await sync('equipments');
+    const [key = ''] =
+      [...worker.sandbox.store.equipment].find(([, one]) => one.equipmentType_id === '24') ?? [];
+    worker.sandbox.store.equipment.update(key, { equipmentType_id: '22' });
+    for (const round of [1, 2]) {
+      worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === '22', {
+        kind: 'error',
+        error: 'content_not_found',
+      });
+      expect(await worker.run('equipments'), `round ${round}`).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'content_not_found' },
+        counts: { deleted: 0 },
+      });
+    }
+    expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
+    await isEqual('equipments');
+  });
+
+  test('without any configured type the run is skipped and asks nothing', async () => {
+    await start({ settings: { equipmentTypes: [] } });
+    worker.sandbox.requests.length = 0;
+    const result = await worker.run('equipments');
+    expect(result).toMatchObject({ outcome: 'skipped', requests: 0 });
+    expect(worker.sandbox.requests).toEqual([]);
+  });
+
+  test('equipment in service and out of service are both asked for, with empty metavalues', async () => {
+    await start();
+    await sync('equipments');
+    expect(worker.sandbox.requests.map(({ params }) => params)).toEqual(
+      worker.sandbox.equipmentTypes.map((equipmentType_id) => ({
+        equipmentType_id,
+        service_type: 'all',
+        include_null_metavalues: true,
+      })),
+    );
+  });
+});

@@ -1,0 +1,143 @@
+/** Lookups of names without a database: the ids that a run requests, and the cost of an id that fails for the others. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { casesOf } from '../../support/proof.ts';
+import { createMemoryWorker, type MemoryWorker } from '../../support/memory-worker.ts';
+import { expectSucceeded } from '../../support/timed-worker.ts';
+
+const HOUR_MS = 3_600_000;
+
+let worker: MemoryWorker;
+afterEach(() => worker.close());
+
+/** Ids that records mention; the service knows fewer of them than there are. */
+async function start(people = { employees: 20, users: 14 }): Promise<string[]> {
+  worker = await createMemoryWorker({
+    sandbox: { size: { followups: 0, equipment: 0, resources: 0, ...people } },
+  });
+  const ids = [...worker.sandbox.store.employees.keys()].toSorted();
+  worker.warehouseOf('users').mention(ids);
+  return ids;
+}
+const sync = async () => {
+  const result = await worker.run('users');
+  expectSucceeded(result);
+  return result;
+};
+const asked = () => worker.sandbox.requests.map(({ params }) => params['user']);
+const named = () => [...worker.warehouseOf('users').live().keys()].toSorted();
+const known = (ids: readonly string[]) => ids.filter((id) => worker.sandbox.store.users.has(id));
+const lookups = () => worker.warehouseOf('users').lookups;
+
+describe('ids for which the service always fails', () => {
+  /** The first ids, in the order of their requests. */
+  async function startFailing(
+    count: number,
+    error: string,
+  ): Promise<{ ids: string[]; failing: Set<string> }> {
+    const ids = await start();
+    const failing = new Set(ids.slice(0, count));
+    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+      failing.has(String(entry.params['user'])) ? { ok: false, error } : response;
+    return { ids, failing };
+  }
+  const failures = () =>
+    [...lookups()].flatMap(([user_id, { failures, askedAt, dueAt }]) =>
+      failures > 0 ? [{ user_id, failures, hours: Math.round((dueAt - (askedAt ?? 0)) / HOUR_MS) }] : [],
+    );
+  const makeDue = (ids: Iterable<string>): void => {
+    for (const id of ids) {
+      const lookup = lookups().get(id);
+      if (lookup !== undefined) lookups().set(id, { ...lookup, dueAt: 0 });
+    }
+  };
+
+  const failing: [number, string, number][] = [
+    [3, 'user_deleted', 1],
+    [12, 'server_error', 3],
+    [2, 'server_error', 3],
+  ];
+  test.each(casesOf({ few: failing.slice(0, 2), all: failing }))(
+    '%i of them (%s) keep no other id from a name',
+    async (count, error, attempts) => {
+      const { ids, failing } = await startFailing(count, error);
+      const { requests, note } = (await sync()) as { requests: number; note?: string | null };
+      const others = ids.filter((id) => !failing.has(id));
+      expect(named()).toEqual(known(others));
+      // Three attempts at most for each, and at most one other id asked twice for each four.
+      expect(requests).toBeLessThanOrEqual(others.length + count * attempts + count / 4);
+      expect(note).toContain(
+        `${count} user ids cannot be looked up and are asked for again later: ${ids[0]} (`,
+      );
+      expect(failures()).toMatchObject([...failing].map((user_id) => ({ user_id, failures: 1, hours: 0 })));
+    },
+  );
+
+  test('fifty of them, three of each four, keep no other id from a name for more than a few runs', async () => {
+    const ids = await start({ employees: 90, users: 90 });
+    const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
+    expect(failing.size).toBe(50);
+    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+      failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : response;
+    // Before the first success such ids look like a service that is out of order.
+    for (let runs = 0; runs < 3; runs += 1) await worker.run('users');
+    const others = known(ids.filter((id) => !failing.has(id)));
+    expect(named()).toEqual(others);
+    expect(await sync()).toMatchObject({ outcome: 'succeeded' });
+  });
+
+  test('they are tried again, further and further apart, and named as soon as they are answered', async () => {
+    const { ids, failing } = await startFailing(2, 'server_error');
+    const hours: (number | undefined)[] = [];
+    for (let round = 0; round < 7; round += 1) {
+      await sync();
+      hours.push(failures()[0]?.hours);
+      worker.sandbox.requests.length = 0;
+      makeDue(failing);
+    }
+    expect(hours.map((one) => Math.round((one ?? 0) / 4))).toEqual([0, 0, 1, 4, 16, 41, 41]);
+    await sync();
+    expect(new Set(asked().map(String))).toContain([...failing][0]);
+    worker.sandbox.requests.length = 0;
+    const idle = await sync();
+    expect(idle).toMatchObject({ outcome: 'succeeded', requests: 0 });
+    expect('note' in idle && idle.note).toContain('2 user ids cannot be looked up');
+    worker.sandbox.hooks.rewriteResponse = undefined;
+    makeDue(failing);
+    expect(await sync()).toMatchObject({ note: null });
+    expect(failures()).toEqual([]);
+    expect(named()).toEqual(known(ids));
+  });
+
+  test('without any success the run fails after a few ids, and all of them stay due', async () => {
+    const { ids } = await startFailing(1000, 'server_error');
+    const result = await worker.run('users');
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
+    expect(new Set(asked()).size).toBeLessThanOrEqual(8);
+    expect(failures()).toEqual([]);
+    worker.sandbox.hooks.rewriteResponse = undefined;
+    worker.sandbox.requests.length = 0;
+    await sync();
+    expect(asked()).toHaveLength(ids.length);
+    expect(named()).toEqual(known(ids));
+  });
+
+  test('without any success the next run begins with other ids', async () => {
+    await startFailing(1000, 'server_error');
+    await worker.run('users');
+    const first = new Set(asked().map(String));
+    worker.sandbox.requests.length = 0;
+    expect(await worker.run('users')).toMatchObject({ outcome: 'failed' });
+    const second = [...new Set(asked().map(String))];
+    expect(second.slice(0, 4).filter((id) => first.has(id))).toEqual([]);
+  });
+
+  test('the only ids that are due fail, others were answered before: that is no failure of the stream', async () => {
+    const { failing } = await startFailing(2, 'server_error');
+    await sync();
+    makeDue(failing);
+    expect(await worker.run('users')).toMatchObject({ outcome: 'succeeded', requests: 7 });
+    worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
+    makeDue(failing);
+    expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
+  });
+});
