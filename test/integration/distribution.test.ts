@@ -105,12 +105,11 @@ describe('statements', () => {
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
     );
-    // They read it: the age of rows, of a check, the beginning of a run and of a cleaning. They write parameters or now().
+    // They read it: the age of rows, of a check, the beginning of a run. They write parameters or now().
     const readers = {
       'stream-state.ts': 'writeStreamState',
       'user-lookups.ts': 'writeLookupResults',
       'retention.ts': 'inTransaction',
-      'clean-stored.ts': 'async function cleanStep',
     };
     expect(writers.map(({ name }) => name)).toEqual(Object.keys(readers));
     for (const [index, writing] of Object.values(readers).entries()) {
