@@ -13,7 +13,7 @@ import type { RunContext } from '../engine/sync/run.ts';
 
 export interface BackfillForecast {
   readonly stream: StreamName;
-  /** null: the service does not show it before everything is requested. */
+  /** null: the number is known only after the whole list was read. */
   readonly records: number | null;
   /** 0 where the stream is read as a whole. */
   readonly slices: number;

@@ -34,6 +34,6 @@ function growNewSpaceOnce(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-/** Verbs that wait most of their time: V8 releases the space meanwhile, and it could not grow again. */
+/** Long-running verbs: V8 shrinks the space while they are idle, and a fixed size could not grow again. */
 const LONG_LIVED: readonly (string | undefined)[] = ['start', 'sandbox', 'demo'];
 if (!LONG_LIVED.includes(process.argv[2])) growNewSpaceOnce();

@@ -51,7 +51,7 @@ export function exitCodeOf(results: readonly RunResult[]): number {
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-/** Across accounts as across streams: refused credentials of one outweigh all other failures. */
+/** One account with refused credentials decides the exit code, as one stream does. */
 export function exitCodeOfAccounts(all: readonly AccountResults[]): number {
   return exitCodeOf(all.flatMap(({ results }) => results));
 }

@@ -29,7 +29,7 @@ export interface AccountConfig {
   readonly equipmentTypes: readonly string[];
   /** The time zone of the views' days; null: not set, so that the one in the warehouse holds, at first UTC. */
   readonly reportingTimezone: string | null;
-  /** The organisation, for readers of its report; null: the account's name serves. */
+  /** The organisation, for readers of its report; null: the account's name is shown. */
   readonly reportTitle: string | null;
   /** Recipients of its report by mail; undefined: those of REPORT_EMAIL_TO. */
   readonly reportEmailTo?: readonly string[] | undefined;

@@ -1,4 +1,4 @@
-/** Variables that are not needed with usual limits of the service and a warehouse of the first years. */
+/** Variables for large warehouses and for services with unusual limits. */
 import { z } from 'zod';
 import * as form from './value-forms.ts';
 import { EXPECTED, variable } from './value-forms.ts';

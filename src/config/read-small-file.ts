@@ -1,7 +1,4 @@
-/**
- * Files of the configuration. One without an end, such as /dev/zero, would take all memory before an error
- * can be reported.
- */
+/** Reads files of the configuration up to a size, because an endless one (/dev/zero) would take all memory. */
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const KILOBYTE = 1024;

@@ -46,7 +46,7 @@ export const urlWithPassword = (...protocols: string[]) =>
     }
   });
 
-/** The page of a record; an id has to be part of it. */
+/** URL template of a record’s page; it contains the placeholder `{id}`. */
 export const recordUrl = z.string().refine(isRecordUrlTemplate);
 
 /** The path of a file. */

@@ -3,7 +3,7 @@ import type { Descriptions } from './description.ts';
 
 const account_id = 'Account (SAFETY_ACCOUNT).';
 
-/** `stream`: the column that names one. */
+/** `stream`: the description of the column `stream`. */
 export const describeControl = (stream: string): Descriptions => ({
   runs: {
     comment:

@@ -1,7 +1,7 @@
 /** The tables and views that belong to no stream: days, labels, and the age of the data. */
 import { ACCOUNT, type Descriptions, keyTo, localDay } from './description.ts';
 
-/** `stream`: the column that names one. */
+/** `stream`: the description of the column `stream`. */
 export const describeReporting = (stream: string): Descriptions => ({
   reporting_settings: {
     comment: 'Settings for the days in views, one row per account; the worker writes them.',

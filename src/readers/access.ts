@@ -26,7 +26,7 @@ export async function whyNotConfine(connection: Asked): Promise<string | null> {
   }
   return (server?.number ?? 0) >= OLDEST_SERVER
     ? null
-    : `PostgreSQL ${String(server?.version)} has no views that read as whoever asks: they would show every account (PostgreSQL 15 does)`;
+    : `PostgreSQL ${String(server?.version)} has no views that read with the rights of the caller: they would show every account (PostgreSQL 15 has them)`;
 }
 
 /** A table with `account_id`, and the content of its policies. */
@@ -38,7 +38,6 @@ export interface PolicyTable {
   readonly isEnabled: boolean;
   /** It has the policy `public`. */
   readonly isOpen: boolean;
-  /** By role. */
   readonly policies: ReadonlyMap<string, Policy>;
 }
 

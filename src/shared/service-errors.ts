@@ -128,7 +128,7 @@ export const TRANSPORT_ERRORS = {
   network_error: {
     recovery: 'retry',
     meaning:
-      'No response: the name was not resolved, the connection was refused or broke, or TLS failed (1.2 is the least). The message holds the reason of the system.',
+      'No response: the name was not resolved, the connection was refused or broke, or TLS failed (minimum TLS 1.2). The message holds the reason of the system.',
     advice:
       'The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.',
     details: 'No change is lost meanwhile: the worker goes on when the service is back.',
@@ -196,7 +196,8 @@ export const READ_ERRORS = {
     recovery: 'fail_stream',
     meaning:
       'A complete snapshot lacks more than `MAX_DELETE_RATIO` of at least 20 live rows. Its changes are not stored; for equipment only the type in question is left alone.',
-    advice: 'Too much vanished at once. If that is right: sync the stream with --allow-mass-delete.',
-    details: 'Look at the source first: did so much really go? See [deletions](operations.md#deletions).',
+    advice:
+      'Too much vanished at once. Check in the source whether these records were deleted; if so, sync the stream with --allow-mass-delete.',
+    details: 'See [deletions](operations.md#deletions).',
   },
 } as const satisfies Record<string, ErrorKind>;

@@ -59,7 +59,7 @@ export const WAREHOUSE_ERRORS = {
     recovery: 'fail_stream',
     meaning:
       'PostgreSQL refused a statement for a reason of its own: disk full, a limit, a table changed by hand. A value that it cannot hold is not this error but a data issue.',
-    advice: 'PostgreSQL refused a statement; see the message, its log and disk space.',
+    advice: 'Read the message and PostgreSQL’s log, and check disk space.',
   },
   account_busy: {
     recovery: 'fail_stream',

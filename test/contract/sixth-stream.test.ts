@@ -1,6 +1,6 @@
 /**
- * A new stream needs this file alone. It has the declaration with its table, what a migration would create, the
- * sandbox's method and the specimen; everything else follows from the declaration.
+ * Adds a stream in one file: its declaration with its table, the table that a migration would create, the sandbox's method and
+ * the specimen. Everything else follows from the declaration.
  */
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { describe, expect, test } from 'vitest';

@@ -149,7 +149,7 @@ anyTest.runIf(isUnfit)('on Citus and PostgreSQL 14 grant is refused and says why
 test('before a role is confined there is no policy, and the verb says so', async () => {
   const { code, stdout } = await access('');
   expect(stdout).toBe(
-    'No role is confined: whoever may read schema safety sees every account.\nTo confine a role: safety-sync access grant ROLE --account NAME\n',
+    'No role is confined: every role that may read schema safety sees all accounts.\nTo confine a role: safety-sync access grant ROLE --account NAME\n',
   );
   expect(code).toBe(0);
   const [found] = await worker.query<{ count: number }>(`select count(*)::int as count from pg_policy`);

@@ -569,7 +569,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       20,
     ),
     39: ordered(
-      groups(open, ({ formId }) => (formId === null ? null : parentLabel('form', formId)) ?? 'not told').map(
+      groups(open, ({ formId }) => (formId === null ? null : parentLabel('form', formId)) ?? 'unknown').map(
         ([risk, some]) => ({
           risk,
           open: some.length,

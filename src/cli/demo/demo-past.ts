@@ -32,7 +32,7 @@ interface PastOptions {
   readonly db: Queryable;
   /** Lets this much time pass at the source, ms. */
   readonly pass: (ms: number) => void;
-  /** A day's work at the source. */
+  /** Simulates the changes of a day at the source. */
   readonly workADay: () => void;
   readonly sync: () => Promise<unknown>;
 }

@@ -81,7 +81,7 @@ export function accessProblems(found: ReaderAccess): string[] {
 function printAccess(found: ReaderAccess, terminal: Terminal): void {
   const { unsupported, confined } = found;
   if (confined.length === 0) {
-    terminal.print('No role is confined: whoever may read schema safety sees every account.');
+    terminal.print('No role is confined: every role that may read schema safety sees all accounts.');
     terminal.print(
       unsupported === null
         ? 'To confine a role: safety-sync access grant ROLE --account NAME'

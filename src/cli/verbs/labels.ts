@@ -20,7 +20,7 @@ import {
 } from '../verb.ts';
 
 const STDOUT = '-';
-/** Ids of a kind in the output; the template has all. */
+/** Number of ids printed for each kind; the template has all. */
 const MOST_NAMED = 3;
 /** Without it a spreadsheet takes the file for its own alphabet, and spoils names. */
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -146,7 +146,7 @@ interface ImportOptions extends CommonOptions {
   readonly replace?: true;
 }
 
-/** Some 100,000 lines. A file without an end, such as /dev/zero, would take all memory. */
+/** Largest file, about 100,000 lines: an endless one (/dev/zero) would take all memory. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {
@@ -228,7 +228,7 @@ const template: Verb<TemplateOptions> = {
 
 const importVerb: Verb<ImportOptions> = {
   name: 'import',
-  about: 'store the labels of a CSV file (kind,id,label,parent_id): all or, where one line is bad, none',
+  about: 'store the labels of a CSV file (kind,id,label,parent_id): nothing is stored if a line is invalid',
   takes: [['file', 'CSV in UTF-8, with commas, semicolons or tabs']],
   hasAccounts: ONE_ACCOUNT,
   options: [['--replace', 'remove labels of the file’s kinds that it does not have'], JSON_OPTION],

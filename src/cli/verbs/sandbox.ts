@@ -93,7 +93,7 @@ function renderRequest(entry: RequestLogEntry, colors: Colors): string {
   return `${colors.dim(time)} ${entry.httpMethod} ${entry.method} ${JSON.stringify(entry.params)} ${outcome}${fault} ${colors.dim(entry.requestId ?? '')}`;
 }
 
-/** The address is the only part of a sandbox that can be wrong after its flags were read. */
+/** Reports an address that cannot be used; all flags are valid here. */
 async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     return await createSandbox(options);

@@ -5,7 +5,7 @@ import { VERSION } from '../../version.ts';
 import { EXIT } from '../run-results.ts';
 import { type CommonOptions, type Verb, withApp } from '../verb.ts';
 
-/** For thousands of accounts that use a dozen services. */
+/** Maximum number of service addresses in the log line. */
 const MOST_ADDRESSES = 20;
 
 function describeAccounts({ accounts }: Config): Record<string, unknown> {

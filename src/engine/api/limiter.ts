@@ -55,9 +55,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let successes = 0;
   const rate = createSendingRate({ nowMs: clock.monotonicMs(), maxCoolDownMs: retryMaxDelayMs });
   let lastEventMs = clock.monotonicMs();
-  /** The lowest concurrency that was throttled, and until when it is not tried again. */
+  /** The concurrency of the latest throttling; `holdUntilMs`: until then it is not tried again. */
   let throttledAt = Number.POSITIVE_INFINITY;
-  /** Times in a row that it was this one. */
+  /** Number of consecutive throttlings at this concurrency. */
   let holds = 0;
   let holdUntilMs = Number.NEGATIVE_INFINITY;
 

@@ -26,7 +26,7 @@ const EXCERPT_LENGTH = 80;
 /** The rest of a longer text is ignored: a description may be as large as a response. */
 const LONGEST_READ = 64 * 1024;
 const LONGEST_DESCRIPTION = 300;
-/** Longer than an excerpt of a body: system errors name host, port and reason. */
+/** Maximum length of a system error: it names host, port and reason. */
 const LONGEST_REASON = 200;
 
 /**

@@ -14,7 +14,7 @@ import { streamLockKey } from './stream-session.ts';
 type OpenRun = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
 
 /**
- * Those of the given running runs that are dead. A run takes its lock before it has a record and closes the
+ * Returns the given runs that are recorded as running although their worker died. A run takes its lock before it has a record and closes the
  * record before it releases the lock: a record that still says `running` after its lock was seen free belongs
  * to a worker that died. A standby cannot see the locks of its primary, so it reports none.
  */

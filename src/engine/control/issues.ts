@@ -12,7 +12,7 @@ export interface OpenIssues {
   readonly areAny: boolean;
   /** The parts that do not change, for records without a usable key. */
   readonly identities: ReadonlySet<string>;
-  /** Keys of records that were refused for another reason. */
+  /** Keys of rejected records that have a usable key. */
   readonly keys: ReadonlySet<string>;
   /** Fingerprints of unknown fields. */
   readonly unknownFields: ReadonlySet<string>;

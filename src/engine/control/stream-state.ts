@@ -67,7 +67,7 @@ function toWatermarkColumns(watermark: ServiceTime | null) {
   return { watermark: at, clock_offset_ms };
 }
 
-/** If the watermark moves back below that of the backfill, the latter is cleared; otherwise `isUnclosed` would resume a finished backfill. */
+/** Clears the backfill’s watermark when the watermark becomes earlier than it; otherwise `isUnclosed` would resume a finished backfill. */
 function backfillWatermarkUpTo(watermark: ServiceTime | null) {
   const { backfill_watermark } = streamState;
   return sql`case when ${backfill_watermark} <= ${toColumns(watermark).at}::timestamptz then ${backfill_watermark} end`;

@@ -23,7 +23,7 @@ const CANCEL_EVERY_MS = 250;
 /** Together with closing the pool this stays below the ten seconds after which service managers kill. */
 const CANCEL_FOR_MS = 8 * SECOND_MS;
 
-/** Most statements take milliseconds. One that has only just begun may be the one that closes the run. */
+/** Cancels statements that are older than a second; a younger one may be closing the run. */
 export const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity
   where pid = any ($1::int[]) and state = 'active' and query_start < statement_timestamp() - interval '1 second'`;
 

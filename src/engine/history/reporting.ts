@@ -42,8 +42,8 @@ export async function readReportingTimezones(
 }
 
 /**
- * Writes nothing when nothing has changed. A zone that is not set replaces none, because a shell without the
- * variable would move the days of every reader; an account that has none yet begins with UTC. Returns the
+ * Writes nothing when nothing has changed. A zone that is not set keeps the stored one, because a command
+ * without the variable would shift all days in views; an account without a zone begins with UTC. Returns the
  * accounts whose zone was replaced, with the zone before. Error: `configuration_invalid` for a zone that
  * PostgreSQL does not know.
  */

@@ -28,7 +28,7 @@ interface ReadWalk {
   readonly first: FirstResponse | undefined;
   /** The total of the first response equals the number of different records that were read. */
   readonly isTotalReached: boolean;
-  /** Left out now. */
+  /** Slices that this walk left out. */
   readonly holes: readonly FoundHole[];
 }
 
@@ -37,7 +37,7 @@ interface WalkOptions {
   readonly updatedAfterMs?: number;
   /** The first response shows that the walk has to begin elsewhere. */
   readonly isTooLate?: (first: FirstResponse) => boolean;
-  /** Left out by earlier runs. */
+  /** Slices that earlier runs left out. */
   readonly without?: readonly TimeSlice[] | undefined;
 }
 

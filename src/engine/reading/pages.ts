@@ -73,7 +73,7 @@ export function isRefused(error: unknown): error is SafetySyncError {
 export class PageTally {
   /** Records that were seen more than once, by name. */
   readonly repeated = new Map<string, Received>();
-  /** Pages that were added. */
+  /** Number of pages counted so far. */
   pages = 0;
   /** The largest page number that the service has announced. */
   lastPage: number | undefined;

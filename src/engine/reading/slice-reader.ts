@@ -126,7 +126,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       }
     },
 
-    /** Whether the service returns any record of the account: then a request that fails does so because of its parameters. */
+    /** True if an unfiltered request returns a record: then the parameters of a failing request cause its failure. */
     async isWell(): Promise<boolean> {
       const newest = await fetchNewest({}, FEW_RETRIES);
       return newest !== undefined && newest.records.length > 0;

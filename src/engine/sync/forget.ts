@@ -131,7 +131,7 @@ async function readNamesakes(db: Queryable, accountId: string, people: People | 
   return users.flatMap(({ id, name }) => (people === null || people.inText(name) === name ? [] : [id]));
 }
 
-/** Removes short ids too, because notes and errors name ids that could not be looked up. */
+/** Also replaces short ids, because notes and errors may contain ids whose look-up failed. */
 function withoutPerson(
   people: People | null,
   { id, person }: { readonly id: string; readonly person: string },

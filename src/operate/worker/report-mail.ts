@@ -28,8 +28,8 @@ interface ReportMail {
   readonly signature: string;
 }
 
-/** Lines below a figure. */
-const besidesOf = ({ change, beside }: Figure): string[] =>
+/** The lines of text below a figure. */
+const linesBelow = ({ change, beside }: Figure): string[] =>
   [change?.text ?? '', beside].filter((text) => text !== '');
 
 const DIM = 'font-size:14px;color:#767676';
@@ -40,11 +40,11 @@ const toCard = (figure: Figure): Html =>
     <div style="font-size:26px;line-height:1.3;font-weight:600${figure.isBad && ';color:#d0342c'}">
       ${figure.value}
     </div>
-    ${besidesOf(figure).map((text) => html`<div style="${DIM}">${text}</div>`)}
+    ${linesBelow(figure).map((text) => html`<div style="${DIM}">${text}</div>`)}
   </div>`;
 
 function toLine(figure: Figure): string {
-  const besides = besidesOf(figure).join('; ');
+  const besides = linesBelow(figure).join('; ');
   return `${figure.title}: ${figure.value}${besides === '' ? '' : ` (${besides})`}`;
 }
 

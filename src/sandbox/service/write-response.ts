@@ -14,7 +14,7 @@ export function toResponseObject(response: MethodResponse, readings: Readings): 
   return object;
 }
 
-/** Number of responses in other spellings so far. */
+/** Number of responses that were sent with varied bytes. */
 let turn = 0;
 
 /** One text, or pieces of it, because a string of two hundred thousand records would block the event loop. */
