@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { renderReport } from '../../src/pages/report/render-report.ts';
-import { QUESTIONS } from '../../src/pages/report/questions.ts';
+import { QUESTIONS } from '../../src/pages/report/questions/questions.ts';
 import { readReport } from '../../src/pages/report/read-report.ts';
 import { formatCount } from '../../src/shared/format.ts';
 import { importLabels } from '../../src/readers/import-labels.ts';

@@ -1,7 +1,7 @@
 /** A few of the report's questions, answered in a terminal. */
 import { formatDay, formatDays, formatShare, personOf } from '../../pages/words.ts';
-import { ask } from '../../pages/report/question.ts';
-import { QUESTIONS } from '../../pages/report/questions.ts';
+import { ask } from '../../pages/report/questions/question.ts';
+import { QUESTIONS } from '../../pages/report/questions/questions.ts';
 import { formatCount } from '../../shared/format.ts';
 import type { Database } from '../../engine/database/connection.ts';
 import { type Column, type Colors, renderTable } from '../terminal.ts';

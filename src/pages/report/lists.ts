@@ -1,11 +1,11 @@
 /** The lists that the report counts, each with all its rows: the files and sheets to take along. */
 import type { z } from 'zod';
 import type { RecordKind } from '../../shared/record-urls.ts';
-import { FOLLOWUP_QUESTIONS, NOTE_COLUMNS, NOTES } from './followup-questions.ts';
-import { EQUIPMENT_QUESTIONS } from './asset-questions.ts';
-import type { Question } from './question.ts';
-import { TRAINING_QUESTIONS } from './training-questions.ts';
-import { DUE_SOON, EXPIRING, LAPSING } from './week-questions.ts';
+import { FOLLOWUP_QUESTIONS, NOTE_COLUMNS, NOTES } from './questions/followup-questions.ts';
+import { EQUIPMENT_QUESTIONS } from './questions/asset-questions.ts';
+import type { Question } from './questions/question.ts';
+import { TRAINING_QUESTIONS } from './questions/training-questions.ts';
+import { DUE_SOON, EXPIRING, LAPSING } from './questions/week-questions.ts';
 
 export type ListRow = Readonly<Record<string, unknown>>;
 

@@ -7,9 +7,9 @@ import type { Connection, Queryable } from '../../engine/database/connection.ts'
 import { readStoredParts } from '../../engine/control/stored-parts.ts';
 import type { IssueGroup } from '../../operate/status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
-import { ask, type Question } from './question.ts';
-import { QUESTIONS } from './questions.ts';
-import { WEEK_QUESTIONS } from './week-questions.ts';
+import { ask, type Question } from './questions/question.ts';
+import { QUESTIONS } from './questions/questions.ts';
+import { WEEK_QUESTIONS } from './questions/week-questions.ts';
 import { choosePeople } from './week-people.ts';
 
 type AllQuestions = typeof QUESTIONS & typeof WEEK_QUESTIONS;

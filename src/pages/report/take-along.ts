@@ -10,7 +10,7 @@ import { toSpreadsheet } from '../../shared/spreadsheet.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatMoment } from '../words.ts';
 import { type List, LIST_NAMES, type ListName, type ListRow, LISTS } from './lists.ts';
-import { bind } from './question.ts';
+import { bind } from './questions/question.ts';
 import type { Report } from './read-report.ts';
 import { type Cell, renderWorkbook } from './workbook.ts';
 

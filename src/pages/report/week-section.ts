@@ -9,7 +9,7 @@ import { linked, linkedPerson, placeOf, type ShownReport } from './shown-report.
 import { describeMessages } from './describe-messages.ts';
 import { empty } from './section.ts';
 import { choosePeople, type Load, tasksOf } from './week-people.ts';
-import { SHOWN_TASKS } from './week-questions.ts';
+import { SHOWN_TASKS } from './questions/week-questions.ts';
 
 interface Task {
   readonly day: string;
