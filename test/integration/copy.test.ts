@@ -76,13 +76,16 @@ test('statements that come while a COPY is under way wait for its end', async ()
   const copying = copy([...numbers('')]);
   const asked: Promise<unknown>[] = [];
   for (let turn = 0; turn < 200; turn += 1) {
-    asked.push(session.query('select 1 as one'));
+    const isOfDrizzle = turn % 2 === 1;
+    // `then` sends a statement of drizzle.
+    const drizzled = async () => await session.db.execute(sql`select 1 as one`);
+    asked.push(isOfDrizzle ? drizzled() : session.query('select 1 as one'));
     await new Promise((resolve) => setImmediate(resolve));
   }
   const second = copy([`${MANY}\n`]);
   // Queries before the second COPY get their results before it.
   const order: string[] = [];
-  void asked.at(-1)?.then(() => order.push('asked'));
+  void asked.at(-2)?.then(() => order.push('asked'));
   void second.then(() => order.push('second'));
   await copying;
   await second;

@@ -9,6 +9,7 @@ import { SECOND_MS } from '../../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
 import { ABORTED, toDatabaseError } from './database-error.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
+import { createTurns, inTurns } from './turns.ts';
 import { CANCEL, statementsUntil, trackStatements } from './stop-statements.ts';
 import {
   type OnStatement,
@@ -212,27 +213,11 @@ export function openConnection(options: ConnectionOptions): Connection {
     if (toStatementCode(error) !== ABORTED) abortedBy = error;
   };
   if (options.isSession === true) watchFailures(client, recordFailure);
-  const db = drizzle(client);
-
-  /**
-   * Whether a COPY is active: postgres.js would send other statements between its rows, and break the session. Waiting
-   * statements are sent between two COPYs, in the order of their calls.
-   */
-  let isCopying = false;
-  const waiting: (() => void)[] = [];
-  const sendWaiting = (): void => {
-    while (!isCopying) {
-      const next = waiting.shift();
-      if (next === undefined) return;
-      next();
-    }
-  };
-  const inTurn = async <T>(send: () => Promise<T>): Promise<T> =>
-    isCopying || waiting.length > 0
-      ? await new Promise((resolve) => waiting.push(() => resolve(send())))
-      : await send();
+  const turns = createTurns();
+  // drizzle's statements wait for their turn like all others.
+  const db = drizzle(inTurns(client, turns));
   const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
-    isCopying = true;
+    turns.isCopying = true;
     let sink: Writable | undefined;
     const report = options.onStatement && timeStatement(statement, options.onStatement);
     const query: postgres.PendingQuery<postgres.Row[]> = client.unsafe(statement);
@@ -260,8 +245,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       sink?.destroy();
       // Its result does not pass through the code that watches the other statements.
       statements?.delete(query as never);
-      isCopying = false;
-      sendWaiting();
+      turns.end();
     }
   };
 
@@ -270,7 +254,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     async query<Row>(text: string, parameters: readonly unknown[] = []) {
       try {
         // Sent at once: a COPY that is called next comes after it.
-        return await inTurn(
+        return await turns.take(
           async () =>
             (await client
               .unsafe(text, parameters as never[], { prepare: true })
@@ -282,7 +266,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     async copy(statement, chunks) {
       try {
-        await inTurn(() => copyNow(statement, chunks));
+        await turns.take(() => copyNow(statement, chunks));
       } catch (error) {
         throw toDatabaseError(error);
       }

@@ -1,0 +1,56 @@
+/**
+ * The order of statements in a session: postgres.js would send a statement between the rows of a COPY, which ends the
+ * session. Statements that are called meanwhile are sent between two COPYs, in the order of their calls.
+ */
+import type postgres from 'postgres';
+
+interface Turns {
+  /** A COPY is active. */
+  isCopying: boolean;
+  /** Sends the statement at once, or after the COPY. */
+  take<T>(send: () => Promise<T>): Promise<T>;
+  /** The COPY has ended. */
+  end(): void;
+}
+
+export function createTurns(): Turns {
+  const waiting: (() => void)[] = [];
+  const turns: Turns = {
+    isCopying: false,
+    take: async (send) =>
+      turns.isCopying || waiting.length > 0
+        ? await new Promise((resolve) => waiting.push(() => resolve(send())))
+        : await send(),
+    end() {
+      turns.isCopying = false;
+      sendWaiting();
+    },
+  };
+  /** A COPY that begins among them ends this. */
+  function sendWaiting(): void {
+    const next = turns.isCopying ? undefined : waiting.shift();
+    if (next === undefined) return;
+    next();
+    sendWaiting();
+  }
+  return turns;
+}
+
+/** The client with statements that take turns, for drizzle, which only awaits `unsafe`, or its `values`. */
+export function inTurns(client: postgres.Sql, turns: Turns): postgres.Sql {
+  return new Proxy(client, {
+    get(target, property, receiver): unknown {
+      if (property !== 'unsafe') return Reflect.get(target, property, receiver);
+      return (...statement: Parameters<typeof client.unsafe>) => {
+        const send = (isRaw: boolean): Promise<unknown> =>
+          turns.take(async () =>
+            isRaw ? await client.unsafe(...statement).values() : await client.unsafe(...statement),
+          );
+        return {
+          values: () => send(true),
+          then: (...done: Parameters<Promise<unknown>['then']>) => send(false).then(...done),
+        };
+      };
+    },
+  });
+}
