@@ -87,7 +87,7 @@ it('runs in an empty folder: every file loads with the packages that it names, a
   await execute('--input-type=module', '--eval', loading.join('\n'));
   expect(await execute(program, '--version')).toBe(`${manifest.version}\n`);
   expect(await execute(program, '--help')).toContain('see it work without any configuration');
-  expect(await execute(program, 'demo')).toContain('What the warehouse can tell');
+  expect(await execute(program, 'demo')).toContain('What the warehouse can answer');
   expect(readFileSync(join(empty, '.data', 'safety-report.html'), 'utf8')).toContain('<svg');
 });
 

@@ -19,12 +19,12 @@ test('a break is not caught where its tests cannot run', async () => {
   const run = fileURLToPath(new URL('run.ts', import.meta.url));
   const env = { ...process.env, TEST_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
   const ended = await new Promise<{ code: unknown; output: string }>((resolve) => {
-    const args = ['--import', 'tsx', run, '--only', 'one id that fails ends the lookups'];
+    const args = ['--import', 'tsx', run, '--only', 'children of a changed record are not replaced'];
     execFile(process.execPath, args, { env }, (error, output) =>
       resolve({ code: error === null ? 0 : error.code, output }),
     );
   });
-  expect(ended.output).toMatch(/^not run: 1\. one id that fails ends the lookups/m);
+  expect(ended.output).toMatch(/^not run: 1\. children of a changed record are not replaced/m);
   expect(ended.output).toContain('0 of 1 breaks caught');
   expect(ended.code).toBe(1);
 });

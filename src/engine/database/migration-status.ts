@@ -53,23 +53,29 @@ function assertNotNewer({ newest, version, definitions, definitions_version: by 
   );
 }
 
+const tooOld = (): SafetySyncError =>
+  new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
+    advice: 'Its schema is not taken over: use an empty database, and run safety-sync backfill.',
+  });
+
 /**
  * Counts the missing migrations. A warehouse that was never migrated lacks all of them. Errors:
  * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
  */
 export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
   const known = KNOWN.length + 1;
-  const [found] = await connection.query<{ present: boolean }>(
-    `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present`,
+  const [found] = await connection.query<{ present: boolean; is_dated: boolean }>(
+    `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present, exists (
+       select from information_schema.columns where table_schema = '${MIGRATIONS.schema}' and table_name = '${MIGRATIONS.table}'
+         and column_name = 'program_version') as is_dated`,
   );
   if (found?.present !== true) return { known, pending: known };
+  if (!found.is_dated) throw tooOld();
   const [ledger] = await connection.query<Ledger>(READ_LEDGER);
   if (ledger === undefined) return { known, pending: known };
   assertNotNewer(ledger);
   if (ledger.oldest !== null && Number(ledger.oldest) < (KNOWN[0] ?? 0)) {
-    throw new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
-      advice: 'Its schema is not taken over: use an empty database, and run safety-sync backfill.',
-    });
+    throw tooOld();
   }
   const missing = KNOWN.filter((when) => when > Number(ledger.newest)).length;
   return { known, pending: missing + (ledger.definitions === DEFINITIONS.hash ? 0 : 1) };
