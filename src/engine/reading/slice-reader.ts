@@ -2,6 +2,7 @@
 import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { SECOND_MS } from '../../shared/time.ts';
 import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
 import {
   countExtraRows,
@@ -168,9 +169,11 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      */
     async isAnyUnseen(slice: CreationSlice, seen: Seen): Promise<boolean> {
       const isOpen = slice.toMs === null;
-      // The total of all comes last: records created between the requests must not hide anything. A
-      // millisecond is left between the bounds: inclusive ones would count the newest records twice.
-      const added = isOpen ? await fetchTotal({ fromMs: seen.topMs + 1, toMs: null }) : 0;
+      // The total of all comes last: records created between the requests must not hide anything. The rest of a second is
+      // left between the bounds, because inclusive ones of a service that compares whole seconds would count the newest
+      // records twice.
+      const fromMs = (Math.floor(seen.topMs / SECOND_MS) + 1) * SECOND_MS + 1;
+      const added = isOpen ? await fetchTotal({ fromMs, toMs: null }) : 0;
       if (added === undefined) return false;
       const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
       const total = await fetchTotal(slice);

@@ -71,6 +71,13 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     expect(watermark()).not.toBeNull();
   });
 
+  test('because it has no creation time, and inclusive bounds of whole seconds show the newest second twice', async () => {
+    await start({ followupTimes: 'seconds', followupBounds: 'inclusive' });
+    undate([70]);
+    await sync();
+    await isEqual();
+  });
+
   test.each(['present', 'absent'] as const)(
     'because the service compares whole seconds, paging %s',
     async (followupsPaging) => {
