@@ -2,8 +2,6 @@
  * The order of statements in a session: postgres.js would send a statement between the rows of a COPY, which ends the
  * session. Statements that are called meanwhile are sent between two COPYs, in the order of their calls.
  */
-import type postgres from 'postgres';
-
 interface Turns {
   /** A COPY is active. */
   isCopying: boolean;
@@ -36,12 +34,19 @@ export function createTurns(): Turns {
   return turns;
 }
 
+interface Sender<Sent extends unknown[]> {
+  unsafe(...statement: Sent): PromiseLike<unknown> & { values(): PromiseLike<unknown> };
+}
+
 /** The client with statements that take turns, for drizzle, which only awaits `unsafe`, or its `values`. */
-export function inTurns(client: postgres.Sql, turns: Turns): postgres.Sql {
+export function inTurns<Sent extends unknown[], Client extends Sender<Sent>>(
+  client: Client,
+  turns: Turns,
+): Client {
   return new Proxy(client, {
     get(target, property, receiver): unknown {
       if (property !== 'unsafe') return Reflect.get(target, property, receiver);
-      return (...statement: Parameters<typeof client.unsafe>) => {
+      return (...statement: Sent) => {
         const send = (isRaw: boolean): Promise<unknown> =>
           turns.take(async () =>
             isRaw ? await client.unsafe(...statement).values() : await client.unsafe(...statement),
