@@ -66,8 +66,8 @@ export async function readMigrationStatus(connection: Asked): Promise<MigrationS
   const known = KNOWN.length + 1;
   const [found] = await connection.query<{ present: boolean; is_dated: boolean }>(
     `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present, exists (
-       select from information_schema.columns where table_schema = '${MIGRATIONS.schema}' and table_name = '${MIGRATIONS.table}'
-         and column_name = 'program_version') as is_dated`,
+       select from pg_attribute where attrelid = to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}')
+         and attname = 'program_version') as is_dated`,
   );
   if (found?.present !== true) return { known, pending: known };
   if (!found.is_dated) throw tooOld();
