@@ -107,6 +107,19 @@ export class PageTally {
     if (paging?.lastPage !== undefined) this.lastPage = Math.max(this.lastPage ?? 0, paging.lastPage);
   }
 
+  /** How many different records were seen. */
+  get distinct(): number {
+    return this.#names.size;
+  }
+
+  /**
+   * Without a total, a deletion may have moved a record to a page already read, and a refused page need not be the end. Only
+   * the records of one page, with no further request that failed, were there at one time.
+   */
+  get isUnproven(): boolean {
+    return this.#totals.length === 0 && (this.#pagesWithNews > 1 || this.refused !== undefined);
+  }
+
   /**
    * Whether there may be another page. The list ends where the service announces it. Without an announcement it ends with a
    * page that is empty or repeats known records. A page that is shorter than the limit proves nothing, because the service
@@ -127,10 +140,8 @@ export class PageTally {
       // Without a total every page that was announced must have brought new records.
       if (this.lastPage !== undefined && this.lastPage > Math.max(1, this.#pagesWithNews))
         return `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`;
-      // The last page may be that of the different records, which is too small for pages that repeat some.
-      return this.lastPage !== undefined && this.#hasRowsTwice
-        ? 'pages repeat records, and the service returns no total'
-        : null;
+      // The pages may end at the number of different records, which is too early for pages that repeat some.
+      return this.#hasRowsTwice ? 'pages repeat records, and the service returns no total' : null;
     }
     for (const [at, total] of this.#totals.entries()) {
       const before = this.#totals[at - 1] ?? 0;

@@ -145,17 +145,24 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       // If each response orders ties differently, the attempts together show records that no single one
       // shows. This counts only for a slice that does not grow, and not after a deletion: a new or deleted
       // record would be counted in place of a missing one.
-      let together = new PageTally(keyField);
+      const together = new PageTally(keyField);
       for (let reread = 0; ; reread += 1) {
         const tally = new PageTally(keyField);
-        if (slice.toMs === null) together = new PageTally(keyField);
+        const before = together.distinct;
         for await (const page of pages(source, toParams(slice), { tally })) {
           together.add(page);
           yield page.records;
         }
         const shortfall = tally.shortfall();
-        if (shortfall === null || together.shortfall() === null) return 0;
+        const isComplete = shortfall === null || (slice.toMs !== null && together.shortfall() === null);
+        const isSettled = !tally.isUnproven || together.distinct === before;
+        if (isComplete && isSettled) return 0;
         if (reread < REREADS) continue;
+        if (shortfall === null) {
+          // Growth is normal: only a slice that does not grow must show the same records again.
+          if (slice.toMs === null) return 0;
+          throw toIncomplete(slice, 'each attempt returns other records, and the service returns no total');
+        }
         const extra = await countExtra(tally.repeated);
         if (extra === 0 || tally.shortfall(extra) !== null) throw toIncomplete(slice, shortfall);
         return extra;
@@ -169,14 +176,15 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      */
     async isAnyUnseen(slice: CreationSlice, seen: Seen): Promise<boolean> {
       const isOpen = slice.toMs === null;
-      // The total of all comes last: records created between the requests must not hide anything. The rest of a second is
+      // The total of all comes after: records created between the two must not hide anything. The rest of a second is
       // left between the bounds, because inclusive ones of a service that compares whole seconds would count the newest
       // records twice.
       const fromMs = (Math.floor(seen.topMs / SECOND_MS) + 1) * SECOND_MS + 1;
       const added = isOpen ? await fetchTotal({ fromMs, toMs: null }) : 0;
       if (added === undefined) return false;
-      const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
       const total = await fetchTotal(slice);
+      // After the total of all, because a record that is deleted between the two must not stand for one without a time.
+      const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
       if (total === undefined) return false;
       const expected = total - added;
       return seen.records < expected || (filtered !== undefined && expected - filtered > seen.undated);

@@ -78,6 +78,19 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     await isEqual();
   });
 
+  test('because it has no creation time, and another one is deleted between the totals at the end', async () => {
+    await start();
+    undate([70]);
+    worker.sandbox.hooks.beforeResponse = ({ params }) => {
+      const isWhole = !Object.keys(params).some((name) => name.startsWith('created_'));
+      if (params['limit'] !== 1 || !isWhole) return;
+      followups().delete(idAt(50));
+      worker.sandbox.hooks.beforeResponse = undefined;
+    };
+    await sync();
+    await isEqual(true);
+  });
+
   test.each(['present', 'absent'] as const)(
     'because the service compares whole seconds, paging %s',
     async (followupsPaging) => {

@@ -83,6 +83,7 @@ describe('pages are not complete', () => {
     ['when the total is smaller than what came beside it', [[[1, 2, 3], 2, 1]]],
     ['when an announced page did not come, without a total', [[[1, 2], undefined, 2]]],
     ['when a page repeats a record, without a total', [[[1, 1, 2], undefined, 1]]],
+    ['when a page repeats a record, and nothing is announced at all', [[[1, 1, 2]], [[3]]]],
     [
       'when an announced page brought nothing, without a total',
       [

@@ -1,25 +1,24 @@
 import { Received } from '../../../src/shared/received.ts';
 /** Ties in another order in each response: when several attempts by page numbers count as one. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ListRequest } from '../../../src/engine/api/requests.ts';
 import { createSliceReader } from '../../../src/engine/reading/slice-reader.ts';
 import { STREAMS } from '../../../src/engine/streams/index.ts';
 
-type Attempt = readonly [first: string[], second: string[], total: number, lastPage?: null];
+type Attempt = readonly [first: string[], second: string[], total?: number, lastPage?: null];
 
-/** Pages of two records; each attempt asks for two of them. */
+/** Pages of two records: two of them, and empty ones. */
 async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[]): Promise<number | string> {
-  let asked = 0;
+  let begun = 0;
   const page = ({ params }: ListRequest) => {
-    const [first, second, total, lastPage = 2] = attempts[
-      Math.min(attempts.length - 1, Math.floor(asked / 2))
-    ] as Attempt;
-    asked += 1;
-    const records = (params['page'] === 2 ? second : first).map((id) => Received.of({ id, created_on: 5 }));
+    if (params['page'] === undefined) begun += 1;
+    const [first, second, total, lastPage = 2] = attempts[Math.min(attempts.length, begun) - 1] as Attempt;
+    const ids = [first, second][Number(params['page'] ?? 1) - 1] ?? [];
+    const records = ids.map((id) => Received.of({ id, created_on: 5 }));
     return Promise.resolve({
       records,
       count: records.length,
-      paging: { total, lastPage: lastPage ?? undefined },
+      paging: total === undefined ? undefined : { total, lastPage: lastPage ?? undefined },
       envelope: {},
     });
   };
@@ -32,7 +31,7 @@ async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[])
   try {
     const lists = createSliceReader(read).readByPages(slice);
     while ((await lists.next()).done !== true);
-    return asked / 2;
+    return begun;
   } catch (error) {
     return (error as { code: string }).code;
   }
@@ -56,4 +55,21 @@ test('attempts before a deletion do not count: the deleted record would stand fo
 
 test('pages with a total but no last page end when that many records were seen', async () => {
   expect(await attemptsNeeded(6, [[['a', 'b'], ['c'], 3, null]])).toBe(1);
+});
+
+describe('without a total pages are read until an attempt shows nothing new', () => {
+  /** "b" moved to the first page when "x" was deleted. */
+  const DELETED: Attempt = [['x', 'a'], ['c']];
+  const AFTER: Attempt = [['a', 'b'], ['c']];
+
+  test('because a deletion moves a record to a page already read', async () => {
+    expect(await attemptsNeeded(6, [DELETED, AFTER])).toBe(3);
+    expect(await attemptsNeeded(null, [DELETED, AFTER])).toBe(3);
+  });
+
+  test('and a slice that does not grow is not complete while each attempt shows others', async () => {
+    const others = Array.from('bcdef', (id): Attempt => [['a'], [id]]);
+    expect(await attemptsNeeded(6, others)).toBe('read_incomplete');
+    expect(await attemptsNeeded(null, others)).toBe(5);
+  });
 });
