@@ -5,10 +5,10 @@ export default defineConfig({
   dialect: 'postgresql',
   schema: [
     './src/engine/streams/*.ts',
-    './src/engine/control/control-tables.ts',
+    './src/engine/control-tables/control-tables.ts',
     './src/engine/history/reporting.ts',
-    './src/readers/calendar.ts',
-    './src/readers/labels.ts',
+    './src/warehouse/calendar.ts',
+    './src/warehouse/labels.ts',
     './src/engine/history/followup-days.ts',
   ],
   out: './migrations',

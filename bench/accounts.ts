@@ -28,10 +28,10 @@ import { runStream } from '../src/engine/sync/run-stream.ts';
 import { type Connection, openConnection } from '../src/engine/database/connection.ts';
 import { acquireEmbeddedServer } from '../src/embedded/server.ts';
 import { migrateDatabase } from '../src/warehouse/migrate.ts';
-import { readLastRuns } from '../src/engine/control/runs.ts';
+import { readLastRuns } from '../src/engine/control-tables/runs.ts';
 import { readAccounts } from '../src/operate/status/read-accounts.ts';
 import { countRows } from '../src/operate/status/read-volumes.ts';
-import { openStreamSession } from '../src/engine/control/stream-session.ts';
+import { openStreamSession } from '../src/engine/control-tables/stream-session.ts';
 
 const SLOTS = 20;
 const RUNS_OF_A_STREAM = 10;

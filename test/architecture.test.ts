@@ -154,7 +154,9 @@ describe('the steps of a run', () => {
       .filter(({ path }) => folderOf(path) === 'engine/reading')
       .flatMap(({ path }) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
       .filter(([, reached]) =>
-        ['engine/loading', 'engine/control', 'engine/database', 'engine/sync'].includes(folderOf(reached)),
+        ['engine/loading', 'engine/control-tables', 'engine/database', 'engine/sync'].includes(
+          folderOf(reached),
+        ),
       );
     expect(wrong).toEqual([]);
   });
@@ -237,7 +239,7 @@ describe('the folders around a run', () => {
     const runs = sources.filter(({ path }) =>
       ['engine/sync', 'engine/loading', 'engine/reading'].includes(folderOf(path)),
     );
-    const wrong = runs.filter(({ path }) => reachedFrom(path, sources).has('readers/labels.ts'));
+    const wrong = runs.filter(({ path }) => reachedFrom(path, sources).has('warehouse/labels.ts'));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
@@ -273,7 +275,7 @@ describe('the folders around a run', () => {
   it('which accounts a role may read is decided in two files', () => {
     const policies = /\b(?:create|alter|drop) policy\b|able row level security\b/;
     const users = sources.filter(({ text }) => policies.test(text)).map(({ path }) => path);
-    expect(users.sort()).toEqual(['readers/access.ts', 'readers/change-access.ts']);
+    expect(users.sort()).toEqual(['warehouse/access.ts', 'warehouse/change-access.ts']);
   });
 });
 

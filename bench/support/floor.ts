@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type postgres from 'postgres';
-import { readCitus } from '../../src/readers/citus.ts';
+import { readCitus } from '../../src/warehouse/citus.ts';
 import { connect } from './connect.ts';
 import type { Warehouse } from './database.ts';
 

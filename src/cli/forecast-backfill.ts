@@ -4,8 +4,8 @@
 import { createRequestMeter } from '../engine/api/requests.ts';
 import { streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
-import { readStreamState } from '../engine/control/stream-state.ts';
-import { readLedger } from '../engine/control/backfill-ledger.ts';
+import { readStreamState } from '../engine/control-tables/stream-state.ts';
+import { readLedger } from '../engine/control-tables/backfill-ledger.ts';
 import { isOpen, isResumable } from '../engine/reading/backfill.ts';
 import { sliceRecordsFor } from '../engine/reading/backfill-plan.ts';
 import { type CreationSlice, toCreationFilters } from '../engine/reading/creation-slice.ts';

@@ -1,5 +1,5 @@
 /** Output and exit code of the results of runs. */
-import type { RunStatus } from '../engine/control/control-tables.ts';
+import type { RunStatus } from '../engine/control-tables/control-tables.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { authFailureOf, type RunResult } from '../engine/sync/run.ts';
 import type { Logger } from '../shared/logger.ts';

@@ -9,8 +9,8 @@ import {
   readAccountChanges,
   recordAccountChange,
   removeAccountChange,
-} from '../engine/control/account-changes.ts';
-import { confinementsIn, readPolicyTables } from '../readers/access.ts';
+} from '../engine/control-tables/account-changes.ts';
+import { confinementsIn, readPolicyTables } from './access.ts';
 import {
   type AccountTable,
   countAccountRows,
@@ -18,10 +18,14 @@ import {
   nextStep,
   readAccountTables,
 } from './account-tables.ts';
-import { grantAccess, revokeAccess } from '../readers/change-access.ts';
-import { readCitus } from '../readers/citus.ts';
+import { grantAccess, revokeAccess } from './change-access.ts';
+import { readCitus } from './citus.ts';
 import type { Asked, Connection } from '../engine/database/connection.ts';
-import { openStreamSession, type StreamSession, tryStreamLock } from '../engine/control/stream-session.ts';
+import {
+  openStreamSession,
+  type StreamSession,
+  tryStreamLock,
+} from '../engine/control-tables/stream-session.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatNumber } from '../shared/format.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';

@@ -3,10 +3,10 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { VERSION } from '../version.ts';
-import { completeAccess, confinementsIn, readPolicyTables } from '../readers/access.ts';
-import { extendCalendar } from '../readers/calendar.ts';
-import { assertCitus, distribute, grantControl, readCitus } from '../readers/citus.ts';
-import { writeComments } from '../readers/comments.ts';
+import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
+import { extendCalendar } from './calendar.ts';
+import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
+import { writeComments } from './comments.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { type Connection, openConnection } from '../engine/database/connection.ts';
 import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
@@ -20,7 +20,7 @@ import {
   READ_LEDGER,
   readMigrationStatus,
 } from '../engine/database/migration-status.ts';
-import { grantReader, type ReaderRole } from '../readers/reader-role.ts';
+import { grantReader, type ReaderRole } from './reader-role.ts';
 
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
 const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { createApiClient } from '../../src/engine/api/client.ts';
 import type { Check } from '../../src/cli/check/check-database.ts';
 import { checkService } from '../../src/cli/check/check-service.ts';
-import { distribute, readCitus } from '../../src/readers/citus.ts';
+import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ACCOUNT, BOOKKEEPING } from '../../src/dictionary/description.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { toDatabaseError } from '../../src/engine/database/database-error.ts';
-import { openStreamSession } from '../../src/engine/control/stream-session.ts';
+import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import type { SafetySyncError } from '../../src/shared/errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

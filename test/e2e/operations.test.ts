@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { openConnection } from '../../src/engine/database/connection.ts';
-import type { RunRow } from '../../src/engine/control/runs.ts';
+import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { parseLog, type RunningCli } from '../support/cli.ts';
 import { type CliStage, staged as it } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test as anyTest } from 'vitest';
 import { openConnection } from '../../src/engine/database/connection.ts';
-import { streamLockKey } from '../../src/engine/control/stream-session.ts';
+import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { readRuns } from '../../src/engine/control/runs.ts';
+import { readRuns } from '../../src/engine/control-tables/runs.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';

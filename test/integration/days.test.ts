@@ -4,7 +4,7 @@ import { type Connection, openConnection } from '../../src/engine/database/conne
 import { addSteps, applySteps, countDays as countNewDay } from '../../src/engine/history/followup-days.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
-import { openStreamSession } from '../../src/engine/control/stream-session.ts';
+import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { followupsStream } from '../../src/engine/streams/followups.ts';

@@ -10,7 +10,7 @@ import { parseRecord, readRecord } from '../../src/engine/loading/record.ts';
 import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { toUserParameters } from '../../src/engine/reading/ask-user.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
-import { readIssues } from '../../src/engine/control/issues.ts';
+import { readIssues } from '../../src/engine/control-tables/issues.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';

@@ -1,7 +1,7 @@
 /** The view safety.freshness, as safety_reader sees it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
-import { recordStream } from '../../src/engine/control/stream-state.ts';
+import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import { parse } from 'csv-parse/sync';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
-import { renderLabelsFile } from '../../src/readers/labels-file.ts';
+import { renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { entryFor } from '../support/accounts-file.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 

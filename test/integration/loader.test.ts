@@ -6,7 +6,7 @@ import { identityOf } from '../../src/engine/loading/record.ts';
 import { createLoad, type Load } from '../../src/engine/loading/load.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
-import { openStreamSession, type StreamSession } from '../../src/engine/control/stream-session.ts';
+import { openStreamSession, type StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { Received } from '../../src/shared/received.ts';
 import { createGate, type Gate } from '../support/gate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import { openStreamSession } from '../../src/engine/control/stream-session.ts';
+import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { type AccountsFile, entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';

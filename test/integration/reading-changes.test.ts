@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
-import { openStreamSession, type StreamSession } from '../../src/engine/control/stream-session.ts';
+import { openStreamSession, type StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';

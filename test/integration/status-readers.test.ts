@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control/dead-runs.ts';
+import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
-import { readLastRuns, readRuns } from '../../src/engine/control/runs.ts';
+import { readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
-import { describeHolder } from '../../src/engine/control/lock-holders.ts';
-import { openStreamSession, streamLockKey } from '../../src/engine/control/stream-session.ts';
+import { describeHolder } from '../../src/engine/control-tables/lock-holders.ts';
+import { openStreamSession, streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
-import { recordStream } from '../../src/engine/control/stream-state.ts';
+import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';

@@ -1,7 +1,7 @@
 /** Streams that store side by side and meet the same people. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openStreamSession, type StreamSession } from '../../src/engine/control/stream-session.ts';
-import { recordUsers } from '../../src/engine/control/user-lookups.ts';
+import { openStreamSession, type StreamSession } from '../../src/engine/control-tables/stream-session.ts';
+import { recordUsers } from '../../src/engine/control-tables/user-lookups.ts';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { createGate } from '../support/gate.ts';

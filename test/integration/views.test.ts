@@ -1,6 +1,6 @@
 /** The views against an independent computation from the service's answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LABEL_KINDS } from '../../src/readers/labels.ts';
+import { LABEL_KINDS } from '../../src/warehouse/labels.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { countStored } from '../support/count-days.ts';
 import type { Equipment, Followup } from '../../src/sandbox/index.ts';

@@ -10,7 +10,7 @@ import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { createAccountRunner } from '../../src/operate/worker/account-runner.ts';
-import { openStreamSession } from '../../src/engine/control/stream-session.ts';
+import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 

@@ -140,7 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was done counts as not closed when the watermark comes down',
     invariant: 2,
-    file: 'src/engine/control/stream-state.ts',
+    file: 'src/engine/control-tables/stream-state.ts',
     search: '...(watermark === undefined ? {} : { backfill_watermark',
     replace: '...(watermark !== null ? {} : { backfill_watermark',
     tests: [FOLLOWUPS],
@@ -198,7 +198,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the lock is not taken',
     invariant: 8,
-    file: 'src/engine/control/stream-session.ts',
+    file: 'src/engine/control-tables/stream-session.ts',
     search: "pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked",
     replace: "${streamLockKey('$1', '$2')} is not null as locked",
     tests: [BATTERY],
@@ -207,7 +207,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a session that lost its lock connects again and goes on',
     invariant: 8,
-    file: 'src/engine/control/stream-session.ts',
+    file: 'src/engine/control-tables/stream-session.ts',
     search: '    isSession: true,\n',
     replace: '',
     tests: [LOADER],
@@ -276,7 +276,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'streams that meet the same people note them without taking turns, so that one of them is deadlocked',
     invariant: 8,
-    file: 'src/engine/control/user-lookups.ts',
+    file: 'src/engine/control-tables/user-lookups.ts',
     search: 'select pg_advisory_xact_lock(hashtextextended(',
     replace: 'select (hashtextextended(',
     tests: [NOTES],
@@ -374,7 +374,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a view that a migration replaced shows a confined reader every account',
     invariant: 1,
-    file: 'src/readers/access.ts',
+    file: 'src/warehouse/access.ts',
     search: 'const statements = views.filter((view) => view.isOwn).map(({ statement }) => statement);',
     replace: 'const statements: string[] = [];',
     tests: [ACCESS],
@@ -383,7 +383,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a confined reader may read what somebody made in the schema by hand',
     invariant: 1,
-    file: 'src/readers/access-relations.ts',
+    file: 'src/warehouse/access-relations.ts',
     search: "c.relkind in ('r', 'p') and ${HAS_ACCOUNT}",
     replace: "c.relkind in ('r', 'p')",
     tests: [ACCESS],
@@ -473,7 +473,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a session of a reader that holds the lock of a stream counts as a run',
     invariant: 8,
-    file: 'src/engine/control/lock-holders.ts',
+    file: 'src/engine/control-tables/lock-holders.ts',
     search: "coalesce(has_table_privilege(a.usesysid, 'safety_sync.runs', 'insert'), true) as is_loader",
     replace: 'true as is_loader',
     tests: ['test/integration/status-readers.test.ts'],
@@ -528,7 +528,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'after the clock of the database was set back, rows are stored behind what readers of changes have read',
     invariant: 1,
-    file: 'src/engine/control/stream-session.ts',
+    file: 'src/engine/control-tables/stream-session.ts',
     search: 'greatest(now(), complete_until)',
     replace: 'greatest(now(), null::timestamptz)',
     tests: ['test/integration/reading-changes.test.ts'],
@@ -546,7 +546,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'of a full disk only the consequence is reported',
     invariant: 6,
-    file: 'src/engine/control/stream-session.ts',
+    file: 'src/engine/control-tables/stream-session.ts',
     search: 'connection.abortedBy !== undefined;',
     replace: 'connection.abortedBy === null;',
     tests: [CONNECTION],

@@ -38,34 +38,30 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     owns: 'connections and their settings, errors of the database, names in SQL, the version of the schema',
     mayImport: 'shared version.ts engine/streams',
   },
-  'engine/control': {
+  'engine/control-tables': {
     owns: 'the control tables: runs, the session and the state of a stream, its slices, look-ups and data issues',
     mayImport: 'shared version.ts engine/streams engine/database',
   },
   'engine/history': {
     owns: 'what was when: states of rows, days, and how long they are kept',
-    mayImport: 'shared engine/streams engine/database engine/control',
+    mayImport: 'shared engine/streams engine/database engine/control-tables',
   },
   'engine/loading': {
     owns: 'how records become rows: identify, compare, normalize, COPY, merge',
-    mayImport: 'shared engine/streams engine/database engine/control engine/history',
+    mayImport: 'shared engine/streams engine/database engine/control-tables engine/history',
   },
   'engine/privacy': {
     owns: 'what may not be stored: protects records, cleans stored rows; loading calls it through `RecordProtection`',
-    mayImport: 'shared engine/streams engine/database engine/control engine/history engine/loading',
+    mayImport: 'shared engine/streams engine/database engine/control-tables engine/history engine/loading',
   },
   'engine/sync': {
     owns: 'the order: steps of a reader become loads and commits; verify and forget, which are runs, too',
     mayImport:
-      'shared engine/streams engine/api engine/reading engine/database engine/control engine/history engine/loading engine/privacy',
-  },
-  readers: {
-    owns: 'what readers of the warehouse get: rights, comments, labels, the calendar, Citus',
-    mayImport: 'shared dictionary engine/streams engine/database',
+      'shared engine/streams engine/api engine/reading engine/database engine/control-tables engine/history engine/loading engine/privacy',
   },
   warehouse: {
-    owns: 'the warehouse as a whole: migrated, opened, its accounts renamed and removed',
-    mayImport: 'shared version.ts engine/streams engine/database engine/control readers',
+    owns: 'the warehouse as a whole: migrated, opened, its accounts; what is set up in it for people: rights, comments, labels, the calendar, Citus',
+    mayImport: 'shared version.ts dictionary engine/streams engine/database engine/control-tables',
   },
   config: {
     owns: 'environment and accounts file, from texts to a typed, frozen value; all problems at once',
@@ -78,16 +74,16 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'operate/status': {
     owns: 'one Status value; page, JSON, probes and metrics are made of it',
     mayImport:
-      'shared engine/streams engine/reading engine/database engine/control engine/privacy engine/sync config operate/health',
+      'shared engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync config operate/health',
   },
   pages: {
     owns: 'status page and report',
-    mayImport: 'shared engine/streams engine/database engine/control operate/status',
+    mayImport: 'shared engine/streams engine/database engine/control-tables operate/status',
   },
   'operate/alerts': {
     owns: 'the outbox, which sends alerts and reports once; conditions, messages, webhook and mail',
     mayImport:
-      'shared engine/streams engine/database engine/control config operate/health operate/status pages',
+      'shared engine/streams engine/database engine/control-tables config operate/health operate/status pages',
   },
   'app.ts': {
     owns: 'puts an account together: config, client, log, health',
@@ -97,12 +93,12 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'operate/worker': {
     owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',
     mayImport:
-      'shared version.ts engine/streams engine/reading engine/database engine/control engine/history engine/privacy engine/sync config operate/health operate/status pages operate/alerts app.ts',
+      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/history engine/privacy engine/sync config operate/health operate/status pages operate/alerts app.ts',
   },
   cli: {
     owns: 'one file a verb: parses, calls, prints',
     mayImport:
-      'shared version.ts sandbox engine/streams engine/api engine/reading engine/database engine/control engine/history engine/privacy engine/sync readers warehouse config operate/status pages operate/alerts app.ts operate/worker',
+      'shared version.ts sandbox engine/streams engine/api engine/reading engine/database engine/control-tables engine/history engine/privacy engine/sync warehouse config operate/status pages operate/alerts app.ts operate/worker',
   },
   'main.ts': { owns: 'the process: signals, arguments, exit code', mayImport: 'cli' },
 };

@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
-import { noCounts, type RecordCounts } from '../../src/engine/control/record-counts.ts';
+import { noCounts, type RecordCounts } from '../../src/engine/control-tables/record-counts.ts';
 import type { ReadOptions, SyncSettings } from '../../src/engine/reading/read-request.ts';
 import { read } from '../../src/engine/reading/read.ts';
 import type { ReadOutcome } from '../../src/engine/reading/step.ts';

@@ -14,7 +14,7 @@ import {
 import type { AccountDetail, OtherTimezone, Status } from '../../src/operate/status/status.ts';
 import type { StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
-import type { RunRow } from '../../src/engine/control/runs.ts';
+import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { NOON } from './test-clock.ts';
 
 export const EVERYTHING_KEPT: StorageRules = {

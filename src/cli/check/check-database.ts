@@ -1,13 +1,13 @@
 /** Checks of a database that need no run. */
 import { adviceOf, SafetySyncError } from '../../shared/errors.ts';
 import type { Connection } from '../../engine/database/connection.ts';
-import { readCitus } from '../../readers/citus.ts';
+import { readCitus } from '../../warehouse/citus.ts';
 import { OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { type Clock, MINUTE_MS, systemClock } from '../../shared/time.ts';
 import { accessProblems, readAccess } from '../verbs/access.ts';
-import { adviseOnReader, READER_ROLE, readReaderRole } from '../../readers/reader-role.ts';
+import { adviseOnReader, READER_ROLE, readReaderRole } from '../../warehouse/reader-role.ts';
 
 export interface Check {
   readonly what: string;

@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { countForgotten, type ForgottenCount } from '../../engine/control/stored-privacy.ts';
+import { countForgotten, type ForgottenCount } from '../../engine/control-tables/stored-privacy.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';

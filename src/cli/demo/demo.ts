@@ -3,7 +3,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { importLabels } from '../../readers/import-labels.ts';
+import { importLabels } from '../../warehouse/import-labels.ts';
 import { createSandbox, type Sandbox, sandboxLabels } from '../../sandbox/index.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { MINUTE_MS, systemClock } from '../../shared/time.ts';
@@ -87,7 +87,7 @@ const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), nam
 
 /** Labels ids as a user would; returns how many. */
 async function giveNames({ warehouse, signal }: App, accountId: string, file: string): Promise<number> {
-  const { readLabelsFile, renderLabelsFile } = await import('../../readers/labels-file.ts');
+  const { readLabelsFile, renderLabelsFile } = await import('../../warehouse/labels-file.ts');
   await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
   const { added } = await importLabels(warehouse.connection.db, readLabelsFile(await readFile(file)), {
     accountId,

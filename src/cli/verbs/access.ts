@@ -1,13 +1,13 @@
-import { type Confinement, confinementsIn, readPolicyTables, whyNotConfine } from '../../readers/access.ts';
+import { type Confinement, confinementsIn, readPolicyTables, whyNotConfine } from '../../warehouse/access.ts';
 import {
   nameSome,
   type Overreach,
   readOverreach,
   readShutOut,
   readUnsecuredViews,
-} from '../../readers/access-relations.ts';
-import { readUnfit, readWaysOut, type Unfit, type WayOut } from '../../readers/access-roles.ts';
-import { grantAccess, revokeAccess } from '../../readers/change-access.ts';
+} from '../../warehouse/access-relations.ts';
+import { readUnfit, readWaysOut, type Unfit, type WayOut } from '../../warehouse/access-roles.ts';
+import { grantAccess, revokeAccess } from '../../warehouse/change-access.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';

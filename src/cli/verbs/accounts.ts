@@ -4,7 +4,7 @@ import {
   describeChange,
   readAccountChanges,
   readStoredAccounts,
-} from '../../engine/control/account-changes.ts';
+} from '../../engine/control-tables/account-changes.ts';
 import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
 import { accountName, EXPECTED } from '../../config/value-forms.ts';
 import { formatAge, formatCount, formatNumber } from '../../shared/format.ts';

@@ -1,5 +1,5 @@
 import type { Account } from '../../app.ts';
-import { type IssueRow, readIssues } from '../../engine/control/issues.ts';
+import { type IssueRow, readIssues } from '../../engine/control-tables/issues.ts';
 import { stringifyExactJson } from '../../shared/exact-json.ts';
 import { formatAge, formatCount, formatNumber } from '../../shared/format.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';

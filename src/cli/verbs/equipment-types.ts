@@ -1,4 +1,4 @@
-import { readStoredParts } from '../../engine/control/stored-parts.ts';
+import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import { formatCount, formatNumber, formatTime } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { LABEL_KINDS, type LabelKind } from '../../readers/labels.ts';
-import { type ImportOutcome, importLabels } from '../../readers/import-labels.ts';
-import { type MetId, readMetIds } from '../../readers/label-coverage.ts';
+import { LABEL_KINDS, type LabelKind } from '../../warehouse/labels.ts';
+import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.ts';
+import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
@@ -126,7 +126,7 @@ async function runTemplate(context: CommandContext, options: TemplateOptions): P
       .filter(({ label }) => label === null)
       .map(({ kind, id, seen }) => ({ kind, id, seen }))
       .toSorted((one, other) => other.seen - one.seen);
-    const { renderLabelsFile } = await import('../../readers/labels-file.ts');
+    const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
     const file = renderLabelsFile(missing);
     if (out === STDOUT) {
       terminal.printFile(file.trimEnd());
@@ -197,7 +197,7 @@ async function runImport(
 ): Promise<number> {
   const { terminal } = context;
   return await withApp(context, options, async (app) => {
-    const { readLabelsFile } = await import('../../readers/labels-file.ts');
+    const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
     const file = readLabelsFile(await readBytes(path, context.signal));
     const example = (name: string) => `labels import ${path} --account ${name}`;
     const account = onlyAccountOf(app, { what: 'a file of labels', example });

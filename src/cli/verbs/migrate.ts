@@ -1,4 +1,4 @@
-import { adviseOnReader } from '../../readers/reader-role.ts';
+import { adviseOnReader } from '../../warehouse/reader-role.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { EXIT } from '../run-results.ts';
 import { type CommonOptions, type Verb, withApp } from '../verb.ts';

@@ -1,5 +1,5 @@
 import type { Account, App } from '../../app.ts';
-import type { Cleaning, CleaningProgress } from '../../engine/control/stored-privacy.ts';
+import type { Cleaning, CleaningProgress } from '../../engine/control-tables/stored-privacy.ts';
 import { capital, formatCount, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';

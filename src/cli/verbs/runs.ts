@@ -1,5 +1,5 @@
-import { markDeadRuns } from '../../engine/control/dead-runs.ts';
-import { readRuns, type RunRow } from '../../engine/control/runs.ts';
+import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
+import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import { formatCount, formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
 import { parseStreams, parseWholeNumber } from '../arguments.ts';

@@ -110,7 +110,7 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
   const options = toOptions(flags);
   if (flags.labels !== undefined) {
-    const { renderLabelsFile } = await import('../../readers/labels-file.ts');
+    const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
     await writeWholeFile(flags.labels, renderLabelsFile(sandboxLabels()));
   }
   const sandbox = await startSandbox({

@@ -1,8 +1,8 @@
 import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
 import { type OffReason, placeOf } from '../../config/account-config.ts';
-import { markDeadRuns } from '../../engine/control/dead-runs.ts';
-import { readLastRuns, type RunRow } from '../../engine/control/runs.ts';
-import { readStoredParts } from '../../engine/control/stored-parts.ts';
+import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
+import { readLastRuns, type RunRow } from '../../engine/control-tables/runs.ts';
+import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import { adviceOf, type ErrorCode } from '../../shared/errors.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
 import {

@@ -23,7 +23,7 @@ import {
   type WriteTime,
 } from '../database/sql-names.ts';
 import type { HistoryShape, TableShape } from '../database/table-shape.ts';
-import type { RunKey } from '../control/control-tables.ts';
+import type { RunKey } from '../control-tables/control-tables.ts';
 
 /**
  * One tick later, the smallest step of a time. The conversion to UTC, where all days have the same length, makes the

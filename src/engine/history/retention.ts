@@ -9,7 +9,7 @@ import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { finishDays } from './followup-days.ts';
 import { name, target } from '../database/sql-names.ts';
-import type { StreamSession } from '../control/stream-session.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
 /** Days; undefined: kept for ever. */

@@ -5,8 +5,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { OpenIssues } from '../control/issues.ts';
-import { noCounts, type RecordCounts } from '../control/record-counts.ts';
+import type { OpenIssues } from '../control-tables/issues.ts';
+import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';

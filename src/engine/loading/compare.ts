@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { name, target } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
-import type { StreamSession } from '../control/stream-session.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
 /**

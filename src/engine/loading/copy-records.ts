@@ -6,7 +6,7 @@
 import { toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { isDataError } from '../database/database-error.ts';
-import type { StreamSession } from '../control/stream-session.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
@@ -17,7 +17,7 @@ import { normalize, type PreparedRecord } from './normalize.ts';
 import { parseRecord, type ReadRecord } from './record.ts';
 import { createReferenceCheck } from './references.ts';
 import type { StreamShape } from '../database/table-shape.ts';
-import type { RunKey } from '../control/control-tables.ts';
+import type { RunKey } from '../control-tables/control-tables.ts';
 
 interface RefusedRecord {
   readonly record: ReadRecord;

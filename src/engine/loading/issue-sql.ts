@@ -11,7 +11,7 @@ import {
   type WriteTime,
 } from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
-import type { StreamKey } from '../control/control-tables.ts';
+import type { StreamKey } from '../control-tables/control-tables.ts';
 import { MOST_UNKNOWN_FIELDS, UNLISTED } from './unknown-fields.ts';
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [

@@ -14,7 +14,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { readVanishedFields } from './merge-sql.ts';
 import { toIdentity } from './record.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
-import type { StreamKey } from '../control/control-tables.ts';
+import type { StreamKey } from '../control-tables/control-tables.ts';
 
 /** Beyond this number records without a key cannot be matched with rows: the read deletes and remembers nothing. */
 const MOST_REMEMBERED = 10_000;

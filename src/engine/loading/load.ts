@@ -4,7 +4,7 @@
  * A batch is open while it takes records. A full batch is prepared and then stored, in the order of the batches. Some
  * batches are prepared while another one is stored or committed.
  */
-import { countAttributes, type RecordCounts } from '../control/record-counts.ts';
+import { countAttributes, type RecordCounts } from '../control-tables/record-counts.ts';
 import { inPlaceShape, toTableCoverage } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import type { Received } from '../../shared/received.ts';

@@ -20,7 +20,7 @@ import {
 } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 import type { TableCoverage } from '../database/table-shape.ts';
-import type { RunKey } from '../control/control-tables.ts';
+import type { RunKey } from '../control-tables/control-tables.ts';
 
 export function createStage(shape: TableShape): SQL {
   const columns = shape.columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);

@@ -18,8 +18,8 @@ import {
   readCountedDays,
   voidDays,
 } from '../history/followup-days.ts';
-import type { Lifted } from '../control/stored-privacy.ts';
-import { noCounts, type RecordCounts } from '../control/record-counts.ts';
+import type { Lifted } from '../control-tables/stored-privacy.ts';
+import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
 

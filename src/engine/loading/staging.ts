@@ -4,7 +4,7 @@ import type { Queryable } from '../database/connection.ts';
 import { createDayStage } from '../history/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { toCopyText } from './copy-text.ts';
-import type { StreamSession } from '../control/stream-session.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { Row } from '../streams/stream.ts';
 import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
 import type { StagedIssue } from './staged-issue.ts';

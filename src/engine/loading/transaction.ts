@@ -1,11 +1,11 @@
 /** The open transaction of a load: begun by the first batch, ended by the merge of its stored batches. */
-import type { OpenIssues } from '../control/issues.ts';
-import type { Lifted } from '../control/stored-privacy.ts';
-import { addCounts, noCounts, type RecordCounts } from '../control/record-counts.ts';
+import type { OpenIssues } from '../control-tables/issues.ts';
+import type { Lifted } from '../control-tables/stored-privacy.ts';
+import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
-import type { StreamSession } from '../control/stream-session.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
-import { recordUsers } from '../control/user-lookups.ts';
+import { recordUsers } from '../control-tables/user-lookups.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { Stored } from './batch.ts';

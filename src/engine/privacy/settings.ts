@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '../database/connection.ts';
 import { sql } from 'drizzle-orm';
-import type { StreamKey } from '../control/control-tables.ts';
+import type { StreamKey } from '../control-tables/control-tables.ts';
 import {
   type Cleaning,
   cleaningProgress,
@@ -18,8 +18,8 @@ import {
   readCleaning,
   readForgotten,
   writeCleaning,
-} from '../control/stored-privacy.ts';
-import type { StreamSession } from '../control/stream-session.ts';
+} from '../control-tables/stored-privacy.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored } from './clean-stored.ts';
 import { createProtection, type Protection } from './protect.ts';

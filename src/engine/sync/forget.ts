@@ -1,8 +1,8 @@
 /** Forgets a person, and applies the privacy settings of an account to all its stored data. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { readForgotten, writeForgotten } from '../control/stored-privacy.ts';
-import { openStreamSession } from '../control/stream-session.ts';
+import { readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
+import { openStreamSession } from '../control-tables/stream-session.ts';
 import { createPeople, forgottenTexts, type People } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';

@@ -1,5 +1,5 @@
 /** Determines how a run ends, from the results of its reader and of the load. Pure. */
-import type { Success } from '../control/stream-state.ts';
+import type { Success } from '../control-tables/stream-state.ts';
 import type { Merged } from '../loading/merge.ts';
 import type { ReadOutcome } from '../reading/step.ts';
 import { isOfSingleRecords, type RunEnding, type RunRequest } from './run.ts';

@@ -1,20 +1,20 @@
 /** Runs the steps of a reader in their order: records, notes and state are stored and committed together. */
 import type { RequestMeter } from '../api/requests.ts';
-import { readHoles, readLedger, writeLedger } from '../control/backfill-ledger.ts';
+import { readHoles, readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import { countDays } from '../history/followup-days.ts';
-import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../control/runs.ts';
-import { endLifted, type Lifted } from '../control/stored-privacy.ts';
+import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../control-tables/runs.ts';
+import { endLifted, type Lifted } from '../control-tables/stored-privacy.ts';
 import type { TransactionTime, WriteTime } from '../database/sql-names.ts';
-import type { StreamSession } from '../control/stream-session.ts';
-import { writeStreamState } from '../control/stream-state.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
+import { writeStreamState } from '../control-tables/stream-state.ts';
 import {
   readDatabaseTime,
   readDueLookups,
   readFailingLookups,
   readSucceededLookups,
   writeLookupResults,
-} from '../control/user-lookups.ts';
+} from '../control-tables/user-lookups.ts';
 import { resolveLookups } from '../loading/issue-sql.ts';
 import type { Load } from '../loading/load.ts';
 import type { CommitOptions } from '../loading/transaction.ts';
@@ -38,9 +38,9 @@ import {
 } from './run.ts';
 import { successOf, toEnding, withRemarks, withUnread } from './run-ending.ts';
 import { readStoredIssues } from './stored-issues.ts';
-import { readStoredParts } from '../control/stored-parts.ts';
+import { readStoredParts } from '../control-tables/stored-parts.ts';
 import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
-import type { RunKey, StreamKey } from '../control/control-tables.ts';
+import type { RunKey, StreamKey } from '../control-tables/control-tables.ts';
 
 /**
  * A commit takes a few round trips, so there is not one for each response, unless the reader waits for the service anyway.

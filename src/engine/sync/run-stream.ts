@@ -2,8 +2,8 @@
 import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
 import type { Database, Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
-import { readOpenIssues } from '../control/issues.ts';
-import { countAttributes, noCounts, type RecordCounts } from '../control/record-counts.ts';
+import { readOpenIssues } from '../control-tables/issues.ts';
+import { countAttributes, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import {
   closeDeadRuns,
   failRun,
@@ -11,12 +11,12 @@ import {
   type NewRun,
   recordSkippedRun,
   startRun,
-} from '../control/runs.ts';
+} from '../control-tables/runs.ts';
 import { assertMigrated } from '../../engine/database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
-import { describeHolder } from '../control/lock-holders.ts';
-import { openStreamSession, type StreamSession } from '../control/stream-session.ts';
-import { recordStream, readStreamState } from '../control/stream-state.ts';
+import { describeHolder } from '../control-tables/lock-holders.ts';
+import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
+import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
@@ -41,7 +41,7 @@ import {
 } from './run.ts';
 import { applyPrivacy, NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import { runSteps, type StepsEnd } from './run-steps.ts';
-import type { RunKey } from '../control/control-tables.ts';
+import type { RunKey } from '../control-tables/control-tables.ts';
 
 /** A restarting database is available again within about a second; a longer failure must not block the worker. */
 const CLOSING = { attempts: 5, delays: { firstMs: 100, mostMs: SECOND_MS } };

@@ -1,7 +1,7 @@
 /** Reads records with open issues from their stored content, because an upgrade may resolve the issues. */
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
-import { readIssues } from '../control/issues.ts';
+import { readIssues } from '../control-tables/issues.ts';
 import { target } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
 import { tableShape } from '../database/table-shape.ts';

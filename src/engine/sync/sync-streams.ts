@@ -1,7 +1,7 @@
 /** Runs several streams: in parallel, and `users` after the others, because it looks up their ids. */
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { noCounts } from '../control/record-counts.ts';
+import { noCounts } from '../control-tables/record-counts.ts';
 import { authFailureOf, NO_RECORD, type RunContext, type RunRequest, type RunResult } from './run.ts';
 import { runStream } from './run-stream.ts';
 

@@ -1,6 +1,6 @@
 /** Sends alerts by a webhook or by mail: those that are due together are one message. */
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
-import type { AlertChannel } from '../../engine/control/control-tables.ts';
+import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { Redact } from '../../shared/redact.ts';
 import { type Channel, deliver, type Delivery } from './channel.ts';

@@ -1,5 +1,5 @@
 /** A channel delivers messages: a webhook or a mail server. */
-import type { AlertChannel } from '../../engine/control/control-tables.ts';
+import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import { retrying } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';

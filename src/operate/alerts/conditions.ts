@@ -3,7 +3,7 @@
  * circuit or an outage, which only one worker knows, appears there as a failed run. Pure.
  */
 import type { OffReasons } from '../../config/account-config.ts';
-import type { AlertEvent } from '../../engine/control/control-tables.ts';
+import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { type OutboxKey, textOfKey } from './outbox.ts';
 import type { Occasions } from './occasions.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';

@@ -3,7 +3,7 @@
  * record, because a quote could contain personal data or secrets. The table in docs/operations.md is generated from
  * ALERT_EVENTS.
  */
-import type { AlertEvent } from '../../engine/control/control-tables.ts';
+import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { shorten } from '../../pages/words.ts';
 import { adviceOf } from '../../shared/errors.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';

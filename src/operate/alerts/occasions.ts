@@ -5,9 +5,9 @@
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { dataIssues, type StreamKey } from '../../engine/control/control-tables.ts';
+import { dataIssues, type StreamKey } from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
-import { newestRuns } from '../../engine/control/runs.ts';
+import { newestRuns } from '../../engine/control-tables/runs.ts';
 
 export interface Occasions {
   /** Each unknown field that the service sends, once. */

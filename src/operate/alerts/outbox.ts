@@ -15,7 +15,7 @@ import {
   outbox,
   type OutboxChannel,
   type OutboxEvent,
-} from '../../engine/control/control-tables.ts';
+} from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { instant } from '../../engine/database/sql-names.ts';
 

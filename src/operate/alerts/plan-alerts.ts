@@ -1,6 +1,6 @@
 /** Compares recorded alerts with present conditions and returns what to record and send. Pure. */
 import { type AlertRow, isAlert, type NewRow, type OutboxRow, textOfKey } from './outbox.ts';
-import type { AlertChannel, AlertEvent, OutboxChannel } from '../../engine/control/control-tables.ts';
+import type { AlertChannel, AlertEvent, OutboxChannel } from '../../engine/control-tables/control-tables.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Condition } from './conditions.ts';
 

@@ -11,7 +11,7 @@ import {
   settleClaim,
 } from './outbox.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import type { OutboxChannel } from '../../engine/control/control-tables.ts';
+import type { OutboxChannel } from '../../engine/control-tables/control-tables.ts';
 import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
 import { type Backoff, backoff } from '../../shared/backoff.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';

@@ -6,7 +6,7 @@ import cron from 'node-cron';
 import type { OffReasons, ScheduleConfig } from '../../config/account-config.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { newestRuns } from '../../engine/control/runs.ts';
+import { newestRuns } from '../../engine/control-tables/runs.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';

@@ -3,7 +3,7 @@ import { adviceOf } from '../../shared/errors.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
 import { SECOND_MS, toMs } from '../../shared/time.ts';
 import { describeUnread, unreadOf } from '../../engine/streams/unread-parts.ts';
-import type { RunRow } from '../../engine/control/runs.ts';
+import type { RunRow } from '../../engine/control-tables/runs.ts';
 import { placeOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
 import type { AccountFacts, StatusFacts } from './status-facts.ts';

@@ -1,7 +1,7 @@
 /** The metrics of `/metrics`: counters of this process's runs, and gauges that are set from the Status. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
-import type { AlertChannel } from '../../engine/control/control-tables.ts';
+import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { RunResult } from '../../engine/sync/run.ts';
 import type { RunKind } from '../../engine/streams/state.ts';

@@ -3,8 +3,8 @@ import { sql } from 'drizzle-orm';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { markDeadRuns } from '../../engine/control/dead-runs.ts';
-import { type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control/runs.ts';
+import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
+import { type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control-tables/runs.ts';
 
 /** Runs read per stream: the length of the charts. */
 export const RECENT_RUNS = 30;

@@ -4,12 +4,12 @@ import { type Clock, systemClock } from '../../shared/time.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
-import type { RunStatus } from '../../engine/control/control-tables.ts';
+import type { RunStatus } from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
-import { readHeldUp } from '../../engine/control/lock-holders.ts';
-import { findDeadRuns } from '../../engine/control/dead-runs.ts';
+import { readHeldUp } from '../../engine/control-tables/lock-holders.ts';
+import { findDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { newestRuns, TOOK_PLACE } from '../../engine/control/runs.ts';
+import { newestRuns, TOOK_PLACE } from '../../engine/control-tables/runs.ts';
 import type { StreamCleaning } from '../../engine/privacy/settings.ts';
 import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 

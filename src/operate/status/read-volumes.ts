@@ -6,7 +6,7 @@ import type { StoredPart } from '../../engine/streams/unread-parts.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { target } from '../../engine/database/sql-names.ts';
-import { readStoredParts } from '../../engine/control/stored-parts.ts';
+import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import { tableShape } from '../../engine/database/table-shape.ts';
 
 interface RowVolume {

@@ -1,7 +1,7 @@
 /** The Status: all data that operators see, for one account or thousands. Times are ms since 1970; null: never, or unknown. */
 import type { OffReason } from '../../config/account-config.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import type { AlertChannel, RunStatus, RunTrigger } from '../../engine/control/control-tables.ts';
+import type { AlertChannel, RunStatus, RunTrigger } from '../../engine/control-tables/control-tables.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
 import type { IssueGroup, Progress } from './read-account-rows.ts';
 import type { StreamFacts } from './read-accounts.ts';

@@ -2,7 +2,7 @@
 import { configuredChannels } from '../alerts/configured-channels.ts';
 import type { Account, App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
-import { closeAllDeadRuns } from '../../engine/control/dead-runs.ts';
+import { closeAllDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { dependencyOf } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';

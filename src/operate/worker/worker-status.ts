@@ -14,7 +14,7 @@ import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import { VERSION } from '../../version.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readReportingTimezones } from '../../engine/history/reporting.ts';
-import { readStoredParts } from '../../engine/control/stored-parts.ts';
+import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from './monitor.ts';
 import type { RunQueue } from './run-queue.ts';

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
-import { readStoredParts } from '../../engine/control/stored-parts.ts';
+import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import type { IssueGroup } from '../../operate/status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
 import { ask, type Question } from './questions/question.ts';

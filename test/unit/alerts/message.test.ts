@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/operate/alerts/events.ts';
 import { type MessageContext, toMessage } from '../../../src/operate/alerts/message.ts';
 import type { AlertRow } from '../../../src/operate/alerts/outbox.ts';
-import type { AlertEvent } from '../../../src/engine/control/control-tables.ts';
+import type { AlertEvent } from '../../../src/engine/control-tables/control-tables.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { NOON } from '../../support/test-clock.ts';
 

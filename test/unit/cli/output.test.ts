@@ -4,7 +4,7 @@ import { formatAge, formatDuration, formatNumber, formatTime } from '../../../sr
 import { logRun, renderFailures } from '../../../src/cli/run-results.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
-import { noCounts } from '../../../src/engine/control/record-counts.ts';
+import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
 import { type Column, renderTable, toPrintable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { noCounts } from '../../../src/engine/control/record-counts.ts';
+import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
 import { type AccountHealth, createAccountHealth } from '../../../src/operate/health/account-health.ts';
 import { createOutageLog } from '../../../src/operate/health/outage-log.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';

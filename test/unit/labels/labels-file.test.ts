@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checkLabels } from '../../../src/readers/import-labels.ts';
-import { readLabelsFile, renderLabelsFile } from '../../../src/readers/labels-file.ts';
+import { checkLabels } from '../../../src/warehouse/import-labels.ts';
+import { readLabelsFile, renderLabelsFile } from '../../../src/warehouse/labels-file.ts';
 
 const read = (text: string) => readLabelsFile(Buffer.from(text));
 const linesOf = (text: string) =>

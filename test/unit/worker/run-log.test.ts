@@ -3,7 +3,7 @@ import { logResult } from '../../../src/operate/worker/run-log.ts';
 import { type ErrorCode, SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import type { RunResult } from '../../../src/engine/sync/run.ts';
-import { noCounts } from '../../../src/engine/control/record-counts.ts';
+import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
 
 const record = {
   runId: 42,
