@@ -27,6 +27,10 @@ export function isTotalSent(readings: Readings, method: string): boolean {
   );
 }
 
+/** There may be follow-ups that no filter on creation time shows. */
+export const isAnyUnfiltered = ({ followupTimes, undatedFollowups }: Readings): boolean =>
+  followupTimes === 'seconds' || undatedFollowups === 'unfiltered';
+
 /** `isQuiet`: requests come from the comparison and get correct answers. */
 export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Departures {
   const failingUsers = new Map<string, string>();
@@ -131,6 +135,8 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
         defaultReadings;
       const right = { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal, repeatedRows, unrenderable };
       const { followupTimes, undatedFollowups } = defaultReadings;
+      // They are read by pages of a list that may grow: one attempt must show all ties, which is luck if they change.
+      if (isAnyUnfiltered(readings)) readings.followupTies = defaultReadings.followupTies;
       Object.assign(readings, right, { followupTimes, undatedFollowups });
       sandbox.access.set('active');
       for (const method of METHODS) sandbox.access.setMethod(method, 'active');

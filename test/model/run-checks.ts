@@ -5,7 +5,7 @@ import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
-import { isAnyRecordLost, isTotalSent } from './create-departures.ts';
+import { isAnyRecordLost, isAnyUnfiltered, isTotalSent } from './create-departures.ts';
 import { presentAt, type RowMark, wronglyDeleted } from './presence.ts';
 import type { Source } from './source-change.ts';
 
@@ -114,15 +114,20 @@ export function createRunChecks(options: {
   /** Records that no filter shows are found only by an exact total. */
   function isUncounted(): boolean {
     const { readings } = sandbox;
-    const isHidden = readings.followupTimes === 'seconds' || readings.undatedFollowups === 'unfiltered';
-    return isHidden && (readings.pagingTotal !== 'exact' || !isTotalSent(readings, 'followups.list'));
+    return (
+      isAnyUnfiltered(readings) &&
+      (readings.pagingTotal !== 'exact' || !isTotalSent(readings, 'followups.list'))
+    );
   }
 
   /** The only faults are records that cannot be stored: each is skipped, and the run succeeds. */
   function isHarmless(requests: readonly RequestLogEntry[], code: string): boolean {
-    const { pagingFields, pagingTotal, trainingCache, repeatedRows } = sandbox.readings;
+    const { pagingFields, pagingTotal, trainingCache, repeatedRows, followupTies } = sandbox.readings;
     // An interrupted run has left some pages in the cache, of an older report than the other pages will have.
     if (code === 'calculation_unsettled' && trainingCache === 'per-request') return false;
+    // Records that no filter shows are read by pages of a list that may grow: one attempt must show all ties.
+    const isLottery = followupTies === 'changing' && isAnyUnfiltered(sandbox.readings);
+    if (code === 'read_incomplete' && isLottery) return false;
     return (
       (pagingFields === 'both' || pagingFields === 'total-only') &&
       pagingTotal === 'exact' &&
