@@ -77,7 +77,10 @@ export async function* readSlice(
   /** Records that will not be read again. */
   let finalRecords = state.records;
   const seenBefore = state.records;
-  const walk = walkCreation(bounds, reader, { isSuspect: state.failures > 0 });
+  const walk = walkCreation(bounds, reader, {
+    isSuspect: state.failures > 0,
+    plannedToMs: state.toMs,
+  });
   let next = await walk.next();
   for (; next.done !== true; next = await walk.next()) {
     if (next.value.kind === 'first') {

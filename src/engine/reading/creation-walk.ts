@@ -43,6 +43,8 @@ interface WalkOptions {
   readonly without?: readonly TimeSlice[] | undefined;
   /** The slice failed before: two attempts show whether it still does. */
   readonly isSuspect?: boolean;
+  /** Records created before it are no growth: the upper end of a planned slice that is requested without it. */
+  readonly plannedToMs?: number | undefined;
 }
 
 type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
@@ -51,7 +53,7 @@ type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
 export async function* walkCreation(
   slice: CreationSlice,
   reader: SliceReader,
-  { without = [], isSuspect = false }: WalkOptions = {},
+  { without = [], isSuspect = false, plannedToMs = -Infinity }: WalkOptions = {},
 ): Walk<SafetySyncError | null> {
   /** Newest first: the last one is the next. */
   const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, isSuspect }));
@@ -62,7 +64,7 @@ export async function* walkCreation(
   const undated = new Set<string>();
   /** The responses do not add up by creation time alone: at the end the records are compared with the totals. */
   let isDoubtful = hasHoles;
-  /** The newest creation time of the first response that has one. */
+  /** The newest creation time of the first response that has one, or of the plan. Later creations are growth. */
   let newestMs: number | undefined;
   /** The part that is being read and is not complete: all of it is still to be read. */
   let inHand: CreationSlice | undefined;
@@ -209,7 +211,8 @@ export async function* walkCreation(
         yield toStep(page.records, task.previous?.border);
         throw shortfall;
       }
-      newestMs ??= readCreationOrder(page.records)?.newestMs;
+      const newest = readCreationOrder(page.records)?.newestMs;
+      if (newest !== undefined) newestMs ??= Math.max(newest, plannedToMs - 1);
       if (isFirst) yield { kind: 'first', page };
       isFirst = false;
       yield* take(task, response);

@@ -58,3 +58,20 @@ test('what is asked for again because records vanished says that the part below 
     [0, undefined],
   ]);
 });
+
+test('a record newer than those of an unordered first response counts as seen when the plan includes it', async () => {
+  const seenAtEnd = async (plannedToMs?: number): Promise<number | undefined> => {
+    const reader = answering([
+      page(created(90, 80, 85), 4),
+      page(created(90, 85, 100), 3),
+      page(created(80), 1),
+    ]);
+    let last: number | undefined;
+    for await (const step of walkCreation(WHOLE_TIME, reader, { plannedToMs }))
+      if (step.kind === 'records') last = step.seen;
+    return last;
+  };
+  expect(await seenAtEnd(101)).toBe(4);
+  // Without a plan it may be growth.
+  expect(await seenAtEnd()).toBe(3);
+});
