@@ -69,7 +69,7 @@ export const runs = controlSchema.table(
     /** Host, process and database session of the worker that holds the stream's lock. */
     owner: text().notNull(),
     backend_pid: integer(),
-    program_version: text().notNull(), // No default: an older program fails here before it stores.
+    program_version: text().notNull(), // No default, so an older program, which does not set this column, fails before it stores.
   },
   (t) => [
     // As in every key: rows of one account can be kept on one node.
