@@ -1,6 +1,6 @@
 /**
- * Runs whose database session is gone, usually because their worker ended: their record says `running`, and
- * the lock of their stream is free.
+ * Runs without a database session, usually because their worker ended: their record has the status `running`, and the lock
+ * of their stream is free.
  */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';

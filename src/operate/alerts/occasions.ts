@@ -12,7 +12,7 @@ import { newestRuns } from '../../engine/control-tables/runs.ts';
 export interface Occasions {
   /** Each unknown field that the service sends, once. */
   readonly newFields: readonly (StreamKey & { readonly field: string })[];
-  /** Streams whose newest reconcile repaired rows. */
+  /** Streams with rows that the newest reconcile repaired. */
   readonly repaired: readonly (StreamKey & { readonly changes: number })[];
 }
 
