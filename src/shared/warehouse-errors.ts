@@ -103,7 +103,7 @@ export const PROGRAM_ERRORS = {
     recovery: 'send_later',
     meaning:
       'A webhook did not take an alert: it cannot be reached, did not respond within 10 seconds, or refused it. The message holds its status and the beginning of its response.',
-    advice: 'Check ALERT_WEBHOOK_URL and the way to it; then run: safety-sync alerts test',
+    advice: 'Check ALERT_WEBHOOK_URL and the network; then run: safety-sync alerts test',
     details: '(403, 404 or 410: the webhook was removed in the chat service; make a new one.)',
   },
   mail_failed: {
