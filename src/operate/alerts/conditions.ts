@@ -5,7 +5,7 @@
 import type { OffReasons } from '../../config/account-config.ts';
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { type OutboxKey, textOfKey } from './outbox.ts';
-import type { Occasions } from './occasions.ts';
+import type { LastingProblems } from './lasting-problems.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { freshnessOf } from '../status/build-status.ts';
@@ -22,7 +22,7 @@ export interface Condition extends OutboxKey {
 interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
   readonly seen: AccountsRead;
-  readonly occasions: Occasions;
+  readonly lastingProblems: LastingProblems;
   /** Error codes of failed safety reports, by account. */
   readonly failedReports: ReadonlyMap<string, string>;
   readonly freshnessBudgetMinutes: number;
@@ -80,14 +80,14 @@ const FINDERS: Readonly<
   credentials_refused: (facts) => failures(facts, 'credentials_refused'),
   stream_failing: (facts) => failures(facts, 'stream_failing'),
   delete_guard: (facts) => failures(facts, 'delete_guard'),
-  new_field: ({ occasions }) =>
-    occasions.newFields.map(({ accountId, stream, field }) => ({
+  new_field: ({ lastingProblems }) =>
+    lastingProblems.newFields.map(({ accountId, stream, field }) => ({
       ...HAPPENED,
       accountId,
       subject: `${stream} ${field}`,
     })),
-  repaired: ({ occasions }) =>
-    occasions.repaired.map(({ accountId, stream, changes }) => ({
+  repaired: ({ lastingProblems }) =>
+    lastingProblems.repaired.map(({ accountId, stream, changes }) => ({
       ...HAPPENED,
       accountId,
       subject: stream,
