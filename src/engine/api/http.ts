@@ -76,7 +76,7 @@ export interface Call {
   readonly params: Readonly<Record<string, unknown>>;
   /** It is sent in the body only. */
   readonly token: string;
-  /** The list whose elements go to `takeRecords`; undefined: the whole response is envelope. */
+  /** The list with the elements for `takeRecords`; undefined: the whole response is envelope. */
   readonly listKey?: string;
   /** See `ListRequest`. */
   readonly fields?: readonly string[];

@@ -219,7 +219,7 @@ function createBatcher(takeRecords: TakeRecords | undefined): {
 interface BodyReading {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
-  /** The list whose elements are passed on; undefined: the whole response is envelope. */
+  /** The list with the elements to pass on; undefined: the whole response is envelope. */
   readonly listKey: string | undefined;
   /** Fields of an element that readers look at. */
   readonly fields: readonly string[];

@@ -185,7 +185,7 @@ export const forgotten = controlSchema.table(
   {
     account_id: text().notNull(),
     pseudonym: text().notNull(),
-    /** The pseudonym of the person's id, which replaces both. */
+    /** The pseudonym of the person's id, which replaces the id and the name. */
     person: text().notNull(),
     /** null: an id. For a name: its number of words. */
     words: integer(),

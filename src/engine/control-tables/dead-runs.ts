@@ -60,7 +60,7 @@ interface ClosedRuns extends StreamKey {
   readonly closed: number;
 }
 
-/** Closes the runs of workers that died; streams whose lock is held are skipped. */
+/** Closes the runs of workers that died; streams that a session has locked are skipped. */
 export async function closeAllDeadRuns(db: Database, accountIds: readonly string[]): Promise<ClosedRuns[]> {
   const open = await db.execute<{ account_id: string; stream: StreamName }>(sql`
     select distinct account_id, stream from safety_sync.runs

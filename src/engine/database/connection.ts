@@ -175,7 +175,7 @@ async function cancelOver({ url, password }: ConnectionOptions, backends: readon
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
-  /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
+  /** If the connection breaks between the last row and the reply of PostgreSQL, postgres.js never ends the COPY. */
   const broken = new Promise<never>((_, reject) => (endCopies = reject));
   broken.catch(() => undefined);
   const onLoss = () => {

@@ -64,7 +64,7 @@ export async function* walkCreation(
   let isDoubtful = hasHoles;
   /** The newest creation time of the first response that has one. */
   let newestMs: number | undefined;
-  /** The part that is being read and is not complete: all of it is still to be read. */
+  /** The part that is being read and is not complete: it counts as not read. */
   let inHand: CreationSlice | undefined;
 
   function remainingTo(): number | null | undefined {
