@@ -17,13 +17,15 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // What is polled for comes, or something hangs: a busy machine takes longer than Vitest's second.
+    // Longer than Vitest's default of a second, because a busy machine is slower. A condition that is polled becomes true,
+    // or the program hangs.
     expect: { poll: { timeout: 45_000 } },
-    // One more than two cores: some tests wait for timers, and the core is another one's meanwhile.
+    // One more than two cores, because some tests only wait for timers.
     maxWorkers: 3,
-    // Tests that wait for timers, side by side: one more at a time than would wait alone.
+    // Tests that wait for timers run in parallel, two at a time.
     maxConcurrency: 2,
-    // The files of a worker share what they import: loading the program for each takes longer than most tests.
+    // The test files of a worker share their imports, because loading the program for each file takes longer than most
+    // tests.
     isolate: false,
     reporters: ['default', './test/support/summary-reporter.ts'],
     projects: [

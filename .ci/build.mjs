@@ -1,9 +1,9 @@
 /**
- * Bundles the program with the packages that it uses into dist: Node takes longer to find and load hundreds of small
- * files than a command takes to run. Each verb stays a file of its own, loaded when it is called.
+ * Bundles the program and its packages into dist, because Node.js takes longer to find and load hundreds of small files
+ * than a command takes to run. Each verb stays a separate file, which is loaded when the verb is called.
  *
- * `--package`: for `npm pack`. npm installs the packages beside ours, so they stay out, and the package is small. Its code is
- * readable and has no maps, which would be as large as the code.
+ * `--package`: for `npm pack`. npm installs the packages itself, so they are not bundled, and the package is small. Its
+ * code is readable and has no maps, which would be as large as the code.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -26,7 +26,7 @@ const { metafile } = await build({
   target: 'node20.19',
   ...(isPackage
     ? { packages: 'external' }
-    : // Names stay: errors and logs show those of classes and functions.
+    : // Names are kept, because errors and logs show names of classes and functions.
       { minifyWhitespace: true, minifySyntax: true, sourcemap: true, sourcesContent: false }),
   // Packages in CommonJS require the modules of Node.
   banner: {
@@ -36,7 +36,8 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 
-// esbuild gives a package in CommonJS no names where `import()` loads it: a file of ours imports it, and is loaded then.
+// If `import()` loads a package in CommonJS, esbuild gives it no named exports. So one of our files imports the package,
+// and `import()` loads that file.
 const nameless = Object.entries(metafile.inputs)
   .filter(([path]) => path.startsWith('src/'))
   .flatMap(([path, { imports }]) => imports.map((one) => ({ ...one, by: path })))
@@ -58,7 +59,7 @@ const licenses = [...packages].toSorted().flatMap((path) => {
 });
 if (!isPackage) writeFileSync(at(`dist/${LICENSES}`), `${licenses.join('\n\n')}\n`);
 
-// A worker that runs may still load what is the same as before: only what no longer belongs to the program goes.
+// Only files that no longer belong to the program are removed, because a running worker may still load the unchanged ones.
 const written = new Set([
   ...(isPackage ? [] : [LICENSES]),
   ...Object.keys(metafile.outputs).map((path) => basename(path)),

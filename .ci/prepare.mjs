@@ -1,6 +1,6 @@
 /**
- * Builds unless what is built is newer than every source: npm runs `prepare` after `npm ci`, and the first
- * `npx safety-sync` of a checkout runs it again.
+ * Builds unless the build is newer than every source, because npm runs `prepare` after `npm ci` and again at the first `npx
+ * safety-sync` of a checkout.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { fileURLToPath, URL } from 'node:url';

@@ -1,8 +1,8 @@
 /**
- * The cost of thousands of accounts for one worker: reading the configuration, schedules (also with a
- * hypothetical cron task for each account and stream), locks, the look at the warehouse, the pages made of
- * it, and real runs against a sandbox. `npx tsx bench/accounts.ts [10 100 1000 10000]`, with DATABASE_URL for
- * a server on which it may create databases, else the embedded one.
+ * The cost of thousands of accounts for one worker: reading the configuration, schedules (also with a hypothetical cron
+ * task for each account and stream), locks, the read of the warehouse, the pages, and real runs against a sandbox. `npx tsx
+ * bench/accounts.ts [10 100 1000 10000]`, with DATABASE_URL for a server on which it may create databases; default: the
+ * embedded one.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ import { openStreamSession } from '../src/engine/control-tables/stream-session.t
 const SLOTS = 20;
 const RUNS_OF_A_STREAM = 10;
 const WATCHED_MS = 10_000;
-/** Real runs and locks are measured on this many at most: they cost the same each. */
+/** Maximum number of accounts for real runs and locks, because each costs the same. */
 const MOST_REAL = 400;
 
 setFlagsFromString('--expose-gc');
@@ -106,7 +106,7 @@ async function measureSchedules(config: Config): Promise<void> {
   await scheduler.stop();
 }
 
-/** One cron task for each account and stream, sweeps left out: the cost without grouping. */
+/** One cron task for each account and stream, without reconciliations: the cost without grouping. */
 async function measureUngrouped(count: number): Promise<void> {
   const before = heapMb();
   const { value: tasks, ms: startMs } = await timed(() =>
@@ -214,7 +214,7 @@ async function measureLocks(databaseUrl: string, config: Config): Promise<void> 
   say('sessions with a lock, opened and closed', `${((some.length / tookMs) * 1000).toFixed(0)} a second`);
 }
 
-/** Two syncs of every account; the second one finds nothing new, as most do. */
+/** Two syncs of every account; the second one finds no change, like most syncs. */
 async function measureRuns(app: App): Promise<void> {
   const some = app.accounts.slice(0, MOST_REAL);
   const limit = pLimit(SLOTS);

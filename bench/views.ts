@@ -1,11 +1,10 @@
 /**
- * How long each view and each question of docs/questions.md takes on a large warehouse, and how long a plain
- * scan of the largest table that it reads takes in the same run. Settings are the server's own, `jit` among
- * them, and every statement is planned again: planning counts. For a view that takes longer than promised it
- * also reports how long a client waits for all of it, and for the same rows from a table that holds nothing
- * else. Fills a database of its own by SQL: `npm run bench:views`, with DATABASE_URL for a server on which it
- * may create databases, else the embedded one, which has no JIT. FOLLOWUPS, EMPLOYEES and EQUIPMENT are the
- * numbers of rows. `--plans` prints the plans of what takes longer than promised; `KEEP=1` keeps the
+ * Measures each view and each question of docs/questions.md on a large warehouse, and in the same run a plain scan of the
+ * largest table that it reads. The server has its own settings, including `jit`. Every statement is planned again, so
+ * planning counts. For a view that takes longer than promised, the time until a client has all rows is also reported, and
+ * the same for a table with only these rows. Run it with `npm run bench:views`. It fills its own database by SQL.
+ * DATABASE_URL is a server on which it may create databases; default: the embedded one, which has no JIT. FOLLOWUPS,
+ * EMPLOYEES and EQUIPMENT are the numbers of rows. `--plans` prints the plans of slow statements; `KEEP=1` keeps the
  * database.
  */
 import { once } from 'node:events';
@@ -20,13 +19,11 @@ const EMPLOYEES = Number(process.env['EMPLOYEES'] ?? 5000);
 const EQUIPMENT = Number(process.env['EQUIPMENT'] ?? 10_000);
 const PROMISED_MS = FOLLOWUPS > 100_000 ? 1000 : 200;
 const RUNS = 3;
-/**
- * `_raw` as large as that of a follow-up of the sandbox: the amount that is read of a table depends on it.
- */
+/** `_raw` is as large as in a follow-up of the sandbox, because the amount of data that a scan reads depends on it. */
 const BOOKKEEPING = `null, jsonb_build_object('id', i, 'description', repeat('words ', 110)), now(),
   case when i % 50 = 0 then now() - interval '3 days' end, 1`;
 
-/** A state before the present one of every second follow-up; three and four before those of equipment and employees. */
+/** Every second follow-up has one earlier state; equipment has three, and employees have four. */
 const FILL = [
   `insert into safety.users select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
   `insert into safety_sync.user_lookups (account_id, user_id) select 'default', i::text from generate_series(1, ${Math.max(EMPLOYEES, 2000)}) i`,
@@ -137,7 +134,7 @@ async function measureReading(connection: Connection, url: string, view: string)
   await connection.query(`create table copied as select * from safety.${view}`);
   await connection.query('vacuum analyze copied');
   const [size] = await connection.query<{ rows: number }>('select count(*)::int as rows from copied');
-  // A stream that ends with its first chunk is never given to postgres.js's caller.
+  // postgres.js never returns a stream that ends with its first chunk.
   if ((size?.rows ?? 0) < 10_000) {
     await connection.query('drop table copied');
     await client.end();
@@ -212,7 +209,7 @@ async function run(connection: Connection, databaseUrl: string): Promise<void> {
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-/** As they are written in docs/questions.md. */
+/** With the text of docs/questions.md. */
 function readQuestions(): (readonly [string, string])[] {
   const text = readFileSync(new URL('../docs/questions.md', import.meta.url), 'utf8');
   return [...text.matchAll(/^### (\d+\. .*)\n\n(?:\w[^\n]*\n(?:[^\n]+\n)*\n)?```sql\n([^`]*)```/gm)].map(

@@ -1,4 +1,4 @@
-/** A session of the driver alone, as floor and peer have it: small packets are sent at once, as the program sends them. */
+/** A session of the driver alone, for floor and peer. Small packets are sent at once, as by the program. */
 import net from 'node:net';
 import postgres from 'postgres';
 

@@ -1,10 +1,10 @@
 /**
- * The peer: a stream loaded by DuckDB with a short script. Pages become files, which DuckDB reads as JSON and
- * flattens to CSV; `COPY` brings them into temporary tables, and one statement a table inserts new rows and
- * updates different ones. Its tables lie in schema `peer`, with keys, foreign keys and the record as
- * received; it keeps no history, hash or state, and checks nothing.
+ * The peer: a short script that loads a stream with DuckDB. It writes pages to files, which DuckDB reads as JSON and
+ * flattens to CSV. `COPY` loads them into temporary tables, and one statement per table inserts new rows and updates
+ * different ones. The tables are in schema `peer`, with keys, foreign keys and the record as received. There is no history,
+ * hash or state, and no check.
  *
- * A process of its own, like the worker: `duckdb.ts STREAM`. DuckDB's extension for PostgreSQL is not on npm.
+ * It runs as a separate process, like the worker: `duckdb.ts STREAM`. DuckDB's extension for PostgreSQL is not on npm.
  */
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -157,7 +157,7 @@ export interface ChildTable {
   readonly key: string;
 }
 
-/** Reads by events, without pauses: the driver's stream can stall after a pause. */
+/** Reads by events, without pauses, because the driver's stream can stall after a pause. */
 async function readChunks(source: Readable): Promise<{ chunks: Buffer[]; lines: number }> {
   const chunks: Buffer[] = [];
   let lines = 0;

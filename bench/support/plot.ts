@@ -1,4 +1,4 @@
-/** Draws the figures that have a floor, as SVG: how many rows a second, and how many one COPY of them does. */
+/** Draws the figures that have a floor, as SVG: rows per second of the load, and of one COPY of the same rows. */
 import { writeFile } from 'node:fs/promises';
 import { drawing, element, textAt } from '../../src/pages/charts.ts';
 import type { Figure } from './figures.ts';

@@ -15,7 +15,7 @@ interface Stat {
 async function readStat(pid: number): Promise<Stat | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (text === null) return null;
-  // The name of the program, in brackets, may hold anything.
+  // The name of the program, in brackets, may contain any character.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')

@@ -1,9 +1,9 @@
 -- The present closing has the time and the completer that the source has now, as followup_overview shows them; the state
 -- with which it began may have been superseded by a correction.
--- Each part joins its live follow-ups instead of leaving out deleted ones by NOT EXISTS, because a condition on the event removes
--- parts from the plan, and only of inner joins Citus (13.2) then still knows the key. Names are joined grouped by their key, and
--- the condition at the end, which is always true, keeps the clock in every plan. Without these three Citus would read the events
--- of all accounts through the coordinator.
+-- Three parts are for Citus (13.2), which would otherwise read the events of all accounts through the coordinator. Each part of the
+-- union joins its live follow-ups instead of excluding deleted ones with NOT EXISTS: a condition on the event removes parts from the
+-- plan, and Citus then knows the key of inner joins only. Names are grouped by their key. The condition at the end, which is always
+-- true, keeps the clock in every plan.
 create or replace view safety.followup_events as
 select e.account_id, e.followup_id, e.occurred_at, (e.occurred_at at time zone coalesce(z.timezone, 'UTC'))::date as occurred_on,
   e.event, e.user_id, e.from_value, e.to_value, u.name as user_name, e.account_id || '/' || e.followup_id as followup_key,

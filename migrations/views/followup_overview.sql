@@ -1,5 +1,5 @@
--- An open follow-up has no closing time, also where the service keeps an earlier one. No age and no time to close is
--- negative: the clock of a device is not the clock of the service.
+-- An open follow-up has no closing time here, also if the service keeps an earlier one. Ages and times to close are at least 0,
+-- because the clock of a device may differ from that of the service.
 create or replace view safety.followup_overview as
 select f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.updated_at,
   f.observer_id, observer.name as observer_name, f.assigner_id, assigner.name as assigner_name,

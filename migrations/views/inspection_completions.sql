@@ -1,10 +1,9 @@
--- A state was taken back or corrected if a later one shows an earlier completion, or none: for each state the least
--- completion from there on counts. Where it is later than the completion of the state before, that is an inspection,
--- which was due when the state before expired. Equipment and labels are joined below the window functions, and labels
--- grouped by their key, because Citus (13.2) would read the union of all accounts through the coordinator otherwise.
--- The condition beside them is always true: it keeps the clock in every plan, and without that join Citus does not see
--- that both parts of the union have the same key. The window begins with the columns that differ most, because
--- PostgreSQL compares the columns in that order when it sorts.
+-- An inspection counts if its completion is later than that of the previous state, and it was due when the previous state expired.
+-- A state with a later completion than a following state was withdrawn or corrected, so the earliest completion from each state on
+-- counts. Three parts are for Citus (13.2), which would otherwise read the union of all accounts through the coordinator: the joins
+-- of equipment and labels are below the window functions, labels are grouped by their key, and the condition with the clock, which
+-- is always true, keeps the clock in every plan, so that Citus sees the common key of both parts of the union. The window begins
+-- with the columns that differ most, because PostgreSQL compares the columns in this order when it sorts.
 create or replace view safety.inspection_completions as
 select s.account_id, s.equipment_id, s.schedule_id, s.completed_at, s.was_due_at,
   case when s.completed_on <= s.was_due_on then 0 else s.completed_on - s.was_due_on end as days_late,

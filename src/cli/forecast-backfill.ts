@@ -15,14 +15,14 @@ export interface BackfillForecast {
   readonly stream: StreamName;
   /** null: the number is known only after the whole list was read. */
   readonly records: number | null;
-  /** 0 where the stream is read as a whole. */
+  /** 0: the stream is read as a whole. */
   readonly slices: number;
   /** null: this would start from the beginning. */
   readonly slicesDone: number | null;
   readonly requests: number | null;
 }
 
-/** At its end a backfill compares its records with the totals: of all, up to its beginning, and since. */
+/** At its end a backfill requests three totals: of all records, of those up to its beginning, and of those since. */
 const CHECK_REQUESTS = 3;
 
 interface ForecastRequest {
@@ -66,7 +66,7 @@ export async function forecastBackfill(
       records: left,
       slices: slices.length,
       slicesDone: slices.length - open,
-      // A page for every 500, a partial page for every slice, one for the total, and the check.
+      // One request for every 500 records, one for the partial page of every slice, one for the total, and the check.
       requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1 + CHECK_REQUESTS,
     };
   }

@@ -6,8 +6,8 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /**
- * On a machine with much memory V8 lets garbage grow to several times the live memory; this program promises
- * not to. Node 20: 30 and 9 MB less, Node 24: 24 and 17, for up to 5 % of the processor time.
+ * On a machine with much memory V8 lets garbage grow to several times the live memory, and this program promises to use
+ * less. Node 20: 30 and 9 MB less, Node 24: 24 and 17, for up to 5 % of the processor time.
  */
 setFlagsFromString('--heap-growing-percent=75');
 
@@ -15,15 +15,16 @@ setFlagsFromString('--heap-growing-percent=75');
 const newSpaceBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
 
-/** Less than the space has after it has grown, more than before: V8 begins with two halves of 1 MB at most. */
+/** Between the sizes before and after the growth: V8 begins with two halves of at most 1 MB. */
 const GROWN_BYTES = 4 * 1024 * 1024;
-/** Objects: far more than the initial space has room for. */
+/** A number of objects that is far too large for the initial space. */
 const MOST_ALIVE = 200_000;
 
 /**
- * New objects get twice 8 MB, where V8 would let them have twice 16 (Node 24: more) and be no faster: the bound itself is only
- * to be set on the command line, but by how much the space grows is read at every time. It is made to grow once, since it does
- * so as soon as more is alive in it than it holds. Node 20: 19 and 14 MB less, Node 24: 96 and 44, processor time the same.
+ * Gives new objects two halves of 8 MB. By default V8 gives them 16 MB each (Node 24: more), and is not faster. The bound
+ * can only be set on the command line, but the growth factor is read at each growth. So this function causes one growth
+ * with a factor of 8, by more live objects than fit into the space, and then sets the factor to 1. Node 20: 19 and 14 MB
+ * less, Node 24: 96 and 44, processor time the same.
  */
 function growNewSpaceOnce(): void {
   setFlagsFromString('--semi-space-growth-factor=8');

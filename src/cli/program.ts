@@ -40,7 +40,7 @@ ${EXIT_CODES.map(([codes, meaning]) => `  ${codes.padEnd(10)}${meaning}`).join('
 
 To see it work without any configuration: safety-sync demo`;
 
-/** With the verb that `argv` begins with; where it begins with none, with all of them. */
+/** Contains only the verb at the beginning of `argv`, or all verbs if there is none. */
 export async function buildProgram(
   context: CommandContext,
   exit: (code: number) => void,
@@ -51,7 +51,7 @@ export async function buildProgram(
     .version(VERSION)
     .showHelpAfterError('(see safety-sync --help)')
     .addHelpText('after', OVERVIEW)
-    // As for verbs that have verbs behind them.
+    // Required for verbs with verbs behind them.
     .enablePositionalOptions()
     .exitOverride();
   const named = Object.hasOwn(VERBS, first) ? VERBS[first] : undefined;
@@ -75,7 +75,7 @@ export function exitCodeOfError({ recovery }: Pick<SafetySyncError, 'recovery'>)
   }
 }
 
-/** The place in the source of a frame in a built file; the frame itself where there is no map. */
+/** Converts a frame of a built file to its place in the source; without a map, returns the frame. */
 function toSourceFrame(frame: string): string {
   const [, file = '', line, column] = /(file:[^()]+):(\d+):(\d+)/.exec(frame) ?? [];
   try {
@@ -90,7 +90,7 @@ function toSourceFrame(frame: string): string {
   }
 }
 
-/** The place in the code of a defect; the message, which may hold anything, is printed with its code. */
+/** The places in the code of a defect, without its message, which is printed with its code. */
 function framesOf({ cause }: SafetySyncError): string {
   const frames = cause instanceof Error ? (cause.stack ?? '').split('\n') : [];
   return frames
@@ -105,7 +105,7 @@ function printError(error: SafetySyncError, { terminal }: CommandContext): void 
   if (error.code === 'internal_error') terminal.note(framesOf(error));
 }
 
-/** With `--json` stdout is one JSON object, also when the verb failed before its result. */
+/** With `--json` stdout is one JSON object, also if the verb failed before its result. */
 function printJsonError(error: SafetySyncError, { terminal }: CommandContext): void {
   const { code, message, advice, requestId } = error;
   terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));

@@ -14,7 +14,7 @@ export interface AccountResults {
   readonly results: readonly RunResult[];
 }
 
-/** Elements of JSON have their account where there are several; for one account there is no such field. */
+/** Elements of JSON name their account if there are several; for one account the field is absent. */
 export function accountFields(isMany: boolean, accountId: string): { readonly account_id?: string } {
   return isMany ? { account_id: accountId } : {};
 }
@@ -51,7 +51,7 @@ export function exitCodeOf(results: readonly RunResult[]): number {
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-/** One account with refused credentials decides the exit code, as one stream does. */
+/** Refused credentials of one account decide the exit code, as those of one stream do. */
 export function exitCodeOfAccounts(all: readonly AccountResults[]): number {
   return exitCodeOf(all.flatMap(({ results }) => results));
 }
@@ -62,7 +62,7 @@ export function toJsonResults(all: readonly AccountResults[]): Record<string, un
   );
 }
 
-/** A log line as soon as a run ends. At a terminal the output has the reason of a skip, so the log leaves it out. */
+/** Logs a line when a run ends. At a terminal the output contains the reason of a skip, so the log omits it. */
 export function logRun(
   account: { readonly log: Logger },
   result: RunResult,

@@ -1,4 +1,4 @@
-/** The frame of the verbs that run streams: for every account, logged as each run ends, summed up at the end. */
+/** Runs the streams of every account for a verb: logs each run when it ends, and prints a summary at the end. */
 import pLimit from 'p-limit';
 import type { Account, App } from '../app.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
@@ -14,21 +14,26 @@ import {
 } from './run-results.ts';
 import { type CommonOptions, type CommandContext, isAtTerminal, withApp } from './verb.ts';
 
-/** Streams of one account that run side by side at most: the bound over all accounts is shared out in these. */
+/**
+ * Maximum number of streams of one account that run in parallel; SYNC_CONCURRENCY divided by it is the number of accounts.
+ */
 const STREAMS_OF_AN_ACCOUNT = 4;
 
 interface RunAccountsRequest
   extends Pick<SyncRequest, 'kind'>, Partial<Omit<SyncRequest, 'kind' | 'streams' | 'trigger' | 'onResult'>> {
   readonly streamsOf: (account: Account) => readonly StreamName[];
-  /** The output, at a terminal, has every result in it. */
+  /** The output goes to a terminal and contains every result. */
   readonly isAtTerminal: boolean;
 }
 
-/** Several accounts side by side within SYNC_CONCURRENCY; results in the accounts' order. One's failure is its own. */
+/**
+ * Runs several accounts in parallel, within SYNC_CONCURRENCY, and returns the results in the order of the accounts. A
+ * failure of one account does not affect the others.
+ */
 export async function runAccounts(app: App, request: RunAccountsRequest): Promise<AccountResults[]> {
   const { streamsOf, isAtTerminal, ...settings } = request;
   const { kind } = settings;
-  // A backfill reads as much side by side as its service allows, and has the progress bar to itself.
+  // A backfill alone uses all the concurrency that its service allows, and the progress bar.
   const atOnce = kind === 'backfill' ? 1 : Math.floor(app.config.syncConcurrency / STREAMS_OF_AN_ACCOUNT);
   const limit = pLimit(Math.max(1, atOnce));
   const runAccount = async (account: Account): Promise<AccountResults> => {

@@ -9,7 +9,7 @@ export type Colors = ReturnType<typeof pc.createColors>;
 export interface Terminal {
   /** stdout: the result of the command. */
   print(text: string): void;
-  /** stdout: a file, as it is, unless that is a terminal. */
+  /** Writes a file to stdout unchanged, unless stdout is a terminal. */
   printFile(text: string): void;
   /** stderr: notes, progress, errors. */
   note(text: string): void;
@@ -25,7 +25,7 @@ export interface Terminal {
   readonly width: number | undefined;
 }
 
-/** Node leaves `isTTY` out where it is false, and picocolors takes undefined for a question that it decides itself. */
+/** Node.js leaves `isTTY` undefined if it is false, and for undefined picocolors decides itself. */
 const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
 
 /** Ctrl-C and Ctrl-D end the question, as an empty line does. */
@@ -39,7 +39,10 @@ function askAtTerminal(question: string): Promise<string> {
     });
   });
 }
-/** Control characters, and those that change the direction of text; as a group the colours that the commands use. */
+/**
+ * Control characters, and characters that change the direction of text. The group matches the colours that the commands
+ * use.
+ */
 const UNPRINTABLE =
   // eslint-disable-next-line no-control-regex -- These are what is looked for.
   /(\x1b\[(?:[012]|22|3[0-79]|9[0-7])m)|[\0-\x08\v-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
@@ -47,8 +50,8 @@ const UNPRINTABLE =
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
- * Makes a text harmless for a terminal: content of the service or of a file may clear the screen, or imitate
- * other output. The escapes are those of JSON, so that JSON keeps its meaning.
+ * Escapes a text for a terminal, because content of the service or of a file may clear the screen or imitate other output.
+ * The escapes are those of JSON, so JSON keeps its meaning.
  */
 export const toPrintable = (text: string): string =>
   text.replace(UNPRINTABLE, (found, color?: string) => color ?? toEscape(found));
@@ -73,9 +76,9 @@ export function createTerminal(env: Environment): Terminal {
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** Can be left out where a line is too short for the whole table; the highest goes first. */
+  /** The column may be omitted if a line is too short for the table; the one with the highest number is omitted first. */
   readonly spare?: number | undefined;
-  /** Its cells are cut where a line is too short, also after others were left out. */
+  /** Its cells are cut if a line is still too short after other columns were omitted. */
   readonly isCut?: true;
   /** false: left out, with its cells. */
   readonly isShown?: boolean;
@@ -87,7 +90,7 @@ const SHORTEST_CUT = 20;
 /** The account of a row, where there are several. */
 export const accountColumn = (isMany: boolean): Column => ({ title: 'account', isShown: isMany });
 
-/** On one line: a text with line breaks in it could pass for other rows. */
+/** A cell is on one line, because a text with line breaks could look like other rows. */
 const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, toEscape);
 
 const GAP = '  ';
@@ -97,7 +100,10 @@ const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
 const cutTo = (room: number, cell: string): string =>
   widthOf(cell) <= room ? cell : `${stripVTControlCharacters(cell).slice(0, room - 1)}…`;
 
-/** An aligned table without ruling; columns that a line has no room for are left out, the highest `spare` first. */
+/**
+ * An aligned table without lines. Columns for which a line is too short are omitted, the one with the highest `spare`
+ * first.
+ */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -139,10 +145,7 @@ export function renderTable(
 
 const isTimeColumn = (name: string): boolean => name.endsWith('_at') || name.startsWith('watermark');
 
-/**
- * A row of the control tables for `--json`: PostgreSQL's spelling of times becomes that of all JSON of the
- * program.
- */
+/** A row of the control tables for `--json`: converts times from PostgreSQL's format to that of all JSON of the program. */
 export function withIsoTimes<Row extends object>(row: Row): Row {
   const entries = Object.entries(row).map(([name, value]: [string, unknown]) => {
     const ms = isTimeColumn(name) && typeof value === 'string' ? Date.parse(value) : NaN;

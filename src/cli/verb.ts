@@ -45,7 +45,7 @@ export interface CommonOptions {
 }
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
-/** --account, of a verb that is about all accounts, or about one: see `onlyAccountOf`. */
+/** Meanings of --account: for a verb about all accounts, and for a verb about one (`onlyAccountOf`). */
 const ALL_ACCOUNTS = 'only this account; can be given several times (default: all that are configured)';
 export const ONE_ACCOUNT = 'the account; needed if several are configured';
 
@@ -55,7 +55,7 @@ export function toCommand(root: Verb, context: CommandContext, exit: (code: numb
     const command = new Command(verb.name)
       .description(verb.about)
       .exitOverride()
-      // Arguments after the name of a verb are that verb's, also if the verb before has the same option.
+      // Arguments after the name of a verb belong to that verb, also if the verb before it has an option with that name.
       .enablePositionalOptions()
       .showHelpAfterError(`(see safety-sync ${name} --help)`);
     for (const one of verb.verbs ?? []) command.addCommand(build(one, `${name} ${one.name}`));
@@ -96,10 +96,7 @@ export function configOf({ env, terminal }: CommandContext, options: WithAppOpti
   });
 }
 
-/**
- * Work that a signal does not end in this time is abandoned, so that with closing everything a stop stays
- * below ten seconds.
- */
+/** Work that does not end within this time after a signal is abandoned, so that a stop takes less than ten seconds. */
 const GIVE_UP_MS = 8 * SECOND_MS;
 
 async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
@@ -147,7 +144,8 @@ export async function withApp<T>(
 const NAMED_ACCOUNTS = 10;
 
 /**
- * For verbs about one account: of several, one has to be chosen. `example`: the command line for an account.
+ * For verbs about one account; throws `usage_invalid` if several are configured and none was selected. `example`: the
+ * command line for an account.
  */
 export function onlyAccountOf(
   { accounts }: App,
@@ -164,7 +162,7 @@ export function onlyAccountOf(
   );
 }
 
-/** At a terminal one person reads the log and the result. */
+/** True if log and result go to a terminal, where one person reads both. */
 export function isAtTerminal({ terminal }: CommandContext, { config }: App): boolean {
   return terminal.isInteractive && config.log.format === 'pretty';
 }

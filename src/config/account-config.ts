@@ -24,10 +24,10 @@ export interface ScheduleConfig {
 export interface AccountConfig {
   /** `account_id` in every row. */
   readonly accountId: string;
-  /** undefined: not configured; verbs that only read the warehouse do without. */
+  /** undefined: not configured; verbs that only read the warehouse do not need it. */
   readonly service: ServiceConfig | undefined;
   readonly equipmentTypes: readonly string[];
-  /** The time zone of the views' days; null: not set, so that the one in the warehouse holds, at first UTC. */
+  /** The time zone of the views' days; null: not set, so the stored one stays, at first UTC. */
   readonly reportingTimezone: string | null;
   /** The organisation, for readers of its report; null: the account's name is shown. */
   readonly reportTitle: string | null;
@@ -68,7 +68,7 @@ export function isLoopback(hostname: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Every host on the way can read the requests. */
+/** Plain http to another machine: every host on the way can read the requests. */
 export const isPlainHttp = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && !isLoopback(hostname);
 

@@ -63,7 +63,7 @@ function entrySchema(streams: readonly string[]) {
 
 type EntrySchema = ReturnType<typeof entrySchema>;
 
-/** By the last key of a path; every other key takes a cron expression. */
+/** The expected form, by the last key of a path; every other key has a cron expression. */
 const EXPECTED_AT: Readonly<Record<string, string>> = {
   name: EXPECTED.account,
   base_url: EXPECTED.baseUrl,
@@ -112,7 +112,7 @@ function toProblems(issue: z.core.$ZodIssue, fields: Fields, schema: EntrySchema
   return [{ path, text: `expected ${expected}, ${got(fields, path)}` }];
 }
 
-/** A problem instead of the token where it cannot be used; its text either way. */
+/** The text of the token, and a problem if it cannot be used. */
 function readToken(fields: Fields, folder: string): { text?: string; file?: string; problem?: Problem } {
   const { token: own } = fields;
   const path = value.path.safeParse(fields['token_file']).data;
@@ -159,7 +159,7 @@ interface EntryOptions extends AccountDefaults {
   readonly folder: string;
 }
 
-/** Name and account where they are usable, the token as it was read, right or wrong. */
+/** Name and account if they are usable, and the token as it was read, valid or not. */
 function parseEntry(content: unknown, { schema, folder, ...defaults }: EntryOptions) {
   if (!isMap(content)) {
     return { problems: ['expected a map with name, base_url and token'] };
@@ -178,7 +178,7 @@ function parseEntry(content: unknown, { schema, folder, ...defaults }: EntryOpti
     ...ofAddress.map((text) => ({ path: ['base_url'], text })),
     ...(token.problem === undefined ? [] : [token.problem]),
   ];
-  // The documents' order of the keys; other names come first.
+  // The order of the keys in the documents; other names come first.
   const keys = Object.keys(schema.shape);
   const streams = Object.keys(schema.shape.schedule.unwrap().shape);
   const orderOf = ({ path: [key = '', inner = ''] }: Problem) =>
@@ -208,7 +208,7 @@ function parseEntry(content: unknown, { schema, folder, ...defaults }: EntryOpti
   };
 }
 
-/** Messages of the parser quote the file, and so perhaps a token: its codes and positions do not. */
+/** Messages of the parser quote the file, and perhaps a token, so only its codes and positions are used. */
 function parseList(text: string): { readonly list: readonly unknown[] } | { readonly problem: string } {
   const lines = new LineCounter();
   const document = parseDocument(text, {

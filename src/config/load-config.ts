@@ -42,9 +42,9 @@ export interface Config {
     readonly runsDays: number | undefined;
     readonly issuesDays: number | undefined;
   };
-  /** Most runs at once in this process, over all accounts: each has a database session of its own. */
+  /** Maximum number of concurrent runs in this process, over all accounts; each has its own database session. */
   readonly syncConcurrency: number;
-  /** Over how many seconds the accounts' ticks are spread; with one account nothing is. */
+  /** Seconds over which the ticks of several accounts are spread. */
   readonly syncSpreadSeconds: number;
   readonly http: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
   readonly freshnessBudgetMinutes: number;
@@ -214,7 +214,7 @@ export function loadConfig(
     problems.push('RETRY_MIN_DELAY_MS is larger than RETRY_MAX_DELAY_MS');
   }
   if (problems.length > 0) {
-    // A token that was pasted into the wrong variable is no less secret there.
+    // A token that was pasted into the wrong variable is still a secret.
     const secrets = Object.entries(VARIABLES).flatMap(([name, { secret }]) =>
       secret ? (env[name] ?? '') : [],
     );

@@ -26,7 +26,7 @@ export interface NotificationConfig {
   readonly mail: MailConfig | undefined;
   /** Empty: alerts are not mailed. */
   readonly alertEmailTo: readonly string[];
-  /** How long trouble lasts before its alert is sent. */
+  /** Duration of a problem before its alert is sent. */
   readonly alertAfterMinutes: number;
   /** undefined: the report is not sent automatically. */
   readonly report: ReportConfig | undefined;

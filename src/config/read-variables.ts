@@ -18,9 +18,9 @@ export const isNamed = (problems: readonly string[], variable: string): boolean 
 /** `ENOENT` */
 export const systemCode = (error: unknown): string => String((error as { code?: unknown }).code);
 
-/* Errors repeat a part of a setting at most, because a secret may be in the wrong variable. */
+/* Errors repeat at most a part of a setting, because a secret may be in the wrong variable. */
 
-/** Tokens and passwords are hardly shorter; relative paths hardly longer. */
+/** Tokens and passwords are rarely shorter than this, and relative paths rarely longer. */
 const SHORT = 20;
 
 /** URLs without user and password, up to the last @. */

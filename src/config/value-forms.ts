@@ -1,4 +1,4 @@
-/** Forms of values in variables and in the accounts file: how a text is read, how errors and documents describe it. */
+/** Forms of values in variables and in the accounts file: each reads a text, and describes it for errors and documents. */
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
@@ -28,7 +28,7 @@ export const timezone = z.string().refine((value) => {
   }
 });
 
-/** A name: PostgreSQL reads an offset such as +02:00 the other way round. */
+/** The value must be a name, because PostgreSQL reads an offset such as +02:00 with the opposite sign. */
 export const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value));
 
 export const url = (...protocols: string[]) =>
@@ -92,9 +92,9 @@ export interface Variable<T, Default extends string | undefined> {
   readonly expected: string;
   /** For the documents, in Markdown. */
   readonly about: string;
-  /** As its text; undefined: there is none. */
+  /** The default as text; undefined: there is none. */
   readonly default: Default;
-  /** A value for .env.example, where there is no default. */
+  /** A value for .env.example if there is no default. */
   readonly example?: string;
   /** Its value is never shown, not even in the error about a bad value. */
   readonly secret: boolean;

@@ -180,7 +180,7 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
         ...columnsOf(equipment, 'title', 'equipment_type_id'),
         completed_at: 'Time of the inspection.',
         was_due_at:
-          'Time at which it had been due: expires_at of the last previous state that was not withdrawn; null when no such state is known, or it did not expire.',
+          'Time at which the inspection was due: expires_at of the previous state; null when no earlier state is known, or when the schedule did not expire.',
         days_late:
           'Calendar days from was_due_on to completed_on; 0 when it was in time; null when the due day is unknown.',
         in_time:

@@ -127,7 +127,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         ...ACCOUNT,
         followup_id: 'Follow-up: followups.id.',
         occurred_at:
-          'Time of the event: created_at, sent_at, or resolved_at (for the present closing, as the source sends it now); for other events the time that the source sends for the change of state.',
+          'Time of the event. raised: created_at; message and handed_on: sent_at; closed: resolved_at (the present closing has the present value of the source); otherwise the time that the source sends for the change of state.',
         occurred_on: localDay('occurred_at'),
         event: 'raised, message, handed_on, due_moved, closed or reopened.',
         user_id: 'Person that caused the event: users.id; null where the source does not send it.',
@@ -180,7 +180,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     },
     followup_days: {
       comment:
-        'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A span may lie in the future; it then shows the numbers for the case that nothing changes.',
+        'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. Spans of future days have the numbers for the case that nothing changes.',
       columns: {
         ...ACCOUNT,
         counted_by: 'View that uses the span: all, assignee or form.',

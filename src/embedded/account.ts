@@ -26,7 +26,7 @@ interface EmbeddedAccountOptions {
 
 /**
  * Keeps one right of root, to enter any directory, for a data directory or checkout inside a directory of root. The secure
- * bit makes access(2), by which initdb finds its programs, honour that right, too.
+ * bit makes this right also effective in access(2), which initdb uses to find its programs.
  */
 const KEEP_REACH = [
   '--securebits=+no_setuid_fixup',

@@ -116,7 +116,8 @@ async function joinOrStart(
     }
     throw new SafetySyncError('database_unreachable', await explainFailedStart(layout));
   } finally {
-    // Ends the child if another server won: otherwise the child could start after that server has stopped.
+    // If another process has started the server, this child has to end, because it could start after that server has
+    // stopped.
     if (child !== undefined) await endChild(child);
   }
 }

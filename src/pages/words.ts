@@ -21,7 +21,7 @@ export function untilOf(ms: number, nowMs: number): string {
   return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
 }
 
-/** By time zone. Kept, because a formatter takes longer to make than to format a hundred times. */
+/** By time zone. Formatters are kept, because creating one takes longer than formatting a hundred texts. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function clockOf(timeZone: string): Intl.DateTimeFormat {

@@ -1,4 +1,4 @@
-/** The one rule for delays between attempts, and the loop for work that needs no more than that rule. */
+/** The only formula for delays between attempts, and a loop for work that only needs such delays. */
 import pRetry from 'p-retry';
 
 export interface Backoff {

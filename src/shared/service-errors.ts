@@ -74,7 +74,7 @@ export const SERVICE_ERRORS = {
   token_permission: {
     recovery: 'fail_run',
     meaning:
-      'The token is known, but may not use this method. The worker holds this stream only and goes on with those that the token may read; without the right to `users.info` the stream `users` is skipped, which is no failure.',
+      'The token is known, but may not use this method. The worker stops the requests of this stream only, and continues with the others. Without the right to `users.info` the stream `users` is skipped, which is not a failure.',
     advice: 'The token lacks a permission that the service requires; have its rights extended.',
     details: '`check` shows which methods the token may use.',
   },
@@ -128,7 +128,7 @@ export const TRANSPORT_ERRORS = {
   network_error: {
     recovery: 'retry',
     meaning:
-      'No response: the name was not resolved, the connection was refused or broke, or TLS failed (minimum TLS 1.2). The message holds the reason of the system.',
+      'No response: the name was not resolved, the connection was refused or broke, or TLS failed (minimum TLS 1.2). The message contains the reason of the system.',
     advice:
       'The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.',
     details: 'No change is lost meanwhile: the worker goes on when the service is back.',
@@ -154,7 +154,7 @@ export const TRANSPORT_ERRORS = {
   response_invalid: {
     recovery: 'retry',
     meaning:
-      'The response is JSON without the specified parts (no `ok`, no list, a list twice, a paging object that is none), or it has `ok: true` under another HTTP status than 200: the service sends 200 with every response, so a cache or gateway sent this one.',
+      'The response is JSON without the specified parts (no `ok`, no list, the list twice, `paging` that is not an object), or it has `ok: true` with another HTTP status than 200. The service sends 200 with every response, so a cache or gateway sent this one.',
     advice: 'The response is JSON but not of the specified form; give the service’s operator the request ID.',
   },
 } as const satisfies Record<string, ErrorKind>;
@@ -173,7 +173,7 @@ export const READ_ERRORS = {
   range_unreadable: {
     recovery: 'fail_stream',
     meaning:
-      'The service fails for every response that holds one certain follow-up, and succeeds for everything else. The message names the creation time of that record, to the millisecond. All other follow-ups and their changes are stored, and the watermark moves; `safety_sync.backfill_slices` has the range with the status `failed` and the number of `failures`.\n\nA scheduled run tries it again after 15 minutes, then after twice the time before, at most after a day; `sync` by hand tries it at once. Until it is read every run fails, and a `reconcile` does not mark rows as deleted.',
+      'The service fails for every response that contains one certain follow-up, and for no other. The message names the creation time of that record, to the millisecond. All other follow-ups and their changes are stored, and the watermark moves; `safety_sync.backfill_slices` has the range with the status `failed` and the number of `failures`.\n\nA scheduled run tries the range again after 15 minutes, then after delays that double up to a day; a manual `sync` tries it at once. Until it is read every run fails, and a `reconcile` does not mark rows as deleted.',
     advice:
       'The service fails for every response that holds a certain record; give its operator the range and the request ID. All other records are stored; the range is tried again by itself.',
   },
@@ -187,7 +187,7 @@ export const READ_ERRORS = {
   privacy_key_wrong: {
     recovery: 'fail_stream',
     meaning:
-      'The warehouse has forgotten people, and `PRIVACY_KEY` is not set, or is another one than then: the run could not recognize them in the source’s records, and would store them.',
+      'The warehouse has forgotten people, but `PRIVACY_KEY` is not set, or is not the key with which they were forgotten. So the run could not recognize them in the source’s records, and would store them.',
     advice:
       'Set PRIVACY_KEY to the key with which they were forgotten: with another one the source would bring them back.',
     details: 'If it is lost: [privacy](privacy.md#turning-it-on-changing-it-turning-it-off).',

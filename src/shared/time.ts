@@ -53,7 +53,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    // Rounded up: a timer that fires a fraction too early would only be set again.
+    // Rounded up, because a timer that fires a fraction too early would have to be set again.
     const timer = setTimeout(done, Math.min(LONGEST_TIMER_MS, Math.ceil(ms)));
     signal?.addEventListener('abort', done, { once: true });
   });

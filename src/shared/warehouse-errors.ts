@@ -87,7 +87,7 @@ export const PROGRAM_ERRORS = {
   worker_died: {
     recovery: 'fail_stream',
     meaning:
-      'The table of runs has a run as running whose worker no longer holds its lock. The worker was killed before it could close the run, or it lost its database session and is on a machine that does not respond: a worker calls such a run of its own `lock_lost`.',
+      'A run is recorded as running, but its worker no longer holds the lock. The worker was killed before it could close the run, or it lost its database session and its machine does not respond. (If the worker itself closes such a run, the code is `lock_lost`.)',
     advice:
       'The worker of that run, or its database session, ended without closing it (killed, power, memory); nothing was half stored.',
     details:
@@ -96,20 +96,20 @@ export const PROGRAM_ERRORS = {
   interrupted: {
     recovery: 'fail_stream',
     meaning:
-      'SIGTERM or SIGINT stopped the run or another command, or the reader of its output went away. Committed rows stay; a statement that took longer than a second was cancelled.',
+      'SIGTERM or SIGINT stopped the run or another command, or the reader of its output closed the pipe. Committed rows stay; a statement that took longer than a second was cancelled.',
     advice: 'The run was stopped by a signal; run again when it suits.',
   },
   webhook_failed: {
     recovery: 'send_later',
     meaning:
-      'A webhook did not take an alert: it cannot be reached, did not respond within 10 seconds, or refused it. The message holds its status and the beginning of its response.',
-    advice: 'Check ALERT_WEBHOOK_URL and the way to it; then run: safety-sync alerts test',
+      'A webhook did not accept an alert: it cannot be reached, did not respond within 10 seconds, or refused it. The message contains its status and the beginning of its response.',
+    advice: 'Check ALERT_WEBHOOK_URL and the network; then run: safety-sync alerts test',
     details: '(403, 404 or 410: the webhook was removed in the chat service; make a new one.)',
   },
   mail_failed: {
     recovery: 'send_later',
     meaning:
-      'A mail server did not take an alert or a report. The message holds the step and the server’s response.',
+      'A mail server did not accept an alert or a report. The message contains the step and the server’s response.',
     advice:
       'Check SMTP_URL, ALERT_EMAIL_FROM and the addresses of the recipients; then run: safety-sync alerts test',
     details:

@@ -39,8 +39,8 @@ export async function hasRole(connection: Asked, role: string): Promise<boolean>
 }
 
 /**
- * A way out: `member`, which is confined as `role` or as a member of it, can become `other` and sees what
- * `other` sees.
+ * A way around the confinement: `member`, which is confined as `role` or as a member of it, can become `other`, and then
+ * reads the rows of `other`.
  */
 export interface WayOut {
   readonly role: string;

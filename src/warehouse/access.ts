@@ -61,7 +61,7 @@ const POLICIES = `select p.polrelid::text as oid, p.polname as name, r.rolname a
   join pg_roles r on r.oid = p.polroles[1]
   where n.nspname = 'safety' and not p.polpermissive and cardinality(p.polroles) = 1`;
 
-/** Names of accounts hold nothing that PostgreSQL would quote within them. */
+/** Names of accounts contain no character that PostgreSQL escapes in them. */
 const NAME = /^[\w.@:-]{1,100}$/;
 const namesIn = (literal: string | null): string[] =>
   (literal ?? '')
@@ -101,8 +101,8 @@ const isSame = (one: readonly string[] | undefined, other: readonly string[]): b
   one?.toSorted().join() === other.toSorted().join();
 
 /**
- * The statements that `table` lacks so that `role` sees there `accounts` and no others. Row-level security is
- * enabled last, so that no reader loses access meanwhile.
+ * The missing statements by which `role` sees only `accounts` in `table`. Row-level security is enabled last, so no reader
+ * loses access in between.
  */
 export function confineStatements(table: PolicyTable, role: string, accounts: readonly string[]): string[] {
   const { name, isEnabled, isOpen } = table;
@@ -131,7 +131,7 @@ export function freeStatements({ name, policies }: PolicyTable, role: string): s
   ];
 }
 
-/** The accounts that a confined role may read, as far as all tables agree. */
+/** The accounts of a confined role: those that all of its policies contain. */
 export interface Confinement {
   readonly role: string;
   readonly accounts: readonly string[];

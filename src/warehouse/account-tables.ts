@@ -37,10 +37,7 @@ export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean
 /** This table is not changed, because it records the change. */
 const CHANGES = 'safety_sync.account_changes';
 
-/**
- * Rows of the source come before `stream_state`: `complete_until` never covers rows that a renaming has not
- * reached.
- */
+/** Rows of the source come before `stream_state`, so `complete_until` never covers rows that were not renamed yet. */
 const TABLES = `select format('%I.%I', n.nspname, c.relname) as name,
     (select coalesce(json_agg(json_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, a.atttypmod))
         order by u.position) filter (where a.attname <> 'account_id'), '[]')
@@ -128,7 +125,7 @@ async function readStepEnd(
     const rows = await connection.query(`select 1 as one from ${name} where account_id = $1`, [account]);
     return rows.length === 0 ? undefined : [];
   }
-  // Earlier steps left dead rows before this position: the index scan begins behind them.
+  // Earlier steps left dead rows before this position, so the index scan begins after them.
   const behind = after === undefined ? '' : `and (${names(key)}) > (${values(key, 2)})`;
   const ends = key.map((column, index) => `${column.name}::text as k${index}`);
   const [end] = await connection.query<Record<string, string>>(

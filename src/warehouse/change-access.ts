@@ -24,16 +24,13 @@ import { hasRole, readUnfit, readWaysOut } from './access-roles.ts';
 import type { Asked, Connection } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
-/** How long statements of others may queue up behind one that waits for its lock. */
+/** The time for which statements of other sessions may wait behind a statement that waits for its lock. */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_PAUSE_MS = 200;
 const LOCK_ATTEMPTS = 15;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/**
- * The statements of one transaction: separate transactions, so that none waits for a lock while it holds
- * another.
- */
+/** The statements of one transaction. The transactions are separate, so none waits for a lock while it holds another. */
 type Step = readonly string[];
 
 async function apply(connection: Connection, statements: Step): Promise<void> {

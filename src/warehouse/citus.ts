@@ -118,8 +118,8 @@ export async function distribute(connection: Asked): Promise<readonly string[]> 
       );
     }
   }
-  // The coordinator still holds the earlier rows, hidden: all tables are truncated together, because foreign
-  // keys connect them.
+  // Removes the earlier rows, which stay hidden at the coordinator. All tables are truncated together, because foreign keys
+  // connect them.
   for (const { name } of tables.toReversed()) {
     await connection.query('select truncate_local_data_after_distributing_table($1::text::regclass)', [name]);
   }

@@ -53,8 +53,8 @@ const END_RUNS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
   where datname = current_database() and application_name = any ($1::text[]) and pg_has_role(usesysid, 'usage')`;
 
 /**
- * Ends active runs, which lose no data: they would continue to store in the old form. Until the migration is
- * committed no run can be opened; then a run of an older program fails before it stores anything.
+ * Ends active runs, because they would continue to store in the old form; they lose no data. Until the migration is
+ * committed, no run can be opened. Afterwards a run of an older program fails before it stores anything.
  */
 async function endRuns(connection: Connection): Promise<void> {
   const [runs] = await connection.query<{ present: boolean }>(

@@ -22,7 +22,7 @@ const MAX_CONNECTIONS = 3;
 const passwordOf = (url: string): string => decodeURIComponent(new URL(url).password);
 
 interface OpenWarehouseOptions {
-  /** The current URL: its password may change. Default: it does not. */
+  /** Returns the current URL, because its password may change; default: the URL stays. */
   readonly readUrl?: (() => string) | undefined;
   readonly onStatement?: OnStatement | undefined;
   /** After this signal long statements are cancelled. */

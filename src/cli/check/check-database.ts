@@ -29,7 +29,7 @@ async function readStatusIfAllowed(connection: Connection): Promise<MigrationSta
   }
 }
 
-/** `whose`: the accounts of the tables, for the messages. */
+/** `whose`: names the accounts of the tables in messages. */
 export async function checkDatabase(
   connection: Connection,
   whose: string,
@@ -181,7 +181,7 @@ async function checkReader(connection: Connection): Promise<Check> {
 /** Tables that a finding names. */
 const LISTED_TABLES = 5;
 
-/** To paste: the rights that the user of sync and start needs, where it is not the owner. */
+/** Statements for the operator: the rights of the user of sync and start if it is not the owner. */
 function grantsFor(user: string, database: string): string[] {
   return [
     `grant usage on schema safety, safety_sync to ${user};`,

@@ -119,6 +119,6 @@ export async function checkService({
     else if (readMode.per === 'account') await ask(stream, {});
     else await askByType(stream);
   }
-  // The lists have named a user by now.
+  // The lists were requested before, so a user is known.
   for (const stream of streams) if (stream.readMode.kind === 'lookup') await askForUser(stream);
 }

@@ -3,7 +3,7 @@ import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { readReportingTimezones } from '../../engine/history/reporting.ts';
 import type { Check } from './check-database.ts';
 
-/** No check where the warehouse has the configured zone, or where no zone is configured. */
+/** Returns no check if the warehouse has the configured zone, or if no zone is configured. */
 export async function checkTimezones({ accounts, warehouse }: App): Promise<Check[]> {
   const { connection } = warehouse;
   if ((await readMigrationStatus(connection)).pending > 0) return [];

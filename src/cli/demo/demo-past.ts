@@ -1,7 +1,6 @@
 /**
- * Gives the demo a past: the sandbox begins some weeks ago, and the weeks until now are played and synced. A
- * warehouse with that past would have the states of equipment and trainings since then; PostgreSQL's clock
- * cannot be set back, so the rows of each sync are dated back to the day that is being played.
+ * Gives the demo a past: the sandbox begins some weeks ago, and each day until now is simulated and synced. PostgreSQL's
+ * clock cannot be set back, so the times in the rows of each sync are set back to the simulated day.
  */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../../engine/database/connection.ts';

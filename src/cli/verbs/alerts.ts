@@ -11,7 +11,7 @@ import {
   readOutbox,
   textOfKey,
 } from '../../operate/alerts/outbox.ts';
-import { readOccasions } from '../../operate/alerts/occasions.ts';
+import { readLastingProblems } from '../../operate/alerts/lasting-problems.ts';
 import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatTime } from '../../shared/format.ts';
@@ -71,7 +71,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
     const conditions = conditionsOf({
       accounts,
       seen,
-      occasions: await readOccasions(connection.db, ids),
+      lastingProblems: await readLastingProblems(connection.db, ids),
       failedReports: notifications.report === undefined ? new Map() : failedReportsOf(rows),
       freshnessBudgetMinutes,
     });

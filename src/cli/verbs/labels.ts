@@ -22,7 +22,7 @@ import {
 const STDOUT = '-';
 /** Number of ids printed for each kind; the template has all. */
 const MOST_NAMED = 3;
-/** Without it a spreadsheet takes the file for its own alphabet, and spoils names. */
+/** Without it a spreadsheet reads the file in another character encoding, which changes names. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
 interface Coverage {

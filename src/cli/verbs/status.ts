@@ -168,7 +168,7 @@ function lastRunText({ lastRun }: StreamState, nowMs: number, colors: Colors): s
   const { status, kind, started_at: startedAt, finished_at: finishedAt } = lastRun;
   const outcome = `${statusText(status, colors)} ${kind === 'sync' ? '' : `${kind} `}`;
   if (status === 'running') return `${outcome}for ${formatDuration(Math.max(0, nowMs - toMs(startedAt)))}`;
-  // The end of the run, because the last success is an end, too, and the two are compared.
+  // The end of the run, because it is compared with the last success, which is an end, too.
   return `${outcome}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 

@@ -24,16 +24,16 @@ import { createToken } from './token.ts';
 
 export interface ApiClient {
   /**
-   * Yields the list in batches while its response arrives, and returns the rest of the response. The records count only once
-   * the generator has returned. The body is read one batch ahead of the consumer at most. Leaving the generator early ends the
-   * request and frees its slot and connection; while a `next` is pending, `return` waits for it, so then only the signal ends
-   * it at once.
+   * Yields the list in batches while its response arrives, and returns the rest of the response. The records count only
+   * once the generator has returned. The body is read at most one batch ahead of the consumer. A consumer that leaves the
+   * generator early ends the request, which frees its slot and connection. While a `next` is pending, `return` waits for
+   * it, so only the signal ends the request at once.
    *
-   * The request keeps its slot until its last batch is taken: a consumer must not use the same client in between, because
-   * with a concurrency of 1 it would wait for itself.
+   * The request keeps its slot until its last batch is taken. A consumer must not use this client in between, because with
+   * a concurrency of 1 it would wait for itself.
    */
   list(request: ListRequest): AsyncGenerator<ListPart, ListResponse, undefined>;
-  /** A list that fits into memory: the service's own limits bound a page. */
+  /** A list that fits into memory, because the service limits the size of a page. */
   page(request: ListRequest): Promise<ListPage>;
   /** The property that holds the object. */
   fetchObject(request: ObjectRequest): Promise<unknown>;
@@ -60,7 +60,10 @@ function toListResponse({ envelope, count, headers }: HttpResponse): ListRespons
 }
 
 type Unsent = Omit<Call, 'token' | 'takeRecords' | 'onBytes'> & {
-  /** Returns where the records of the next response go. Each response has its own, because one that fails is void. */
+  /**
+   * Returns the receiver of the records of the next response. Each response has its own receiver, because the records of a
+   * failed response are void.
+   */
   readonly takeNext: (() => TakeRecords) | undefined;
 };
 
@@ -102,7 +105,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     });
   };
 
-  /** Sends the request once more, at once, where the service refused a token that has been replaced. */
+  /** Repeats the request at once if the service refused the token and a new one is available. */
   const ask = async (call: Unsent, attempt: number): Promise<HttpResponse> => {
     const asked = token.take();
     call.meter.requests += 1;

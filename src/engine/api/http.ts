@@ -33,7 +33,10 @@ export interface ResponseHeaders {
 
 const first = (headers: RawHeaders, name: string): string | undefined => [headers[name]].flat()[0];
 
-/** The specification calls the prefix of its headers neutral: without SVC- another prefix of the same header is taken. */
+/**
+ * The specification calls the prefix of its headers neutral: if there is no header with SVC-, one with another prefix is
+ * used.
+ */
 function firstWithAnyPrefix(headers: RawHeaders, suffix: string): string | undefined {
   const other = Object.keys(headers).find((name) => name.endsWith(`-${suffix}`)) ?? '';
   return first(headers, `svc-${suffix}`) ?? first(headers, other);
@@ -71,9 +74,9 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number):
 export interface Call {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
-  /** Goes into the body, and nowhere else. */
+  /** It is sent in the body only. */
   readonly token: string;
-  /** The list whose elements go to `takeRecords`; undefined: the whole response is envelope. */
+  /** The list with the elements for `takeRecords`; undefined: the whole response is envelope. */
   readonly listKey?: string;
   /** See `ListRequest`. */
   readonly fields?: readonly string[];
@@ -97,7 +100,7 @@ interface Http {
   close(): Promise<void>;
 }
 
-/** undici takes a fraction less than the service announces, so that no request meets a connection that is being closed. */
+/** undici uses a little less than the service announces, so that no request uses a connection that the service is closing. */
 const KEEP_ALIVE_MS = 4 * SECOND_MS;
 
 function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin: string): Pool {
@@ -106,7 +109,7 @@ function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin:
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: MINUTE_MS,
-    // The waiting budget measures both, because it does not count the program's own time.
+    // Off: the waiting budget limits both times, because it does not count the program's own time.
     headersTimeout: 0,
     bodyTimeout: 0,
     // TLS 1.2: specification, "Common protocol".
@@ -192,7 +195,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
   return { call, close: () => pool.destroy() };
 }
 
-/** Throws where the response is complete JSON, but not the one that was requested. */
+/** Throws if the response is complete JSON but not a response to this request. */
 function assertAccepted(response: CutResponse, { listKey, objectKey }: Call, context: ResponseContext): void {
   const { envelope, listFound } = response;
   const fail = (message: string): never => {

@@ -1,6 +1,6 @@
 /**
- * Cuts the elements of a JSON array out of its bytes. Brackets, texts and literals are followed here; anything else that is no
- * JSON shows when an element is parsed.
+ * Cuts the elements of a JSON array out of its bytes. Only brackets, texts and literals are checked here; other errors of
+ * JSON are found when an element is parsed.
  */
 import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
@@ -20,19 +20,19 @@ export const OPENING_BRACE = 0x7b;
 export const CLOSING_BRACE = 0x7d;
 export const OPENING_BRACKET = 0x5b;
 export const CLOSING_BRACKET = 0x5d;
-/** A bracket with this bit set is the brace of the same side, and a letter with it is a small one. */
+/** With this bit a bracket becomes the brace of that side, and a capital letter becomes a small one. */
 const LOWER_BIT = 0x20;
 
 /** A number of fewer characters has no more digits than a double holds. */
 const LONG_NUMBER_BYTES = 16;
 
-/**
- * An element is held as a whole, a list is not. From a larger element only the fields at its beginning are
- * read.
- */
+/** An element is held in memory as a whole, a list is not. Of a larger element only the fields at its beginning are read. */
 const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
-/** An element that did not end in so many bytes is scanned again when they have doubled, because each scan begins at its start. */
+/**
+ * An element that did not end within this number of bytes is scanned again after the number has doubled, because each scan
+ * begins at its start.
+ */
 const RESCANNED_BYTES = 64 * 1024;
 
 const TRUE = Buffer.from('true');
@@ -79,7 +79,7 @@ class ElementScan {
     let valueStart = start;
     let textStart = start;
     let textEnd = start;
-    /** The wanted field whose value is being read. */
+    /** The wanted field with the present value. */
     let field = -1;
     while (at < end) {
       const byte = bytes[at] ?? 0;

@@ -15,7 +15,7 @@ import { UnusableResponse } from './response-errors.ts';
 /** Everything outside the list is held until the end of the response. */
 const LARGEST_ENVELOPE_BYTES = 16 * 1024 * 1024;
 
-/** No list key is as long; a longer key is some other key. */
+/** No key of a list is as long, so a longer key is another one. */
 const LONGEST_KEY_BYTES = 1024;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
@@ -34,7 +34,7 @@ function isKey(bytes: readonly number[], key: string): boolean {
 
 type Place = 'before' | 'key' | 'colon' | 'value' | 'in_value' | 'after';
 
-/** How the list was found, if at all: `other` is a value that is not an array. */
+/** Whether the list was found; `other`: its value is not an array. */
 export type ListFound = 'absent' | 'array' | 'other';
 
 /**
@@ -85,7 +85,7 @@ export class EnvelopeScanner {
     const received = Buffer.concat(this.parts).toString('utf8');
     const text = received.startsWith('\ufeff') ? received.slice(1) : received;
     try {
-      // Without a list this is the requested record; beside a list there are only counts and times.
+      // Without a list this is the requested record; with a list it only contains counts and times.
       const parse = this.listKey === undefined ? parseExactJson : JSON.parse;
       return parse(text) as Record<string, unknown>;
     } catch {

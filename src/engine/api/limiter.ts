@@ -18,9 +18,9 @@ import { createSendingRate } from './sending-rate.ts';
 
 /** One more request may be in flight after as many successes as this times the present concurrency. */
 const SUCCESSES_PER_STEP = 4;
-/** How long a concurrency that was throttled is not tried again; twice as long each time that it is throttled again. */
+/** Period for which a throttled concurrency is not tried again; it doubles each time. */
 const HOLD = { firstMs: MINUTE_MS, mostMs: 16 * MINUTE_MS };
-/** A pause between two requests that is longer had no request waiting. */
+/** During a longer pause between two requests no request was waiting. */
 const IDLE_MS = SECOND_MS;
 
 export type LimiterOptions = Pick<
@@ -30,7 +30,7 @@ export type LimiterOptions = Pick<
 
 export interface Limiter {
   readonly concurrencyNow: number;
-  /** 0 when nothing cools down. */
+  /** 0: there is no cool-down. */
   readonly coolingMs: () => number;
   /** ms until the next request may start by the spacing. */
   readonly pacingMs: () => number;

@@ -1,11 +1,14 @@
-/** Makes a generator of a request that pushes its records: a request that is retried is a function, because a generator cannot be repeated. */
+/**
+ * Converts a request that pushes its records to a generator. The request itself is a function, because it may be retried,
+ * and a generator cannot be repeated.
+ */
 import type { ListPart } from './requests.ts';
 import type { TakeRecords } from './response-body.ts';
 
 /**
- * Yields the records of a request, which calls `takeNext` for each response. Taking is fulfilled when the consumer has the
- * records, so the request is one batch ahead at most. When the consumer leaves the generator, the request is aborted and its
- * end is awaited.
+ * Yields the records of a request, which calls `takeNext` for each response. That promise resolves when the consumer has
+ * the records, so the request is at most one batch ahead. If the consumer leaves the generator, the request is aborted, and
+ * its end is awaited.
  */
 export async function* listParts<T>(
   request: (takeNext: () => TakeRecords, abandoned: AbortSignal) => Promise<T>,
@@ -14,7 +17,7 @@ export async function* listParts<T>(
   const writer = writable.getWriter();
   const abandoned = new AbortController();
   let responses = 0;
-  /** The response whose records were written last. */
+  /** The response with the newest records. */
   let written: number | undefined;
   const requested = request(() => {
     responses += 1;

@@ -17,7 +17,7 @@ export interface ApiClientOptions {
   readonly tokenFile?: string;
   /** Most requests in flight, from 1. */
   readonly concurrency: number;
-  /** Evenly spaced upper bound; undefined is none. */
+  /** Upper bound, spaced evenly; undefined: none. */
   readonly requestsPerMinute: number | undefined;
   readonly requestTimeoutMs: number;
   /** Retries after the first attempt. */

@@ -65,14 +65,14 @@ function toUnusable(error: unknown): UnusableResponse | undefined {
   return undefined;
 }
 
-/** A response that arrives at this rate is healthy, however long it takes altogether. */
+/** A response that arrives at this rate or faster is healthy, however long it takes in total. */
 const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
 
 /**
- * How long the service may delay one response. Only time between the request for the next bytes and their
- * arrival counts, never the program's own processing time. In total: the request's timeout, and more with
- * every byte received; without a break: the request's timeout. So a drip of single bytes ends, and so does a
- * silence after the first gigabyte; a large healthy response does not.
+ * The time for which the service may delay one response. Only the time from the request for the next bytes to their arrival
+ * counts, not the program's own processing time. There are two limits: the request's timeout for each single wait, and the
+ * request's timeout plus an allowance for each received byte for all waits together. So a response that arrives byte by
+ * byte ends, and so does one that stops after a gigabyte; a large healthy response does not.
  */
 interface WaitingBudget {
   /** The wait for the response's beginning does not count for its body. */
@@ -182,10 +182,10 @@ export function createElementCutter(
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
-/** How much of an unusable response is read for the error's excerpt. */
+/** The number of bytes of an unusable response that are read for the excerpt in the error. */
 const HEAD_BYTES = 4096;
 
-/** Awaited: a slow consumer slows the response down. Called at least once for a successful response. */
+/** The result is awaited, so a slow consumer slows the response down. Called at least once for a successful response. */
 export type TakeRecords = (records: readonly Received[]) => Promise<void>;
 
 /** Passes records on in batches. */
@@ -219,7 +219,7 @@ function createBatcher(takeRecords: TakeRecords | undefined): {
 interface BodyReading {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
-  /** The list whose elements are passed on; undefined: the whole response is envelope. */
+  /** The list with the elements to pass on; undefined: the whole response is envelope. */
   readonly listKey: string | undefined;
   /** Fields of an element that readers look at. */
   readonly fields: readonly string[];

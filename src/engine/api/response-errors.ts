@@ -98,7 +98,8 @@ export function toServiceError(
   const request = redact(`${method} ${describeRequest(params)}`);
   const known = isServiceErrorIdentifier(error.identifier) ? error.identifier : undefined;
   const unknown = known === undefined ? ' with an identifier that its specification does not name' : '';
-  // The identifier counts more than the status where it says that another attempt is useless; a gateway may throttle with its own.
+  // If the identifier means that another attempt is useless, it decides, not the status. With an unknown identifier the
+  // status decides, because a gateway may throttle with an identifier of its own.
   const canSucceedLater = known === undefined || SERVICE_ERRORS[known].recovery === 'retry';
   const isThrottled = status === TOO_MANY_REQUESTS && canSucceedLater;
   return new SafetySyncError(
@@ -114,7 +115,7 @@ function describeStatus({ status, headers }: ResponseContext): string {
   return `HTTP ${status}, a redirect${target}, not followed because the token is in the body`;
 }
 
-/** JSON, also the beginning of it, is the service's own response, whose records must not be in messages. */
+/** JSON, also the beginning of it, comes from the service, and its records must not be in messages. */
 function isOwnResponse({ code, head }: UnusableResponse, status: number): boolean {
   if (status === 200) return code === 'response_cut' || /^[\p{C}\p{Z}\s]*[[{"]/u.test(head);
   return head.includes('"ok"');

@@ -37,7 +37,7 @@ export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
   const { method, fewRetries } = request;
   const { clock } = options;
   let failedMs: number | undefined;
-  /** Attempts in a row that ended in one of `fewRetries`. */
+  /** Consecutive attempts that ended with one of `fewRetries`. */
   let fewInARow = 0;
   for (let attemptNumber = 1; ; attemptNumber += 1) {
     try {

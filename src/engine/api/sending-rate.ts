@@ -1,17 +1,16 @@
 /**
- * The rate at which a service of unknown limits accepts requests, measured between its throttled responses
- * (429): multiplicative decrease to a little less than the measured rate, slow growth from there. Pure: times
- * are given.
+ * Learns the request rate of a service with an unknown limit from its throttled responses (429). After such a response, the
+ * rate falls to a little less than the measured one, and then grows slowly. Pure: times are given.
  *
- * A cycle runs from the first success after a throttled response to the next such success. Its average rate,
- * cool-down included, is the rate that the service allows, with any kind of window: a fixed one that was used
- * up early, a sliding one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so
- * that throttled responses stay rare. A cycle that is not throttled for long grows faster, because the
- * service may allow more than before.
+ * A cycle runs from the first success after a throttled response to the next such success. Its average rate, cool-down
+ * included, is the rate that the service allows, for each kind of limit: a fixed window that was used up early, a sliding
+ * window, a token bucket. The next cycle starts a little below this rate and grows slowly, so throttled responses stay
+ * rare. If a cycle lasts longer than usual without a throttled response, the rate grows faster, because the service may
+ * allow more than before.
  *
- * Windows may have up to a minute. A cycle counts a minute of a throttled stretch at most, and one that is
- * too long for such a window (an outage, a daily quota) resets everything. The distance is MOST_SPACING_MS at
- * most.
+ * The longest expected window is a minute. So at most a minute of a stretch of throttled responses counts as time of the
+ * cycle, and a stretch that is too long for such a window (an outage, a daily quota) resets the measurements. The distance
+ * of two requests is at most MOST_SPACING_MS.
  */
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 
@@ -24,17 +23,20 @@ const START_SHARE = 0.96;
 const CYCLE_REQUESTS = 120;
 const CYCLE_MS = 80_000;
 /**
- * After a long cycle the rate is at least 96 % of the one before, because slow growth met the limit close above it; after a
- * short one at least 80 %, because that is less certain.
+ * After a long cycle the rate is at least 96 % of the previous one, because slow growth reached the limit only a little
+ * above it. After a short cycle it is at least 80 %, because the measurement is less certain.
  */
 const MIN_KEPT_AFTER_LONG = 0.96;
 const MIN_KEPT_AFTER_SHORT = 0.8;
-/** A cycle with fewer requests is no measurement: the next one doubles its rate every DOUBLING_REQUESTS, until it is throttled. */
+/**
+ * A cycle with fewer requests gives no measurement: the next cycle doubles its rate every DOUBLING_REQUESTS until it is
+ * throttled.
+ */
 const MEASURED_REQUESTS = 20;
 const DOUBLING_REQUESTS = 8;
 /**
- * A cycle that was not throttled for so many times its usual length grows faster: by OVERDUE_GROWTH_BASE to the power of the
- * cycles beyond, at most FASTEST_GROWTH times as fast.
+ * A cycle that lasts longer than this multiple of its usual length grows faster: by OVERDUE_GROWTH_BASE to the power of the
+ * excess multiple, at most FASTEST_GROWTH times as fast.
  */
 const CYCLES_BEFORE_FASTER_GROWTH = 1.2;
 const OVERDUE_GROWTH_BASE = 16;
@@ -42,7 +44,7 @@ const FASTEST_GROWTH = 4;
 /** Growth factor in the first cycle. Its measured rate is too low, because it includes unbounded cool-downs. */
 const FIRST_GROWTH = 10;
 const LONGEST_WINDOW_MS = MINUTE_MS;
-/** Lower limits are left to cool-downs, because with a longer distance it would go unnoticed that the service allows more. */
+/** A longer distance would hide that the service allows more again; for lower limits the cool-downs are sufficient. */
 export const MOST_SPACING_MS = 10 * SECOND_MS;
 /** A rate in requests per ms that counts as no limit. */
 const UNLIMITED = 1;
@@ -65,7 +67,7 @@ interface SendingRateOptions {
 }
 
 export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions): SendingRate {
-  /** A window, the cool-down at its end, and one that was drawn too early. */
+  /** The longest window, the cool-down at its end, and a cool-down that ended too early. */
   const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
   /** Requests per ms; undefined: no limit was met. */
   let rate: number | undefined;

@@ -2,7 +2,7 @@
 import { sleep } from '../../shared/time.ts';
 import type { Limiter } from './limiter.ts';
 
-/** As many requests in flight as the limiter allows, over all streams, first come first served. */
+/** Allows as many requests in flight as the limiter, over all streams, first come first served. */
 interface Slots {
   readonly inFlight: number;
   readonly waiting: number;

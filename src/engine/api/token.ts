@@ -2,7 +2,7 @@
 import { createRedactor, type Redact } from '../../shared/redact.ts';
 import type { ApiClientOptions } from './requests.ts';
 
-/** A beginning of a token with so many characters is as secret as the token. */
+/** The beginning of a token with this number of characters is as secret as the token. */
 const SHORTEST_TOKEN_BEGINNING = 12;
 
 interface Token {

@@ -2,7 +2,7 @@
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Asked } from '../database/connection.ts';
 
-/** A rename of `from`; a removal where `to` is null. */
+/** A rename of `from`; `to` null: a removal. */
 export interface AccountChange {
   readonly from: string;
   readonly to: string | null;
@@ -48,7 +48,7 @@ export async function removeAccountChange(connection: Asked, { from }: AccountCh
   await connection.query('delete from safety_sync.account_changes where account_id = $1', [from]);
 }
 
-/** Lists the accounts that have rows, apart from the few that a worker writes for every configured account. */
+/** Lists the accounts that have rows; the few rows that a worker writes for every configured account do not count. */
 export async function readStoredAccounts(connection: Asked): Promise<string[]> {
   const rows = await connection.query<{ account_id: string }>(
     `select account_id from safety_sync.stream_state union select account_id from safety.labels

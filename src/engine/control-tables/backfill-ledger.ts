@@ -99,7 +99,7 @@ export async function writeLedger(db: Queryable, scope: StreamKey, change: Ledge
   }
 }
 
-/** A range that is a hole already has failed once more. */
+/** The range is already a hole, and has failed again. */
 async function addHole(db: Queryable, scope: StreamKey, slice: TimeSlice): Promise<void> {
   const { account_id, stream, created_from, created_to, failures } = backfillSlices;
   const values = { status: 'failed' as const, failures: 1, finished_at: sql`statement_timestamp()` };

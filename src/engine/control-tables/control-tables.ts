@@ -56,7 +56,7 @@ export const runs = controlSchema.table(
     unchanged: count(),
     deleted: count(),
     rejected: count(),
-    /** reconcile: changes that incremental runs had missed; should be 0 for ever. */
+    /** reconcile: changes that earlier runs had missed; expected: 0. */
     repaired: bigint({ mode: 'number' }),
     watermark_before: instant(),
     watermark_after: instant(),
@@ -69,7 +69,7 @@ export const runs = controlSchema.table(
     /** Host, process and database session of the worker that holds the stream's lock. */
     owner: text().notNull(),
     backend_pid: integer(),
-    program_version: text().notNull(), // No default: an older program fails here before it stores.
+    program_version: text().notNull(), // No default, so an older program, which does not set this column, fails before it stores.
   },
   (t) => [
     // As in every key: rows of one account can be kept on one node.
@@ -91,7 +91,8 @@ export const streamState = controlSchema.table(
     account_id: text().notNull(),
     stream: text().$type<StreamName>().notNull(),
     /**
-     * followups: every change that the service had made up to here is stored. By the service's clock, never the worker's.
+     * followups: every change of the service up to this time is stored. The time is by the service's clock, never by the
+     * worker's.
      */
     watermark: instant(),
     /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave. */
@@ -118,7 +119,7 @@ export const streamState = controlSchema.table(
     retained_at: instant(),
     /** equipments: types that a successful run requested, with the time of the last one. */
     read_parts: jsonb(),
-    complete_until: instant(), // Written where transactions begin: stream-session.ts.
+    complete_until: instant(), // stream-session.ts writes it at the beginning of a transaction.
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );
@@ -138,7 +139,7 @@ export const backfillSlices = controlSchema.table(
     expected: bigint({ mode: 'number' }),
     /** Distinct records seen. */
     records: bigint({ mode: 'number' }).notNull().default(0),
-    /** Times in a row that the service failed for one of its records; 0: it is no hole. */
+    /** Number of consecutive failures of the service for one of its records; 0: it is not a hole. */
     failures: integer().notNull().default(0),
     finished_at: instant(),
   },
@@ -184,7 +185,7 @@ export const forgotten = controlSchema.table(
   {
     account_id: text().notNull(),
     pseudonym: text().notNull(),
-    /** The pseudonym of the person's id, which replaces both. */
+    /** The pseudonym of the person's id, which replaces the id and the name. */
     person: text().notNull(),
     /** null: an id. For a name: its number of words. */
     words: integer(),

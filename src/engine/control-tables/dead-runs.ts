@@ -1,6 +1,6 @@
 /**
- * Runs whose database session is gone, usually because their worker ended: their record says `running`, and
- * the lock of their stream is free.
+ * Runs without a database session, usually because their worker ended: their record has the status `running`, and the lock
+ * of their stream is free.
  */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
@@ -60,7 +60,7 @@ interface ClosedRuns extends StreamKey {
   readonly closed: number;
 }
 
-/** Closes the runs of workers that died; streams whose lock is held are skipped. */
+/** Closes the runs of workers that died; streams that a session has locked are skipped. */
 export async function closeAllDeadRuns(db: Database, accountIds: readonly string[]): Promise<ClosedRuns[]> {
   const open = await db.execute<{ account_id: string; stream: StreamName }>(sql`
     select distinct account_id, stream from safety_sync.runs

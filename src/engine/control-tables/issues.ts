@@ -7,7 +7,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** Open issues: they show when a record that could not be stored has become valid. */
+/** Open issues: by them the loader detects that a record has become valid. */
 export interface OpenIssues {
   readonly areAny: boolean;
   /** The parts that do not change, for records without a usable key. */

@@ -1,6 +1,6 @@
 /**
- * Holders of the locks of streams. Any login of the database may take an advisory lock, a reader too. A
- * session whose role may not write runs is no run; messages name it because it blocks runs.
+ * Holders of the locks of streams. Any login of the database may take an advisory lock, a reader too. If the role of a
+ * session may not write runs, the session is not a run; messages name it, because it blocks runs.
  */
 import { sql } from 'drizzle-orm';
 import { STREAM_NAMES } from '../streams/index.ts';

@@ -41,9 +41,9 @@ interface RunEnd extends RunKey {
 const ERROR_MESSAGE_CHARACTERS = 2000;
 
 /**
- * Runs that are still open while this session holds the stream's lock: their database sessions are gone. The
- * process `owner` still exists, so of its own runs only the session has ended, as when PostgreSQL is
- * restarted; of all others the worker, too, as far as is known.
+ * Runs that are still open although this session holds the stream's lock: their database sessions have ended. If a run
+ * belongs to this process (`owner`), only its session has ended, for example because PostgreSQL was restarted. For other
+ * runs the worker is assumed to have died, too.
  */
 export async function closeDeadRuns(
   db: Queryable,
@@ -192,10 +192,7 @@ interface RecentRun extends StreamKey {
   readonly withinMs: number;
 }
 
-/**
- * Whether such a run began recently and was not interrupted: by the database's clock, which all workers
- * share.
- */
+/** Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. */
 export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
   const [row] = await db
     .select({ run_id: runs.run_id })
@@ -240,8 +237,8 @@ export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
 }
 
 /**
- * Runs `r` that took place. A tick that found its stream taken is recorded as skipped without a session: it
- * gives no information about the stream, and must not hide how the last real run ended.
+ * Runs `r` that took place. A tick that found the stream locked by another worker is recorded as skipped, without a
+ * session. It gives no information about the stream, and must not hide the result of the last real run.
  */
 export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
 

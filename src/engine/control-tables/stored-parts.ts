@@ -16,8 +16,8 @@ interface PartRow extends Record<string, unknown> {
 }
 
 /**
- * Counts the rows of each part, by account. A row belongs to the part whose request returned it, as in the
- * coverage of a snapshot.
+ * Counts the rows of each part, by account. A row belongs to the part with the request that returned it, as in the coverage
+ * of a snapshot.
  */
 export async function readStoredParts(
   db: Queryable,

@@ -22,15 +22,15 @@ export interface StreamSession {
   /** Begins the one transaction of the session. Later statements belong to it. */
   begin(): Promise<WriteTime>;
   /**
-   * A commit that is not `isDurable` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
-   * whole, with everything after it.
+   * A commit that is not `isDurable` does not wait for the disk: if PostgreSQL itself crashes, this commit and all later
+   * ones may be lost, each as a whole.
    */
   commit(options: { readonly isDurable: boolean }): Promise<void>;
   /** Rolls the open transaction back. After a broken connection PostgreSQL has already done so. */
   rollback(): Promise<void>;
   /**
-   * Returns the first failure of the transaction, if this one is its consequence. Adds that the lock is lost
-   * after the connection broke: then the staging tables are gone, too, and the reported error is secondary.
+   * Returns the cause of an error: the first failure of the transaction if this error only follows from it, or `lock_lost`
+   * if the connection broke, because the staging tables are then gone, too.
    */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
@@ -41,11 +41,11 @@ interface OpenSessionOptions {
   readonly databaseUrl: string;
   readonly accountId: string;
   readonly stream: StreamName;
-  /** `skip`: give up when another run has the stream. `wait`: until it is free, or until the signal. */
+  /** While another run has the stream: `skip` gives up, `wait` waits until the lock is free or the signal is aborted. */
   readonly whenBusy: 'skip' | 'wait';
   /** Called once when the stream is busy and the session waits. */
   readonly onWait?: (() => void) | undefined;
-  /** For the change of an account itself: an unfinished one is no reason to refuse. */
+  /** True for the command that changes the account: an unfinished change does not refuse it. */
   readonly changesAccount?: true;
   readonly signal?: AbortSignal | undefined;
   readonly onStatement?: OnStatement | undefined;
@@ -54,8 +54,8 @@ interface OpenSessionOptions {
 const LOCK_POLL_MS = 250;
 
 /**
- * The lock of a stream, of SQL expressions for its account and its name. 64 bits of a hash of the names: with 50,000
- * streams the chance that two share a lock is below one in ten million.
+ * The lock key of a stream, from SQL expressions for account and stream: 64 bits of a hash. With 50,000 streams the
+ * probability that two share a key is below one in ten million.
  */
 export const streamLockKey = (account: string, stream: string): string =>
   `hashtextextended('safety-sync:' || ${account} || ':' || ${stream}, 0)`;
@@ -64,8 +64,8 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked`;
 
 /**
- * Tables grow during a session: a plan that was kept from when they were empty would continue to scan them
- * sequentially. Compiling statements that take milliseconds costs more than it saves.
+ * Tables grow during a session, and a plan from the time when they were empty would still scan them sequentially. JIT is
+ * off, because compiling a statement takes longer than the statement.
  */
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
   set_config('jit', 'off', false), ${OWN_SETTINGS}`;
@@ -86,11 +86,10 @@ const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
 /**
- * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and
- * moves `complete_until` to the instant after it. The row stays locked until both are committed with the
- * rows. So transactions of a stream have their times in the order of their commits, even after the clock was
- * set back. A stream without a row has stored nothing. Converts by way of UTC, because Citus takes IMMUTABLE
- * functions only.
+ * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and moves
+ * `complete_until` to the instant after it. The row stays locked until both are committed with the rows. So transactions of
+ * a stream have their times in the order of their commits, even after the clock was set back. A stream without a row has
+ * stored nothing. The conversion to UTC makes the expression IMMUTABLE, as Citus requires.
  */
 const ADVANCE = `update safety_sync.stream_state
   set complete_until = (greatest(now(), complete_until) at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'
@@ -164,7 +163,7 @@ function buildSession(opened: Opened): StreamSession {
     async begin() {
       const sent = ['begin', ...first].map((text) => connection.query(text));
       const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
-      // A change of the account stores nothing of the stream.
+      // A change of the account stores no rows of the stream.
       const advanced =
         changesAccount === true ? [] : connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
       const [[row], [own]] = await Promise.all([begun, advanced, ...sent]);

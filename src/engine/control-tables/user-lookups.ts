@@ -25,10 +25,10 @@ export async function readDatabaseTime(db: Queryable): Promise<string> {
   return row.now;
 }
 
-/** The least recently requested id first: an id that always fails is behind all others. */
+/** The id with the oldest request is first, so an id that always fails is behind all others. */
 export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
   const { account_id, user_id, asked_at, due_at, failures } = userLookups;
-  // Not by `now()`: it would be that of the node with the rows.
+  // Not `now()`, because that would be the time of the node with the rows.
   const now = await readDatabaseTime(db);
   return await db
     .select({ userId: user_id, failures })
@@ -44,7 +44,7 @@ export async function readDueLookups(db: Queryable, due: DueLookups): Promise<Du
     .limit(due.limit);
 }
 
-/** Ids whose last lookup succeeded, the latest first. */
+/** Ids with a successful last lookup, the latest first. */
 export async function readSucceededLookups(
   db: Queryable,
   accountId: string,

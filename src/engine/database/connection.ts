@@ -65,13 +65,13 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Runs statements as text: a connection, or one of its transactions. */
+/** The part of a connection that runs statements as text. */
 export type Asked = Pick<Connection, 'query'>;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 /**
- * The caller awaits its statements before it closes: a statement that is left, such as a read from an unreachable database,
- * was abandoned.
+ * The caller awaits its statements before it closes the connection, so a remaining statement was abandoned, such as a read
+ * from an unreachable database.
  */
 const CLOSE_TIMEOUT_SECONDS = 1;
 const JSON_TYPE = 114;
@@ -80,8 +80,8 @@ const JSONB_TYPE = 3802;
 const MOST_UNDERWAY = 2 * 1024 * 1024;
 
 /**
- * postgres.js leaves Nagle's algorithm on: small COPYs then wait some 40 ms each for an acknowledgement. It is given the
- * socket before that is connected, since it never gives up a connection that it did not see closing.
+ * Turns off Nagle's algorithm, which postgres.js leaves on: each small COPY would wait some 40 ms for an acknowledgement.
+ * postgres.js gets the socket before it is connected, because it never gives up a connection without its `close` event.
  */
 function connectSocket(options: postgres.ParsedOptions): net.Socket {
   const path = (options as { path?: string | false }).path;
@@ -90,7 +90,7 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
   const socket =
     typeof path === 'string'
       ? net.connect({ path })
-      : // A host that vanished is noticed after minutes, not after the system's default of two hours.
+      : // An unreachable host is detected within minutes, not after the system's default of two hours.
         net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
   emitErrorsWhenClosed(socket);
   // postgres.js reads the TLS server name from here when it upgrades the socket.
@@ -115,7 +115,7 @@ function emitErrorsWhenClosed(socket: net.Socket): void {
   Object.assign(socket, { emit: emitLate });
 }
 
-/** The first connection is a real one; every further one breaks at once, and with it the statement that needed it. */
+/** Opens one real connection. Every further one fails at once, with the statement that needed it. */
 function connectOnce(onLost: () => void): typeof connectSocket {
   let isUsed = false;
   return (options) => {
@@ -175,7 +175,7 @@ async function cancelOver({ url, password }: ConnectionOptions, backends: readon
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
-  /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
+  /** If the connection breaks between the last row and the reply of PostgreSQL, postgres.js never ends the COPY. */
   const broken = new Promise<never>((_, reject) => (endCopies = reject));
   broken.catch(() => undefined);
   const onLoss = () => {
@@ -199,7 +199,7 @@ export function openConnection(options: ConnectionOptions): Connection {
         parse: parseExactJson,
       },
     },
-    // Seconds before it connects again; a session never does.
+    // Seconds before a reconnect; a session does not reconnect.
     ...(options.isSession === true ? { backoff: () => 0 } : {}),
     onnotice: () => undefined,
     connection: { application_name: options.applicationName, ...TEXT_SETTINGS },
@@ -253,7 +253,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     db,
     async query<Row>(text: string, parameters: readonly unknown[] = []) {
       try {
-        // Sent at once: a COPY that is called next comes after it.
+        // Sent at once, so a later COPY follows it.
         return await turns.take(
           async () =>
             (await client

@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 
-/** drizzle wraps what postgres.js throws: the SQLSTATE or system code is somewhere along `cause`. */
+/** drizzle wraps the errors of postgres.js: the SQLSTATE or system code is in one of the nested `cause`s. */
 export function databaseCode(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof SafetySyncError) continue;
@@ -60,7 +60,7 @@ const CERTIFICATE = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** The next step, where the failure shows it; undefined: the one of its code. */
+/** The next step, if the failure shows it; undefined: use the advice of its code. */
 function adviceOn(code: string | undefined, said: string): string | undefined {
   if (code === '3D000') {
     const [, name] = /"([^"]+)"/.exec(said) ?? [];
@@ -105,7 +105,7 @@ export function isDataError(error: unknown): boolean {
   return /^(22|23|54)[0-9A-Z]{3}$/.test(code);
 }
 
-/** Gives a failure of the database its code; an error that already has one is returned as it is. */
+/** Converts a failure of the database to an error with a code; an error that already has a code is returned unchanged. */
 export function toDatabaseError(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError) return error;
   const code = databaseCode(error);

@@ -24,7 +24,7 @@ function readFolder(folder: URL, kind: 'functions' | 'views'): Definition[] {
     }));
 }
 
-/** Each definition after those that it refers to as `safety.NAME`. */
+/** Sorts the definitions: each one is after those that it refers to as `safety.NAME`. */
 function inOrder(definitions: readonly Definition[]): Definition[] {
   const ordered = new Set<Definition>();
   const add = (one: Definition, path: readonly Definition[]): void => {
@@ -65,7 +65,7 @@ const READ_GRANTS = `
       where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and t.attacl is not null) v
   cross join aclexplode(v.acl) a where a.grantee <> v.relowner and v.relname = any ($1::text[])`;
 
-/** PostgreSQL replaces a view in place only where its columns stay as they are, up to new ones at the end. */
+/** PostgreSQL replaces a view in place only if its columns stay unchanged, except for new ones at the end. */
 const COLUMNS_DIFFER = '42P16';
 const OTHERS_DEPEND = '2BP01';
 

@@ -4,10 +4,9 @@
  */
 
 /**
- * An expression that removes the time-outs of the role or the database from a session, and names those that
- * were set (`lock_timeout,statement_timeout`, null: none): they are meant for other sessions. A merge and a
- * migration take as long as they take, and a session is idle during requests to the service. Not every
- * version of PostgreSQL has all of them.
+ * An expression that removes the time-outs of the role or the database from a session, and returns the names of those that
+ * were set (`lock_timeout,statement_timeout`, null: none). They are intended for other sessions: a merge or a migration may
+ * take long, and a session is idle during requests to the service. Not every version of PostgreSQL has all of them.
  */
 const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where setting <> '0' and set_config(name, '0', false) = '0')
   from pg_settings where name in ('statement_timeout', 'lock_timeout', 'idle_session_timeout',
@@ -23,8 +22,8 @@ export const OWN_SETTINGS = `set_config('search_path', 'pg_catalog', false),
   set_config('transform_null_equals', 'off', false), ${NO_TIMEOUTS} as freed`;
 
 /**
- * Sent when a connection begins: how PostgreSQL reads and writes times and texts. Only these, because a pooler refuses a
- * connection that begins with settings that it does not know, and PgBouncer knows few others.
+ * Sent at the beginning of a connection: the formats in which PostgreSQL reads and writes times and texts. Other settings
+ * are not sent here, because a pooler refuses a connection with unknown settings, and PgBouncer knows few others.
  */
 export const TEXT_SETTINGS = { DateStyle: 'ISO, YMD', TimeZone: 'UTC', standard_conforming_strings: 'on' };
 

@@ -52,9 +52,9 @@ export function stage(shape: TableShape): SQL {
 }
 
 /**
- * Columns of a temporary table, read together with tables of the warehouse. Where those are distributed, a
- * subselect that cannot be flattened (hence `offset 0`) is evaluated first and sent to their nodes; the table
- * itself could not be.
+ * Columns of a temporary table, for a statement that also reads tables of the warehouse. If these are distributed, a
+ * subselect that cannot be flattened (because of `offset 0`) is evaluated first, and its rows are sent to the nodes. The
+ * temporary table itself exists only at the coordinator.
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
   sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;

@@ -1,6 +1,6 @@
 /**
- * Cancels statements that are still active after a stop was requested. PostgreSQL itself would finish them,
- * and hold the lock of the stream until then, since it notices only at their end that the process is gone.
+ * Cancels statements that are still active after a stop was requested. Without this PostgreSQL would finish them, and keep
+ * the lock of the stream until then, because it detects only at their end that the process has ended.
  */
 import { SECOND_MS, untilAborted } from '../../shared/time.ts';
 
@@ -20,7 +20,7 @@ interface Client {
 type Statements = Set<Query>;
 
 const CANCEL_EVERY_MS = 250;
-/** Together with closing the pool this stays below the ten seconds after which service managers kill. */
+/** With the time for closing the pool this is below ten seconds, after which service managers kill the process. */
 const CANCEL_FOR_MS = 8 * SECOND_MS;
 
 /** Cancels statements that are older than a second; a younger one may be closing the run. */

@@ -15,7 +15,7 @@ export interface HistoryShape {
   readonly columns: readonly string[];
   /** The columns that make a state when they change. */
   readonly compared: readonly string[];
-  /** The parent's column with the source's time of a new state; null: when it was seen. */
+  /** The parent's column with the source's time of a new state; null: the time when the state was seen. */
   readonly since: string | null;
   /** See `StateHistory`: column, and its value where another state begins. */
   readonly differences: readonly (readonly [string, (before: string, after: string) => string])[];

@@ -1,6 +1,6 @@
 /**
- * The order of statements in a session: postgres.js would send a statement between the rows of a COPY, which ends the
- * session. Statements that are called meanwhile are sent between two COPYs, in the order of their calls.
+ * Orders the statements of a session. postgres.js would send a statement between the rows of a COPY, which ends the
+ * session. So statements that are called during a COPY are sent after it, in the order of their calls.
  */
 interface Turns {
   /** A COPY is active. */

@@ -1,7 +1,4 @@
-/**
- * Reports every statement by its operation and its table: never its parameters, which contain texts that
- * people wrote.
- */
+/** Reports every statement by its operation and its table, without its parameters, because these contain texts of people. */
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 

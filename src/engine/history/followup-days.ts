@@ -1,10 +1,10 @@
 /**
- * Days of follow-ups. `safety.followup_days` holds spans: from `from_on` to the day before `to_on` the same number was open,
- * overdue and closed. A row that nothing changes any more has its future spans already (open today, overdue after its due
- * day), so a day that begins writes nothing; the views end at `safety.counted_days.counted_to`.
+ * Days of follow-ups. `safety.followup_days` holds spans: from `from_on` to the day before `to_on` the same number was
+ * open, overdue and closed. A row also has spans in the future, for the case that nothing changes (open today, overdue
+ * after its due day). So the start of a day writes no span; the views end at `safety.counted_days.counted_to`.
  *
- * A change takes its follow-ups out of the spans as they were stored before it, and adds them as they are stored after it,
- * in its transaction. Both are steps: by how much each number changes on a day.
+ * A change removes its follow-ups from the spans with their old values, and adds them with their new values, in its
+ * transaction. Both are done by steps: a step is the difference of each number on a day.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { boolean, date, integer, primaryKey, text } from 'drizzle-orm/pg-core';
@@ -77,10 +77,9 @@ export async function readCountedDays(db: Queryable, account: string): Promise<C
 }
 
 /**
- * Steps of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state
- * counts as open up to its due day, as overdue up to the day before it was closed, then as closed. The first
- * state begins when the follow-up was raised. A closing time after the beginning of the state comes from a
- * device whose clock is ahead.
+ * Steps of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state counts as open
+ * up to its due day, as overdue up to the day before it was closed, then as closed. The first state begins when the
+ * follow-up was raised. A closing time after the beginning of the state comes from a device with a clock that is ahead.
  */
 function stepsOf(
   { accountId: account, timezone, finalBefore }: CountedDays,
@@ -205,7 +204,7 @@ export async function applySteps(db: Queryable, account: string): Promise<void> 
 interface DayCount extends TransactionTime {
   readonly accountId: string;
   readonly stream: StreamName;
-  /** Counts days of follow-ups. Other streams work them out of their histories. */
+  /** Counts days of follow-ups. The days of other streams are computed from their histories. */
   readonly keepsSpans: boolean;
 }
 
@@ -266,7 +265,10 @@ export async function voidDays(db: Queryable, account: string): Promise<void> {
   );
 }
 
-/** Gives the days of assignees or forms other ids; days of two that become one are added. Returns how many ids changed. */
+/**
+ * Changes ids of assignees or forms in the days; if two ids become one, their days are added. Returns the number of changed
+ * ids.
+ */
 export async function renameDays(
   db: Queryable,
   account: string,

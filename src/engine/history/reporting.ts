@@ -42,10 +42,9 @@ export async function readReportingTimezones(
 }
 
 /**
- * Writes nothing when nothing has changed. A zone that is not set keeps the stored one, because a command
- * without the variable would shift all days in views; an account without a zone begins with UTC. Returns the
- * accounts whose zone was replaced, with the zone before. Error: `configuration_invalid` for a zone that
- * PostgreSQL does not know.
+ * Writes only changes. If no zone is set, the stored one stays, because a command without the variable would otherwise
+ * shift all days in views. A new account without a zone gets UTC. Returns the accounts with a replaced zone, and that zone.
+ * Error: `configuration_invalid` for a zone that PostgreSQL does not know.
  */
 export async function writeReportingTimezones(
   db: Queryable,

@@ -115,7 +115,8 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (people === null) return undefined;
     if (isUserColumn(table, column)) return rule(finder.ofUsers);
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));
-    // A value that should be a day or another id may contain words, but a short id there is an ordinary number.
+    // Days and ids of other objects: the service may send a text with names there, but a short number there is not the id
+    // of a person.
     return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
   }
 

@@ -10,10 +10,10 @@ import { nextWatermark, readFirstResponse } from './watermark.ts';
 
 /** The fewest pages of a slice. */
 const SLICE_PAGES = 5;
-/** Pages that a reader loses when the worker is killed: one that is being stored, and the next one. */
+/** Pages that a reader loses if the worker is killed: the one that is being stored, and the next one. */
 const PAGES_IN_HAND = 2;
 
-/** Records of a slice: as many as may be lost and read again when the worker is killed. */
+/** Records of a slice: at most these are read again after the worker was killed. */
 export const sliceRecordsFor = (readers: number, pageSize: number): number =>
   Math.max(SLICE_PAGES, PAGES_IN_HAND * readers) * pageSize;
 
@@ -64,7 +64,7 @@ interface PlanResponse extends SliceResponse {
   readonly pageRecords: number;
 }
 
-/** Where the service fails for one of the newest records, another one is enough for a plan. */
+/** If the service fails for the newest record, another one is enough for a plan. */
 async function fetchFirst(range: CreationSlice, reader: SliceReader): Promise<PlanResponse> {
   try {
     const response = await reader.fetch(range);

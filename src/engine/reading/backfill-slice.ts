@@ -36,7 +36,7 @@ export interface Backfill {
   readonly holes: FoundHole[];
   /** Different records of the slices that are done. */
   seen: number;
-  /** Names of the records without a creation time, which are of no slice. */
+  /** Names of the records without a creation time, which belong to no slice. */
   readonly undated: Set<string>;
   /** The upper end of the newest slice. */
   readonly topMs: number;

@@ -45,7 +45,10 @@ const isSameRange = (plan: BackfillPlan, range: CreationSlice): boolean =>
 const isUnclosed = (plan: BackfillPlan, stateMs: number | null): boolean =>
   isWholeTime(plan) && plan.watermark !== null && (stateMs === null || stateMs < plan.watermark.ms);
 
-/** Whether a backfill continues an earlier one that was cut off, for the run and its forecast. A hole was not cut off. */
+/**
+ * Whether a backfill continues an interrupted one; used by the run and by its forecast. A slice with a hole does not count
+ * as interrupted.
+ */
 export function isResumable(
   { plan, slices }: StoredBackfill,
   { range, restart, watermarkMs }: BackfillAsked,
@@ -133,7 +136,7 @@ function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncErr
   return first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
 }
 
-/** Reads parts that earlier runs left out. Returns those for which the service still fails. */
+/** Reads parts that earlier runs left out. Returns the parts for which the service still fails. */
 export async function* readHoles(
   read: ReadRequest,
   holes: readonly Hole[],
@@ -146,7 +149,7 @@ export async function* readHoles(
   });
   const all = { ...backfill, topMs: FAILING_TIME.toMs, bottomMs: FAILING_TIME.fromMs };
   for (let work = all.queue.shift(); work !== undefined; work = all.queue.shift()) {
-    // Without progress, which is of a backfill.
+    // Without progress, because progress belongs to a backfill.
     for await (const { kind, records: list, about, notes = [] } of readSlice(all, work)) {
       yield { kind, records: list, about, notes };
     }
@@ -182,7 +185,7 @@ interface SideBySide {
   readonly width: number;
   /** The next reader to begin; undefined: there is none now. Called again whenever one has ended. */
   readonly next: () => Reader | undefined;
-  /** Ends the requests of all readers, which are of no use any more. */
+  /** Ends the requests of all readers, because their results are not needed any more. */
   readonly abort: () => void;
 }
 
@@ -190,9 +193,9 @@ interface SideBySide {
 const IDLE_MS = 100;
 
 /**
- * Yields the steps of several readers as they come. Each reader is one step ahead of the consumer: it sends requests while
- * the steps of others are stored. The first failure ends all: no further step is requested, the steps that are ready are still
- * yielded. All of them are committed at the end, also before a failure is thrown.
+ * Yields the steps of several readers in the order of their arrival. Each reader is one step ahead of the consumer: it
+ * sends requests while the steps of others are stored. After the first failure no further step is requested, but the steps
+ * that are ready are still yielded. At the end all of them are committed, before a failure is thrown.
  */
 export async function* readSideBySide({ width, next, abort }: SideBySide): Steps {
   const running = new Map<Reader, Promise<Result>>();

@@ -62,8 +62,9 @@ function toCalculatedAt(calculatedAtMs: number | undefined, clock: ResponseClock
 }
 
 /**
- * Whether the first page is the whole report although the empty page after it belongs to another one, because the service
- * keeps a report for each different request: with another limit it calculates once more, and the records are the same.
+ * Whether the first page is the whole report although the empty page after it belongs to another report, because the
+ * service keeps a report for each different request. A request with another limit gets a new calculation: if its records
+ * are equal, the first page was complete.
  */
 async function isStillWhole(
   read: ReadRequest,

@@ -6,23 +6,23 @@ import type { TimeSlice } from '../streams/state.ts';
 import type { CreationOrder, CreationSlice } from './creation-slice.ts';
 import { countDistinct, timeOf } from './record-fields.ts';
 
-/** The records that two responses share, because they were created in one millisecond or second, as text. */
+/** The oldest records of a response. The next response repeats them, because both contain their millisecond or second. */
 export interface Border extends TimeSlice {
   readonly texts: ReadonlySet<string>;
 }
 
-/** The previous response, to detect records that were deleted since then or that it lacked. */
+/** The previous response: shows which records were deleted since then, or were missing in it. */
 interface Previous {
-  /** Records that it left for the task; undefined: it had no total. */
+  /** The number of records that it left for the task; undefined: it had no total. */
   readonly remainingTotal: number | undefined;
-  /** The part that it delivered, above the border, and the records that it delivered of it. */
+  /** The part above the border, which it contained, and the number of its records there. */
   readonly newerSlice: CreationSlice;
   readonly newerCount: number;
-  /** How many of them count as read. */
+  /** The number of these records that count as read. */
   counted: number;
   /** Its oldest records, which the next response repeats. */
   readonly border: Border;
-  /** All its records, and how many of them differ: it may have ended there only because responses have a limit. */
+  /** The number of all its records, and of distinct ones. It may have ended there only because responses have a limit. */
   readonly recordCount: number;
   readonly distinct: number;
 }
@@ -31,7 +31,7 @@ export interface Task extends CreationSlice {
   readonly previous?: Previous;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
-  /** It is part of one that failed. */
+  /** It is part of a task that failed. */
   readonly isSuspect?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function isShown(record: Received, border: Border | undefined): boolean {
   return border !== undefined && isWithin(record, border) && border.texts.has(record.text);
 }
 
-/** The rest of a task after a newest-first response that does not hold all of it; undefined for another response. */
+/** The rest of a task after a newest-first response that contains only a part of it; undefined for other responses. */
 export function cutOff(
   task: Task,
   {
@@ -63,7 +63,7 @@ export function cutOff(
   const fromMs = Math.max(unitFromMs, task.fromMs ?? unitFromMs);
   const toMs = Math.min(unitFromMs + unitMs, task.toMs ?? Infinity);
   if (task.toMs === toMs) {
-    // More records in one unit than a response holds.
+    // One unit has more records than a response.
     const unit: Task = { fromMs, toMs, byPages: true };
     return task.fromMs === fromMs ? [unit] : [unit, { fromMs: task.fromMs, toMs: fromMs }];
   }
@@ -82,10 +82,10 @@ export function cutOff(
   return [{ fromMs: task.fromMs, toMs, previous }];
 }
 
-/** The response holds records from outside of the slice: the service ignores its bounds. */
+/** The response contains records outside of the slice: the service ignores the bounds. */
 export function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boolean {
   if (order === undefined) return false;
-  // A service whose bounds are inclusive shows one millisecond more on either side.
+  // A service with inclusive bounds shows one more millisecond on each side.
   const isTooOld = slice.fromMs !== null && order.oldestMs < slice.fromMs - 1;
   return isTooOld || (slice.toMs !== null && order.newestMs > slice.toMs);
 }

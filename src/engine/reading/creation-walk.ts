@@ -18,7 +18,7 @@ import { isRequestSpecific } from './pages.ts';
 import { collectUndated, nameOf, timeOf } from './record-fields.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
 
-/** Nothing was created later. */
+/** No record was created later. */
 const FAR_FUTURE_MS = Date.parse('9999-01-01T00:00:00Z');
 export type WalkStep =
   /** The first response, before its records. */
@@ -27,7 +27,7 @@ export type WalkStep =
       readonly kind: 'records';
       /** The records of a response, without those of the previous one. */
       readonly records: readonly Received[];
-      /** The part that is still to be read is older than this, ms (exclusive); null: unknown; undefined: nothing is left. */
+      /** The remaining part is older than this, ms (exclusive); null: unknown; undefined: nothing remains. */
       readonly remainingTo: number | null | undefined;
       /** Different records of the part that was read so far. */
       readonly seen: number;
@@ -55,7 +55,7 @@ export async function* walkCreation(
   reader: SliceReader,
   { without = [], isSuspect = false, plannedToMs = -Infinity }: WalkOptions = {},
 ): Walk<SafetySyncError | null> {
-  /** Newest first: the last one is the next. */
+  /** The last task is the next one, and the newest. */
   const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, isSuspect }));
   let hasHoles = without.length > 0;
   /** Different records of the parts that were read. They share none, because a record is in the part of its creation time. */
@@ -66,7 +66,7 @@ export async function* walkCreation(
   let isDoubtful = hasHoles;
   /** The newest creation time of the first response that has one, or of the plan. Later creations are growth. */
   let newestMs: number | undefined;
-  /** The part that is being read and is not complete: all of it is still to be read. */
+  /** The part that is being read and is not complete: it counts as not read. */
   let inHand: CreationSlice | undefined;
 
   function remainingTo(): number | null | undefined {
@@ -134,7 +134,10 @@ export async function* walkCreation(
     return 0;
   }
 
-  /** Without a total: there is no record that the previous response lacks, and not because this one is as full as that. */
+  /**
+   * Without a total, the task is complete if all records were in the previous response, unless this response is as full as
+   * that one.
+   */
   function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: Task): boolean {
     const total = paging?.total;
     if (total !== undefined) return distinct >= total;

@@ -16,7 +16,7 @@ const REFRESH_MS = 7 * DAY_MS;
 /** When an id that the service does not know is looked up again. */
 const UNKNOWN_MS = 30 * DAY_MS;
 const UNUSABLE_MS = DAY_MS;
-/** So many different ids that fail one after the other may mean that the service fails. */
+/** If this number of different ids fail one after the other, the service itself may be failing. */
 const IN_A_ROW = 4;
 /** Other lookups that decide whether it does. */
 const MOST_PROBES = 3;
@@ -33,7 +33,7 @@ export function leaveAloneMs(failures: number): number {
   return failures <= 1 ? 0 : backoff(failures - 1, LEAVE_ALONE);
 }
 
-/** Spread over a tenth of the time, so that a thousand users that became due together do not stay together. */
+/** Spread over a tenth of the time, so that a thousand users that were due at one time are not due together again. */
 function dueAgain(everyMs: number, userId: string): number {
   let sum = 0;
   for (const character of userId) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 1000;

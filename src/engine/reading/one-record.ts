@@ -17,7 +17,7 @@ type OneRequest = Source & Pick<ReadRequest, 'settings'>;
 export interface FoundRecord {
   readonly record: Received;
   readonly about: ReadContext;
-  /** When the response was made, by the service's clock, ms. */
+  /** Time of the response by the service's clock, ms. */
   readonly serviceTimeMs?: number | undefined;
 }
 
@@ -70,8 +70,9 @@ function toNumberParameter(value: unknown): number | ExactNumber | undefined {
 }
 
 /**
- * Filters by what never changes in a follow-up: its response and its creation time. The narrowest request first. Without
- * a stored record the whole list is read until the record appears, because the service has no filter by the id of a follow-up.
+ * Filters by values that never change in a follow-up: its form response and its creation time. The narrowest request is
+ * first. Without a stored record the whole list is read until the record appears, because the service has no filter by the
+ * id of a follow-up.
  */
 function requestsFor(stored: WireRecord | null): readonly Params[] {
   const responseId = toNumberParameter(stored?.['response_id']);
@@ -79,13 +80,16 @@ function requestsFor(stored: WireRecord | null): readonly Params[] {
   const byResponse = responseId === undefined ? [] : [{ response_id: responseId }];
   const fromMs = createdMs === undefined ? null : Math.floor(createdMs);
   const byTime = fromMs === null ? [] : [toCreationFilters({ fromMs, toMs: fromMs + 1 })];
-  // If one of the stored values is wrong, the other one may still be right.
+  // First both stored values, then each alone, because one of them may be wrong.
   const both = byResponse.flatMap((one) => byTime.map((other) => ({ ...one, ...other })));
   const requests = [...both, ...byResponse, ...byTime];
   return requests.length === 0 ? [{}] : requests;
 }
 
-/** Makes requests one after the other until one finds the record. If one was refused, none of the others proves its absence. */
+/**
+ * Sends requests one after the other until one finds the record. If one was refused, the others cannot prove that the
+ * record is absent.
+ */
 async function findFirst<Question>(
   questions: readonly Question[],
   find: (question: Question) => Promise<FoundRecord | null>,
@@ -120,7 +124,7 @@ async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part):
   }
 }
 
-/** First the type where it was last found, then the others that are configured. */
+/** First the type of its last response, then the other configured types. */
 function typesFor({ askedType }: KnownRecord, { equipmentTypes }: SyncSettings): readonly string[] {
   const types = new Set([...(askedType === null ? [] : [askedType]), ...equipmentTypes]);
   if (types.size > 0) return [...types];

@@ -113,8 +113,8 @@ export class PageTally {
   }
 
   /**
-   * Without a total, a deletion may have moved a record to a page already read, and a refused page need not be the end. Only
-   * the records of one page, with no further request that failed, were there at one time.
+   * Without a total, a deletion may have moved a record to a page already read, and a refused page may not be the end. Only
+   * the records of a single page existed at one time, and only if no further request failed.
    */
   get isUnproven(): boolean {
     return this.#totals.length === 0 && (this.#pagesWithNews > 1 || this.refused !== undefined);

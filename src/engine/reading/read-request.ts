@@ -48,7 +48,7 @@ export interface WarehouseReads {
     readonly notAskedSince: string;
     readonly limit: number;
   }): Promise<readonly DueLookup[]>;
-  /** Ids whose last lookup succeeded, the latest first. */
+  /** Ids with a successful last lookup, the latest first. */
   readSucceededLookups(limit: number): Promise<readonly string[]>;
   readFailingLookups(limit: number): Promise<FailingLookups>;
 }

@@ -137,9 +137,9 @@ export function createSliceReader(source: Source, filters: Params = {}) {
     mayDivide: (): boolean => (divided += 1) <= MOST_DIVIDED,
 
     /**
-     * The last resort, by page numbers: for a slice that cannot be divided any further, or whose records have no creation
-     * time. Throws `read_incomplete` when the pages do not show all of it. Returns how many rows the source has in
-     * addition to the first one of the same record.
+     * Reads by page numbers: for a slice that cannot be divided any further, or for records without a creation time. Throws
+     * `read_incomplete` when the pages do not show all of it. Returns how many rows the source has in addition to the first
+     * one of the same record.
      */
     async *readByPages(slice: CreationSlice): AsyncGenerator<readonly Received[], number, undefined> {
       // If each response orders ties differently, the attempts together show records that no single one
@@ -183,7 +183,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       const added = isOpen ? await fetchTotal({ fromMs, toMs: null }) : 0;
       if (added === undefined) return false;
       const total = await fetchTotal(slice);
-      // After the total of all, because a record that is deleted between the two must not stand for one without a time.
+      // After the total of all, because a record that is deleted in between must not count as one without a time.
       const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
       if (total === undefined) return false;
       const expected = total - added;

@@ -176,8 +176,8 @@ export async function* readEquipmentTypes(read: ReadRequest): Steps<ReadOutcome>
   const failures = yield* readParts(read, parts);
   const covered = { parts: types };
   if (failures.length === 0 && types.length > 1) {
-    // Equipment whose type changed between two requests may be in neither response. All types are read once more for the
-    // records that are missing; those that are missing again were deleted.
+    // Equipment with a type that changed between two requests may be in neither response. All types are read once more for
+    // the records that are missing; those that are missing again were deleted.
     const vanished = await read.warehouse.findVanished(covered);
     if (vanished.size > 0) failures.push(...(yield* readParts(read, parts, vanished)));
   }

@@ -67,7 +67,7 @@ export function updatedAfter(watermarkMs: number, overlapMs: number): number {
   return Math.max(0, watermarkMs - overlapMs - 1);
 }
 
-/** How far the service's clock went back since then; 0 if that is unknown. */
+/** The time by which the service's clock went back since then; 0: unknown. */
 export function wentBackBy(storedOffsetMs: number | null, clock: ResponseClock): number {
   const offsetMs = offsetOf(clock);
   const backMs = storedOffsetMs === null || offsetMs === null ? 0 : storedOffsetMs - offsetMs;

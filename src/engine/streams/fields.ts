@@ -73,7 +73,7 @@ export const itemsOf = (table: PgTable, fields: WireFields): ColumnField<wire.It
   rows: { table, fields },
 });
 
-/** An object whose entries are also rows of a child table. */
+/** An object with entries that are also rows of a child table. */
 export const entriesOf = (
   table: PgTable,
   columnOf: (value: unknown) => string | null,

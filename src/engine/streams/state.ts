@@ -129,7 +129,7 @@ export interface LookupResult {
   readonly error: string | null;
 }
 
-/** User ids whose last lookup failed. */
+/** User ids with a failed last lookup. */
 export interface FailingLookups {
   readonly total: number;
   readonly some: readonly { readonly userId: string; readonly error: string | null }[];

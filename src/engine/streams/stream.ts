@@ -16,7 +16,7 @@ export interface RecordIssue {
   /** Plain words: the expected value and the received one. */
   readonly problem: string;
   readonly value: unknown;
-  /** The own name of an unknown field, the end of `field`. It may contain anything, also a dot. */
+  /** The name of an unknown field without its path, because the name may contain dots and brackets. */
   readonly name?: string;
 }
 
@@ -52,7 +52,7 @@ interface NormalizedRecord {
   readonly children: readonly (readonly Row[])[];
 }
 
-/** How a stream is read; `src/reading` has a reader for each. */
+/** The read mode of a stream; `engine/reading` has a reader for each. */
 type ReadMode =
   /** One response contains all records of the account, or of one equipment type. */
   | { readonly kind: 'snapshot'; readonly per: 'account' | 'equipment_type' }
@@ -85,7 +85,7 @@ export interface StateHistory {
   readonly differences?: Readonly<Record<string, (before: string, after: string) => string>>;
 }
 
-/** The range that was read completely, so rows that are missing in it are deleted. */
+/** The range that was read completely: rows that are missing in it are marked as deleted. */
 export interface Coverage {
   /** The parts that were read (`partition`); null: the whole account. */
   readonly parts: readonly string[] | null;

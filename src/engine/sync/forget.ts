@@ -131,7 +131,7 @@ async function readNamesakes(db: Queryable, accountId: string, people: People | 
   return users.flatMap(({ id, name }) => (people === null || people.inText(name) === name ? [] : [id]));
 }
 
-/** Also replaces short ids, because notes and errors may contain ids whose look-up failed. */
+/** Also replaces short ids, because notes and errors may contain ids with failed look-ups. */
 function withoutPerson(
   people: People | null,
   { id, person }: { readonly id: string; readonly person: string },

@@ -65,7 +65,7 @@ interface OpenRun {
   readonly lifted: Lifted;
 }
 
-/** The steps of a stream: from the service, or from stored records. */
+/** The source of the steps: a reader of the service, or stored records. */
 function stepsOf({ context, request, session, meter, load, stream, state }: OpenRun) {
   const { settings, clock, signal } = context;
   if (request.retirePart !== undefined) return retirePart(request.retirePart);

@@ -5,7 +5,7 @@
 import type { OffReasons } from '../../config/account-config.ts';
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { type OutboxKey, textOfKey } from './outbox.ts';
-import type { Occasions } from './occasions.ts';
+import type { LastingProblems } from './lasting-problems.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { freshnessOf } from '../status/build-status.ts';
@@ -22,7 +22,7 @@ export interface Condition extends OutboxKey {
 interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
   readonly seen: AccountsRead;
-  readonly occasions: Occasions;
+  readonly lastingProblems: LastingProblems;
   /** Error codes of failed safety reports, by account. */
   readonly failedReports: ReadonlyMap<string, string>;
   readonly freshnessBudgetMinutes: number;
@@ -42,45 +42,69 @@ export function failureOf(accountId: string, { stream, lastRun, running }: Strea
   return of(code === 'delete_guard' ? 'delete_guard' : 'stream_failing', stream);
 }
 
-function conditionsOfStream(
-  accountId: string,
-  facts: StreamFacts,
-  { databaseNowMs, budgetMinutes }: { readonly databaseNowMs: number; readonly budgetMinutes: number },
-): Condition[] {
-  const { stream } = facts;
-  // A first sync has no time limit. Its failure still causes an alert.
-  const isStale = freshnessOf(facts, databaseNowMs, budgetMinutes) === 'stale';
-  const stale: Condition = {
-    accountId,
-    event: 'stale',
-    subject: stream,
-    code: facts.lastRun?.status === 'failed' ? facts.lastRun.errorCode : null,
-    detail: `${budgetMinutes} min`,
-    isUndecided: false,
-  };
-  return [...(isStale ? [stale] : []), ...failureOf(accountId, facts)];
+type Found = Omit<Condition, 'event'>;
+
+/** Conditions of the scheduled streams of all accounts. */
+function ofStreams<One extends Found>(
+  { accounts, seen }: ConditionFacts,
+  find: (accountId: string, facts: StreamFacts) => readonly One[],
+): One[] {
+  return accounts.flatMap(({ id, offReasons }) =>
+    (seen.accounts.get(id) ?? [])
+      .filter(({ stream }) => offReasons[stream] === undefined)
+      .flatMap((facts) => find(id, facts)),
+  );
 }
+
+function staleStreams(facts: ConditionFacts): Found[] {
+  const { databaseNowMs } = facts.seen;
+  const { freshnessBudgetMinutes: budgetMinutes } = facts;
+  return ofStreams(facts, (accountId, one) => {
+    // A first sync has no time limit. Its failure still causes an alert.
+    if (freshnessOf(one, databaseNowMs, budgetMinutes) !== 'stale') return [];
+    const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
+    return [{ accountId, subject: one.stream, code, detail: `${budgetMinutes} min`, isUndecided: false }];
+  });
+}
+
+const failures = (facts: ConditionFacts, event: AlertEvent): Found[] =>
+  ofStreams(facts, failureOf).filter((one) => one.event === event);
+
+const HAPPENED = { code: null, detail: null, isUndecided: false } as const;
+
+/** Finds the conditions of each event. An outage of the database cannot be read from it (`notifier.ts`). */
+const FINDERS: Readonly<
+  Record<Exclude<AlertEvent, 'database_away'>, (facts: ConditionFacts) => readonly Found[]>
+> = {
+  stale: staleStreams,
+  credentials_refused: (facts) => failures(facts, 'credentials_refused'),
+  stream_failing: (facts) => failures(facts, 'stream_failing'),
+  delete_guard: (facts) => failures(facts, 'delete_guard'),
+  new_field: ({ lastingProblems }) =>
+    lastingProblems.newFields.map(({ accountId, stream, field }) => ({
+      ...HAPPENED,
+      accountId,
+      subject: `${stream} ${field}`,
+    })),
+  repaired: ({ lastingProblems }) =>
+    lastingProblems.repaired.map(({ accountId, stream, changes }) => ({
+      ...HAPPENED,
+      accountId,
+      subject: stream,
+      detail: formatNumber(changes, 'change'),
+    })),
+  report_failed: ({ failedReports }) =>
+    [...failedReports].map(([accountId, code]) => ({ ...HAPPENED, accountId, subject: '', code })),
+};
 
 /** Returns each key once. */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
-  const { accounts, seen, occasions, failedReports, freshnessBudgetMinutes: budgetMinutes } = facts;
-  const found = accounts.flatMap(({ id, offReasons }) => [
-    ...(seen.accounts.get(id) ?? [])
-      .filter(({ stream }) => offReasons[stream] === undefined)
-      .flatMap((one) => conditionsOfStream(id, one, { databaseNowMs: seen.databaseNowMs, budgetMinutes })),
-  ]);
-  const happened = { code: null, isUndecided: false } as const;
-  for (const { accountId, stream, field } of occasions.newFields) {
-    found.push({ accountId, event: 'new_field', subject: `${stream} ${field}`, detail: null, ...happened });
-  }
-  for (const { accountId, stream, changes } of occasions.repaired) {
-    const detail = formatNumber(changes, 'change');
-    found.push({ accountId, event: 'repaired', subject: stream, detail, ...happened });
-  }
-  for (const [accountId, code] of failedReports) {
-    found.push({ ...happened, accountId, event: 'report_failed', subject: '', code, detail: null });
-  }
   const byKey = new Map<string, Condition>();
-  for (const one of found) byKey.set(textOfKey(one), one);
+  for (const [event, find] of Object.entries(FINDERS)) {
+    for (const found of find(facts)) {
+      const condition = { ...found, event: event as AlertEvent };
+      byKey.set(textOfKey(condition), condition);
+    }
+  }
   return [...byKey.values()];
 }

@@ -21,7 +21,7 @@ import {
   textOfKey,
 } from './outbox.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
-import { readOccasions } from './occasions.ts';
+import { readLastingProblems } from './lasting-problems.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
@@ -119,9 +119,9 @@ export function createNotifier(options: NotifierOptions): Notifier {
 
   async function readConditions(rows: readonly OutboxRow[], seen: AccountsRead): Promise<Condition[]> {
     if (channels.length === 0) return [];
-    const occasions = await readOccasions(db, ids);
+    const lastingProblems = await readLastingProblems(db, ids);
     const failedReports = report === undefined ? new Map<string, string>() : failedReportsOf(rows);
-    return conditionsOf({ accounts, seen, occasions, failedReports, freshnessBudgetMinutes });
+    return conditionsOf({ accounts, seen, lastingProblems, failedReports, freshnessBudgetMinutes });
   }
 
   async function lookAt(seen: AccountsRead): Promise<void> {

@@ -119,7 +119,7 @@ export async function readOutbox(db: Queryable, accountIds: readonly string[]): 
   return rows.map(toRow);
 }
 
-/** By account, the code with which the newest attempt at its report failed. */
+/** By account, the error code of the newest attempt at its report. */
 export const failedReportsOf = (rows: readonly OutboxRow[]): Map<string, string> =>
   new Map(
     rows.flatMap((row) => (isAlert(row) || row.problem === null ? [] : [[row.accountId, row.problem]])),
@@ -150,7 +150,7 @@ export async function beginRows(
       or (t.channel = 'report' and t.detail <> excluded.detail)`);
 }
 
-/** Reopens alerts whose resolution was not sent yet; neither is sent. */
+/** Reopens alerts with a resolution that was not sent yet: no message is sent about the resolution or the new beginning. */
 export async function resumeAlerts(
   db: Queryable,
   these: RowsOfChannel,

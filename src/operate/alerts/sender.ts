@@ -138,7 +138,7 @@ export function createSender(
     if (first === undefined) return;
     const failure = await send(rows);
     if (failure === null) {
-      // Not before the claim, even if the estimate of the database's time went back since.
+      // The next time is after the claim, even if the estimate of the database's time has gone back in between.
       const nextMs = destination.nextMs(first, Math.max(nowMs(), claim.nowMs));
       unrecorded.push({ rows, claim, nextMs });
       await recordSent();

@@ -56,7 +56,7 @@ interface Circuit {
   readonly stream: StreamName;
   readonly error: SafetySyncError;
   readonly sinceMs: number;
-  /** Failures in a row: the first one, and trials. */
+  /** Number of consecutive failures: the first one and the failed trials. */
   readonly failures: number;
   /** Permits with a higher number were given after the newest failure. */
   readonly openedAt: number;

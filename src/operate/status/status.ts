@@ -108,7 +108,7 @@ export interface ServiceLoad {
 interface QueueStatus {
   readonly slots: number;
   readonly running: number;
-  /** Runs of accounts whose service does not respond; they use no slot of other accounts. */
+  /** Runs of accounts with a service that does not respond; they use no slot of other accounts. */
   readonly unhealthy: number;
   readonly waiting: number;
   readonly longestWaitMs: number;

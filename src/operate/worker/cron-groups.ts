@@ -27,7 +27,7 @@ interface CronGroupsOptions<Target> {
 }
 
 export interface CronGroups<Target> {
-  /** Ticks of one account, in ms from now. */
+  /** The next ticks of one account, in ms from now. */
   next(accountId: string): { readonly target: Target; readonly inMs: number }[];
   /** Number of distinct expressions and time zones. */
   readonly groups: number;

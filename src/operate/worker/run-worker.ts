@@ -131,7 +131,7 @@ function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): 
     accounts: accounts.map(({ id, config: { schedule }, offReasons }) => ({
       accountId: id,
       ...schedule,
-      // A stream whose sync schedule is off is still reconciled; one without equipment types is not.
+      // A stream with its sync schedule off is still reconciled; one without equipment types is not.
       off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
     })),
     spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,

@@ -68,7 +68,7 @@ order by ${order}`,
   };
 }
 
-/** The names of the people who are responsible for a piece of equipment. */
+/** The names of the assignees of a piece of equipment. */
 const RESPONSIBLE = (equipmentId: string): string => `
 left join lateral (
   select string_agg(coalesce(u.name, a.user_id), ', ' order by u.name, a.user_id) as responsible

@@ -1,5 +1,4 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
-import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { RecordUrls } from '../../shared/record-urls.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
@@ -7,14 +6,14 @@ import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
+import { documentsSection } from './documents-section.ts';
 import { equipmentSection } from './equipment-section.ts';
 import { ageOf, before, firstLists } from './first-screen.ts';
 import { followupsSection } from './followups-section.ts';
 import { countOf, overdueSection } from './overdue-section.ts';
 import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
-import { empty, section } from './section.ts';
-import { type Along, linked, linkedPerson, restOf, type ShownReport, showReport } from './shown-report.ts';
+import { type Along, type ShownReport, showReport } from './shown-report.ts';
 import { trainingSection } from './training-section.ts';
 import { weekSection } from './week-section.ts';
 
@@ -23,45 +22,6 @@ const LISTED_ISSUES = 12;
 const FIRST_STEP = html`<p class="lead">
   ${NOTHING_READ} Next step: <code>safety-sync sync</code>, then write this report again.
 </p>`;
-
-function documentsSection(report: ShownReport): Html {
-  const [now] = report.answers.documentsNow;
-  const { documents = 0, not_approved: open = 0, older_than_two_years: old = 0 } = now ?? {};
-  const approval =
-    open === 0
-      ? `The newest version of each of ${formatNumber(documents, 'document')} is approved.`
-      : `The newest version of ${formatCount(open)} of ${formatNumber(documents, 'document')} is not approved.`;
-  const age =
-    old === 0 ? '' : ` ${formatCount(old)} ${old === 1 ? 'has' : 'have'} had no new version for two years.`;
-  return section(report, {
-    id: 'documents',
-    title: 'Documents',
-    stream: 'resources',
-    hasRows: documents > 0,
-    lead: `${approval}${age}`,
-    body: () =>
-      open === 0
-        ? empty('No document waits for its approval.')
-        : html`${table(
-            'Not approved, longest first',
-            [
-              { title: 'document' },
-              { title: 'version' },
-              { title: 'category', isSpare: true },
-              { title: 'by', isSpare: true },
-              { title: 'since', isNumber: true },
-            ],
-            report.answers.notApproved.map((row) => [
-              linked(report, 'resource', row.resource_id, row.title ?? row.resource_id),
-              row.version,
-              row.category_label,
-              row.creator_id === null ? '–' : linkedPerson(report, row.creator_name, row.creator_id),
-              formatDay(row.created_on),
-            ]),
-          )}
-          ${restOf(report, 'documents', { count: open - report.answers.notApproved.length })}`,
-  });
-}
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
   const hasFailures = streams.some(({ failedWith }) => failedWith !== null);

@@ -58,7 +58,7 @@ export function restOf(
   );
 }
 
-/** For tables whose other rows are not counted: a full table names the place of all rows. */
+/** For tables without a count of their other rows: a full table names the place of all rows. */
 export function firstOf(
   report: Pick<ShownReport, 'along' | 'accountId'>,
   list: ListName,

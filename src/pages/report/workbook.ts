@@ -43,7 +43,7 @@ const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt nu
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** `_x000D_` in a workbook stands for a character, so a text of this form is escaped. */
+/** `_x000D_` in a workbook means a character, so a text of this form is escaped. */
 function toXml(text: string): string {
   return withoutControls(text)
     .replace(/[\ufffe\uffff]/g, '\ufffd')

@@ -37,7 +37,7 @@ function changeAnySchedule(
   });
 }
 
-/** Sequential updates. */
+/** `correct` applies them in this order, again and again. */
 export const CORRECTIONS: readonly ((context: LiveContext) => void)[] = [
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done + YEAR_MS })),
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done - DAY_MS })),

@@ -1,9 +1,9 @@
 import type { ErrorId } from './service-error.ts';
 
 /**
- * Points that the specification leaves open, with the ways in which a service could implement them. The defaults are the
- * simplest reading; every field can be changed while the sandbox runs. Records are converted when they are sent: the store
- * keeps its own form.
+ * Points that the specification leaves open, with the possible implementations by a service. The defaults are the simplest
+ * reading; every field can be changed while the sandbox runs. Records are converted when they are sent: the store keeps its
+ * own form.
  */
 export interface Readings {
   /** "Any paging of resources.list: not shown." See `UnaskedPaging`. */

@@ -84,7 +84,7 @@ export class SlotOrder {
     return low;
   }
 
-  /** The first position whose value is ≥ `value`, or > `value` when `above`. */
+  /** The first position with a value ≥ `value`, or > `value` if `above`. */
   #firstAtOrAbove(value: number, above: boolean): number {
     const column = this.#column();
     let low = 0;

@@ -28,13 +28,13 @@ export const textOrNull = z.string().nullable();
 export const day = z.string();
 export const dayOrNull = z.string().nullable();
 
-interface Asked {
+interface QuestionParameters {
   readonly accountId: string;
   readonly people?: readonly string[];
 }
 
 /** The statement with its parameters: `$1` is the account, `$2` are the people. */
-export function bind(statement: string, { accountId, people = [] }: Asked): SQL {
+export function bind(statement: string, { accountId, people = [] }: QuestionParameters): SQL {
   const parts = statement.split(/(\$[12])/).map((part) => {
     if (part === '$1') return sql`${accountId}`;
     return part === '$2' ? sql`${toArrayLiteral(people)}::text[]` : sql.raw(part);
@@ -45,7 +45,7 @@ export function bind(statement: string, { accountId, people = [] }: Asked): SQL 
 export async function ask<Row>(
   db: Pick<Queryable, 'execute'>,
   { sql: statement, row }: Question<Row>,
-  asked: Asked,
+  asked: QuestionParameters,
 ): Promise<Row[]> {
   const rows = await db.execute(bind(statement, asked));
   return z.array(row).parse([...rows]);

@@ -53,7 +53,7 @@ export const followupsList: Method = {
 
 type Found = ReturnType<FollowupTable['page']>;
 
-/** Converts bounds in whole seconds to the ms that a coarse comparison admits. */
+/** Changes the bounds so that a comparison in ms gives the result of a comparison in whole seconds. */
 function toQuery(query: FollowupQuery, { followupTimes, followupBounds }: Readings): FollowupQuery {
   if (followupTimes === 'milliseconds') return query;
   const { created_after: after, created_before: before } = query;

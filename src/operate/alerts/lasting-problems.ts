@@ -9,17 +9,20 @@ import { dataIssues, type StreamKey } from '../../engine/control-tables/control-
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
 
-export interface Occasions {
+export interface LastingProblems {
   /** Each unknown field that the service sends, once. */
   readonly newFields: readonly (StreamKey & { readonly field: string })[];
-  /** Streams whose newest reconcile repaired rows. */
+  /** Streams with rows that the newest reconcile repaired. */
   readonly repaired: readonly (StreamKey & { readonly changes: number })[];
 }
 
 /** Bounds the list when a service keeps sending new field names. */
 const MOST_FIELDS = 10_000;
 
-export async function readOccasions(db: Queryable, accountIds: readonly string[]): Promise<Occasions> {
+export async function readLastingProblems(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<LastingProblems> {
   const accounts = toArrayLiteral(accountIds);
   const fields = await db.execute<{ account_id: string; stream: StreamName; field: string }>(sql`
     select account_id, stream, field from ${dataIssues}
