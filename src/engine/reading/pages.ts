@@ -107,11 +107,6 @@ export class PageTally {
     if (paging?.lastPage !== undefined) this.lastPage = Math.max(this.lastPage ?? 0, paging.lastPage);
   }
 
-  /** How many different records were seen. */
-  get distinct(): number {
-    return this.#names.size;
-  }
-
   /**
    * Without a total, a deletion may have moved a record to a page already read, and a refused page may not be the end. Only
    * the records of a single page existed at one time, and only if no further request failed.

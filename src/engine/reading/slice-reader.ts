@@ -4,6 +4,7 @@ import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
+import { keyOf } from '../streams/wire.ts';
 import {
   countExtraRows,
   FEW_RETRIES,
@@ -146,16 +147,19 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       // shows. This counts only for a slice that does not grow, and not after a deletion: a new or deleted
       // record would be counted in place of a missing one.
       const together = new PageTally(keyField);
+      // A record without a key is known by its text only, which may differ in each response.
+      const keys = new Set<string | null>();
       for (let reread = 0; ; reread += 1) {
         const tally = new PageTally(keyField);
-        const before = together.distinct;
+        const before = keys.size;
         for await (const page of pages(source, toParams(slice), { tally })) {
           together.add(page);
+          for (const record of page.records) keys.add(keyOf(record, keyField));
           yield page.records;
         }
         const shortfall = tally.shortfall();
         const isComplete = shortfall === null || (slice.toMs !== null && together.shortfall() === null);
-        const isSettled = !tally.isUnproven || together.distinct === before;
+        const isSettled = !tally.isUnproven || keys.size === before;
         if (isComplete && isSettled) return 0;
         if (reread < REREADS) continue;
         if (shortfall === null) {

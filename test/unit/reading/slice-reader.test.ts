@@ -14,7 +14,10 @@ async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[])
     if (params['page'] === undefined) begun += 1;
     const [first, second, total, lastPage = 2] = attempts[Math.min(attempts.length, begun) - 1] as Attempt;
     const ids = [first, second][Number(params['page'] ?? 1) - 1] ?? [];
-    const records = ids.map((id) => Received.of({ id, created_on: 5 }));
+    // "-" has no key, and other bytes in each attempt.
+    const toRecord = (id: string) =>
+      Received.of(id === '-' ? { id: null, begun, created_on: 5 } : { id, created_on: 5 });
+    const records = ids.map(toRecord);
     return Promise.resolve({
       records,
       count: records.length,
@@ -65,6 +68,10 @@ describe('without a total pages are read until an attempt shows nothing new', ()
   test('because a deletion moves a record to a page already read', async () => {
     expect(await attemptsNeeded(6, [DELETED, AFTER])).toBe(3);
     expect(await attemptsNeeded(null, [DELETED, AFTER])).toBe(3);
+  });
+
+  test('whatever bytes a record without a key has', async () => {
+    expect(await attemptsNeeded(6, [[['a', '-'], ['c']]])).toBe(2);
   });
 
   test('and a slice that does not grow is not complete while each attempt shows others', async () => {
