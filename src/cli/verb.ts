@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
@@ -157,10 +157,9 @@ export function onlyAccountOf(
   if (account !== undefined && accounts.length === 1) return account;
   const names = accounts.slice(0, NAMED_ACCOUNTS).map(({ id }) => id);
   const others = accounts.length > names.length ? ', …' : '';
-  throw new SafetySyncError(
-    'usage_invalid',
+  throw usageError(
     `${what} is of one account, there are ${accounts.length}: choose one with --account (${names.join(', ')}${others})`,
-    { advice: `For example: safety-sync ${example(names[0] ?? 'NAME')}` },
+    `For example: safety-sync ${example(names[0] ?? 'NAME')}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
@@ -175,8 +175,7 @@ function selectAccounts(all: readonly AccountConfig[], names: readonly string[])
   if (unknown.length > 0) {
     const known = all.slice(0, LISTED_NAMES).map(({ accountId }) => accountId);
     const rest = all.length > known.length ? ` and ${all.length - known.length} more` : '';
-    throw new SafetySyncError(
-      'usage_invalid',
+    throw usageError(
       `--account: no account is named ${unknown.join(', ')}; there are ${known.join(', ')}${rest}`,
     );
   }

@@ -9,7 +9,7 @@ import {
 import { readUnfit, readWaysOut, type Unfit, type WayOut } from '../../warehouse/access-roles.ts';
 import { grantAccess, revokeAccess } from '../../warehouse/change-access.ts';
 import type { Connection } from '../../engine/database/connection.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { usageError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { EXIT } from '../run-results.ts';
 import { renderTable, type Terminal } from '../terminal.ts';
@@ -127,9 +127,10 @@ const grant: Verb<CommonOptions> = {
     await withApp(context, {}, async (app) => {
       const { account: accounts = [] } = options;
       if (accounts.length === 0) {
-        throw new SafetySyncError('usage_invalid', 'which accounts? Name each with --account', {
-          advice: `For example: safety-sync access grant ${role} --account NAME`,
-        });
+        throw usageError(
+          'which accounts? Name each with --account',
+          `For example: safety-sync access grant ${role} --account NAME`,
+        );
       }
       const change = { role, accounts, configured: app.accounts.map(({ id }) => id) };
       const { accounts: now } = await grantAccess(app.warehouse.connection, change);

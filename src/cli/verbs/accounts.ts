@@ -8,7 +8,7 @@ import {
 import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
 import { accountName, EXPECTED } from '../../config/value-forms.ts';
 import { formatAge, formatCount, formatNumber } from '../../shared/format.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { readAccounts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
@@ -149,23 +149,18 @@ async function confirm(
 ): Promise<void> {
   if (isYes) return;
   if (terminal.ask === undefined) {
-    throw new SafetySyncError('usage_invalid', 'off a terminal this needs --yes', {
-      advice: `If it is meant: ${commandOf(change)} --yes`,
-    });
+    throw usageError('off a terminal this needs --yes', `If it is meant: ${commandOf(change)} --yes`);
   }
   const typed = await terminal.ask(`Type ${name} to go on: `);
   if (typed.trim() !== name) {
-    throw new SafetySyncError('usage_invalid', `that was not ${name}: nothing was changed`);
+    throw usageError(`that was not ${name}: nothing was changed`);
   }
 }
 
 function assertNewName({ from, to }: AccountChange): void {
-  if (to === from) throw new SafetySyncError('usage_invalid', 'the new name is the old one');
+  if (to === from) throw usageError('the new name is the old one');
   if (to === null || accountName.safeParse(to).success) return;
-  throw new SafetySyncError(
-    'usage_invalid',
-    `${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`,
-  );
+  throw usageError(`${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`);
 }
 
 async function runChange(
@@ -180,12 +175,9 @@ async function runChange(
     const { connection, url } = app.warehouse;
     const isConfigured = app.accounts.some(({ id }) => id === from);
     if (to === null && isConfigured) {
-      throw new SafetySyncError(
-        'usage_invalid',
+      throw usageError(
         `account ${from} is configured: the next run would read it anew`,
-        {
-          advice: `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
-        },
+        `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
       );
     }
     const tables = await readAccountTables(connection);

@@ -1,6 +1,6 @@
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import { formatCount, formatNumber, formatTime } from '../../shared/format.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StoredPart } from '../../engine/streams/unread-parts.ts';
@@ -111,20 +111,18 @@ async function retireType(
     const known = (await readTypes(app)).filter(({ accountId }) => accountId === account.id);
     const found = known.find(({ part }) => part === type);
     if (found?.isConfigured === true) {
-      throw new SafetySyncError(
-        'usage_invalid',
+      throw usageError(
         `equipment type ${type} is configured: the next run would bring its rows back`,
-        {
-          advice: `First take it out of ${placeOf(account)}, here and where safety-sync start runs; then try again.`,
-        },
+        `First take it out of ${placeOf(account)}, here and where safety-sync start runs; then try again.`,
       );
     }
     if (found === undefined) {
       const others = known.filter(({ isConfigured }) => !isConfigured).map(({ part }) => part);
       const which = others.length === 0 ? 'every stored row is of a configured type' : others.join(', ');
-      throw new SafetySyncError('usage_invalid', `no row is of equipment type ${type}`, {
-        advice: `Types that have rows and are not configured: ${which}.`,
-      });
+      throw usageError(
+        `no row is of equipment type ${type}`,
+        `Types that have rows and are not configured: ${which}.`,
+      );
     }
     const stream = STREAMS.find(({ partition }) => partition !== undefined)?.name ?? '';
     const isSeen = isAtTerminal(context, app);

@@ -1,5 +1,5 @@
 import { formatCount, formatNumber } from '../../shared/format.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { usageError } from '../../shared/errors.ts';
 import { type CleanedStream, forgetPerson } from '../../engine/sync/forget.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { accountFields, EXIT } from '../run-results.ts';
@@ -29,7 +29,7 @@ async function runForget(
   options: ForgetOptions,
   [id = '']: readonly string[],
 ): Promise<number> {
-  if (id.trim() === '') throw new SafetySyncError('usage_invalid', 'the id of the user is empty');
+  if (id.trim() === '') throw usageError('the id of the user is empty');
   return await withApp(context, options, async (app) => {
     const { terminal } = context;
     const example = (account: string) => `forget USER_ID --account ${account}`;

@@ -4,7 +4,7 @@ import { LABEL_KINDS, type LabelKind } from '../../warehouse/labels.ts';
 import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.ts';
 import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
@@ -161,16 +161,16 @@ async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array>
   } catch (cause) {
     if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported', { cause });
     const code = (cause as NodeJS.ErrnoException).code ?? '';
-    throw new SafetySyncError('usage_invalid', `cannot read the labels file ${resolve(path)} (${code})`, {
+    throw usageError(
+      `cannot read the labels file ${resolve(path)} (${code})`,
+      'Name a CSV file such as safety-sync labels template --out labels.csv writes.',
       cause,
-      advice: 'Name a CSV file such as safety-sync labels template --out labels.csv writes.',
-    });
+    );
   }
   if (bytes <= MOST_BYTES) return Buffer.concat(chunks);
-  throw new SafetySyncError(
-    'usage_invalid',
+  throw usageError(
     `the labels file ${resolve(path)} is larger than ${MOST_BYTES / 1024 / 1024} MB`,
-    { advice: 'Import it in parts: with --replace all lines of a kind in one part.' },
+    'Import it in parts: with --replace all lines of a kind in one part.',
   );
 }
 
