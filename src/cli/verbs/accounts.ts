@@ -14,7 +14,6 @@ import { readAccounts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { changeAccount } from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
-import type { Check } from '../check/check-database.ts';
 import { EXIT } from '../run-results.ts';
 import { renderTable, type Terminal } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
@@ -136,10 +135,6 @@ export async function readAccountFindings({ accounts, warehouse }: App): Promise
     ...changes.map((change) => ({ id: change.from, change })),
     ...others.map((id) => ({ id, change: undefined })),
   ]);
-}
-
-export async function checkAccounts(app: App): Promise<Check[]> {
-  return (await readAccountFindings(app)).map((one) => ({ what: 'accounts', result: 'skipped', ...one }));
 }
 
 /** Throws `usage_invalid` unless the change is confirmed. */
