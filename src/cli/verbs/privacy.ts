@@ -1,10 +1,13 @@
-import type { Account, App } from '../../app.ts';
-import type { Cleaning, CleaningProgress } from '../../engine/control-tables/stored-privacy.ts';
+import type { App } from '../../app.ts';
 import { capital, formatCount, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
-import type { StreamName } from '../../engine/streams/stream.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
-import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
+import {
+  readCleaningProgress,
+  readForgottenWithKey,
+  type StreamCleaning,
+} from '../../engine/privacy/settings.ts';
+import { type UncleanedStream, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { describeUncleaned } from '../../pages/words.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
@@ -16,31 +19,16 @@ interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
 }
 
-interface StreamPrivacy {
+interface StreamPrivacy extends StreamCleaning {
   readonly accountId: string;
-  readonly stream: StreamName;
-  readonly isScheduled: boolean;
-  readonly omitted: readonly string[];
-  readonly pseudonyms: readonly string[];
-  readonly progress: CleaningProgress;
-  readonly cleaning: Cleaning | undefined;
 }
 
 /** Errors: `privacy_key_wrong`. */
-async function readStreams({ config, warehouse }: App, account: Account): Promise<StreamPrivacy[]> {
+async function readStreams({ config, warehouse }: App, accountId: string): Promise<StreamPrivacy[]> {
   const { db } = warehouse.connection;
-  const { id: accountId, offReasons } = account;
   await readForgottenWithKey(db, accountId, config.privacy);
   const streams = await readCleaningProgress(db, [accountId], config.privacy);
-  return (streams.get(accountId) ?? []).map(({ stream, policy, progress, cleaning }) => ({
-    accountId,
-    stream,
-    isScheduled: offReasons[stream] === undefined,
-    omitted: policy.omit,
-    pseudonyms: policy.pseudonymize,
-    progress,
-    cleaning,
-  }));
+  return (streams.get(accountId) ?? []).map((one) => ({ accountId, ...one }));
 }
 
 function progressText({ progress, cleaning }: StreamPrivacy): string {
@@ -61,21 +49,24 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
     const { terminal } = context;
     const isMany = app.accounts.length > 1;
     const rows: StreamPrivacy[] = [];
+    const uncleaned: UncleanedStream[] = [];
     for (const account of app.accounts) {
       if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
-      rows.push(...(await readStreams(app, account)));
+      const streams = await readStreams(app, account.id);
+      rows.push(...streams);
+      uncleaned.push(...uncleanedOf(streams, account.offReasons));
     }
     const { lastMs, people, ...forgotten } = await findForgotten(
       app.warehouse.connection.db,
       app.accounts.map(({ id }) => id),
     );
     if (options.json) {
-      const streams = rows.map(({ accountId, cleaning, ...row }) => ({
+      const streams = rows.map(({ accountId, stream, policy, progress, cleaning }) => ({
         ...accountFields(isMany, accountId),
-        stream: row.stream,
-        omitted: row.omitted,
-        pseudonyms: row.pseudonyms,
-        progress: row.progress,
+        stream,
+        omitted: policy.omit,
+        pseudonyms: policy.pseudonymize,
+        progress,
         rows_seen: cleaning?.rowsSeen ?? 0,
         rows_changed: cleaning?.rowsChanged ?? 0,
       }));
@@ -95,23 +86,15 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
         rows.map((row) => [
           row.accountId,
           row.stream,
-          columnsText(row.omitted),
-          columnsText(row.pseudonyms),
+          columnsText(row.policy.omit),
+          columnsText(row.policy.pseudonymize),
           progressText(row),
           formatCount(row.cleaning?.rowsChanged ?? 0),
         ]),
         terminal,
       ),
     );
-    const warning = describeUncleaned(
-      rows
-        .filter(({ progress }) => progress !== 'done')
-        .map(({ stream, progress, isScheduled }) => ({
-          stream,
-          isUnderWay: progress === 'under_way',
-          isScheduled,
-        })),
-    );
+    const warning = describeUncleaned(uncleaned);
     if (warning !== null) terminal.print(`\n${warning}`);
     if (app.config.privacy.key !== undefined)
       terminal.print(`\n${capital(forgotten.finding)}. ${forgotten.advice}`);
