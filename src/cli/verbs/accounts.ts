@@ -7,7 +7,7 @@ import {
 } from '../../engine/control-tables/account-changes.ts';
 import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
 import { accountName, EXPECTED } from '../../config/value-forms.ts';
-import { formatAge, formatCount, formatNumber } from '../../shared/format.ts';
+import { formatAge, formatNumber } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { readAccounts } from '../../operate/status/read-accounts.ts';
@@ -15,7 +15,8 @@ import { countRows } from '../../operate/status/read-volumes.ts';
 import { changeAccount } from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
 import { EXIT } from '../run-results.ts';
-import { renderTable, type Terminal } from '../terminal.ts';
+import { countColumn, renderRows } from '../table.ts';
+import { type Terminal } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface ChangeOptions extends CommonOptions {
@@ -76,21 +77,15 @@ async function runList(context: CommandContext, options: CommonOptions): Promise
     }
     const { colors } = terminal;
     const nowMs = app.clock.now();
-    const text = renderTable(
+    const text = renderRows(
+      all,
       [
-        { title: 'account' },
-        { title: 'configured' },
-        { title: 'live', align: 'right' },
-        { title: 'deleted', align: 'right' },
-        { title: 'last success' },
+        { title: 'account', cellOf: ({ id }) => id },
+        { title: 'configured', cellOf: ({ isConfigured }) => (isConfigured ? 'yes' : colors.yellow('no')) },
+        countColumn('live', ({ live }) => live),
+        countColumn('deleted', ({ deleted }) => deleted),
+        { title: 'last success', cellOf: ({ lastSuccessMs }) => formatAge(lastSuccessMs, nowMs) },
       ],
-      all.map(({ id, isConfigured, live, deleted, lastSuccessMs }) => [
-        id,
-        isConfigured ? 'yes' : colors.yellow('no'),
-        formatCount(live),
-        formatCount(deleted),
-        formatAge(lastSuccessMs, nowMs),
-      ]),
       terminal,
     );
     terminal.print(text);

@@ -8,7 +8,8 @@ import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
-import { accountColumn, renderTable, type Terminal } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
+import { type Terminal } from '../terminal.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -46,24 +47,22 @@ function coverageOf(accountIds: readonly string[], met: readonly MetId[]): Cover
 
 function printCoverage(coverage: readonly Coverage[], isMany: boolean, terminal: Terminal): void {
   const { colors } = terminal;
-  const text = renderTable(
+  const labelledOf = ({ ids, labelled }: Coverage): string =>
+    (labelled === ids ? colors.green : colors.yellow)(formatCount(labelled));
+  const mostUsedOf = ({ unlabelled }: Coverage): string =>
+    unlabelled
+      .slice(0, MOST_NAMED)
+      .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
+      .join(', ') || '–';
+  const text = renderRows(
+    coverage,
     [
-      accountColumn(isMany),
-      { title: 'kind' },
-      { title: 'ids met', align: 'right' },
-      { title: 'labelled', align: 'right' },
-      { title: 'most used without a label (records)' },
+      accountColumn(isMany, ({ accountId }) => accountId),
+      { title: 'kind', cellOf: ({ kind }) => kind },
+      countColumn('ids met', ({ ids }) => ids),
+      { title: 'labelled', align: 'right', cellOf: labelledOf },
+      { title: 'most used without a label (records)', cellOf: mostUsedOf },
     ],
-    coverage.map(({ accountId, kind, ids, labelled, unlabelled }) => [
-      accountId,
-      kind,
-      formatCount(ids),
-      labelled === ids ? colors.green(formatCount(labelled)) : colors.yellow(formatCount(labelled)),
-      unlabelled
-        .slice(0, MOST_NAMED)
-        .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
-        .join(', ') || '–',
-    ]),
     terminal,
   );
   terminal.print(text);

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import { capital, formatCount, formatNumber } from '../../shared/format.ts';
+import { capital, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
 import {
@@ -12,7 +12,7 @@ import { describeUncleaned } from '../../pages/words.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, EXIT } from '../run-results.ts';
-import { accountColumn, renderTable } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface PrivacyOptions extends CommonOptions {
@@ -74,23 +74,16 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
       return EXIT.ok;
     }
     terminal.print(
-      renderTable(
+      renderRows(
+        rows,
         [
-          accountColumn(isMany),
-          { title: 'stream' },
-          { title: 'omitted' },
-          { title: 'pseudonyms' },
-          { title: 'what is stored' },
-          { title: 'rewritten', align: 'right' },
+          accountColumn(isMany, ({ accountId }) => accountId),
+          { title: 'stream', cellOf: ({ stream }) => stream },
+          { title: 'omitted', cellOf: ({ policy }) => columnsText(policy.omit) },
+          { title: 'pseudonyms', cellOf: ({ policy }) => columnsText(policy.pseudonymize) },
+          { title: 'what is stored', cellOf: progressText },
+          countColumn('rewritten', ({ cleaning }) => cleaning?.rowsChanged ?? 0),
         ],
-        rows.map((row) => [
-          row.accountId,
-          row.stream,
-          columnsText(row.policy.omit),
-          columnsText(row.policy.pseudonymize),
-          progressText(row),
-          formatCount(row.cleaning?.rowsChanged ?? 0),
-        ]),
         terminal,
       ),
     );

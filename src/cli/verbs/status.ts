@@ -33,7 +33,8 @@ import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import type { App } from '../../app.ts';
 import { readAccountFindings } from './accounts.ts';
 import { EXIT, type Failure, renderFailures, statusText, streamLabel } from '../run-results.ts';
-import { accountColumn, type Colors, renderTable, type Terminal, withIsoTimes } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
+import { type Colors, type Terminal, withIsoTimes } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 /** A stream of an account. */
@@ -207,29 +208,23 @@ function streamTable(
   { terminal, isMany, nowMs }: { terminal: Terminal; isMany: boolean; nowMs: number },
 ): string {
   const { colors } = terminal;
-  return renderTable(
+  return renderRows(
+    streams,
     [
-      accountColumn(isMany),
-      { title: 'stream' },
-      { title: 'data' },
-      { title: 'last success', spare: 3 },
-      { title: 'last run', isCut: true },
-      { title: 'current to', spare: 1 },
-      { title: 'live', align: 'right' },
-      { title: 'deleted', align: 'right', spare: 2 },
-      { title: 'open issues', align: 'right' },
+      accountColumn(isMany, ({ accountId }) => accountId),
+      { title: 'stream', cellOf: ({ facts }) => facts.stream },
+      { title: 'data', cellOf: (one) => freshnessText(one, colors) },
+      { title: 'last success', spare: 3, cellOf: ({ facts }) => formatAge(facts.lastSuccessMs, nowMs) },
+      { title: 'last run', isCut: true, cellOf: (one) => lastRunText(one, nowMs, colors) },
+      {
+        title: 'current to',
+        spare: 1,
+        cellOf: ({ facts }) => formatTime(facts.watermarkMs ?? facts.calculatedMs),
+      },
+      countColumn('live', ({ liveRows }) => liveRows),
+      countColumn('deleted', ({ deletedRows }) => deletedRows, 2),
+      countColumn('open issues', ({ facts }) => facts.openIssues),
     ],
-    streams.map((one) => [
-      one.accountId,
-      one.facts.stream,
-      freshnessText(one, colors),
-      formatAge(one.facts.lastSuccessMs, nowMs),
-      lastRunText(one, nowMs, colors),
-      formatTime(one.facts.watermarkMs ?? one.facts.calculatedMs),
-      formatCount(one.liveRows),
-      formatCount(one.deletedRows),
-      formatCount(one.facts.openIssues),
-    ]),
     terminal,
   );
 }
