@@ -79,21 +79,20 @@ const SHOWN = 3;
 export const nameSome = (relations: readonly string[]): string =>
   `${relations.slice(0, SHOWN).join(', ')}${relations.length > SHOWN ? ', …' : ''}`;
 
-/**
- * Relations beyond its accounts that are visible to a role that is confined as `role`, or as a member of it.
- */
-export interface Overreach {
+/** A right by which a role sees more than its accounts. */
+export interface Fault {
+  /** Confined to accounts, or to be confined. */
   readonly role: string;
+  /** The role itself, or one that inherits from it. */
   readonly member: string;
-  readonly relations: readonly string[];
+  /** What `member` is or may do. */
+  readonly problem: string;
+  readonly remedy: string;
 }
 
 /** Relations without policies that these roles, or roles that inherit from them, may read. */
-export async function readOverreach(
-  connection: Asked,
-  roles: readonly string[],
-): Promise<readonly Overreach[]> {
-  const rows = await connection.query<Omit<Overreach, 'relations'> & { readonly relations: string }>(
+export async function readOverreach(connection: Asked, roles: readonly string[]): Promise<Fault[]> {
+  const rows = await connection.query<{ role: string; member: string; relations: string }>(
     `select r.rolname as role, m.rolname as member, json_agg(n.name order by n.name)::text as relations
      from pg_roles r
      join pg_roles m on not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
@@ -105,7 +104,15 @@ export async function readOverreach(
      group by 1, 2 order by 1, 2`,
     [JSON.stringify(roles)],
   );
-  return rows.map(({ relations, ...one }) => ({ ...one, relations: JSON.parse(relations) as string[] }));
+  return rows.map(({ role, member, relations }) => {
+    const names = JSON.parse(relations) as string[];
+    return {
+      role,
+      member,
+      problem: `may read ${nameSome(names)}, which no policy confines`,
+      remedy: `in psql: revoke select on ${names.join(', ')} from ${quoted(member)}; (or from the role through which it has the right)`,
+    };
+  });
 }
 
 /**

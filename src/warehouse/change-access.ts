@@ -1,6 +1,7 @@
 /** Confines a role to accounts, or revokes its access. */
 import { sql } from 'drizzle-orm';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { capital } from '../shared/format.ts';
 import { sleep } from '../shared/time.ts';
 import {
   type Confinement,
@@ -13,14 +14,12 @@ import {
 } from './access.ts';
 import {
   grantStatements,
-  nameSome,
   quoted,
-  readOverreach,
   readReadable,
   readUnsecuredViews,
   withdrawStatements,
 } from './access-relations.ts';
-import { hasRole, readUnfit, readWaysOut } from './access-roles.ts';
+import { hasRole, readFaults } from './access-roles.ts';
 import type { Asked, Connection } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
@@ -92,26 +91,11 @@ async function assertFit(connection: Asked, role: string): Promise<void> {
       `As a user who may create roles, in psql: create role ${quoted(role)} login password '…'; then try again.`,
     );
   }
-  const unfit = (await readUnfit(connection, [role])).find(({ member }) => member === role);
-  if (unfit !== undefined) {
-    throw usageError(
-      `${role} cannot be confined: it ${unfit.reason}`,
-      `Let the readers of an account have a role of their own, in psql: create role NAME login password '…';`,
-    );
-  }
-  const beyond = (await readOverreach(connection, [role])).find(({ member }) => member === role);
-  if (beyond !== undefined) {
-    throw usageError(
-      `${role} may read ${nameSome(beyond.relations)}, which no policy confines`,
-      `As the owner, in psql: revoke select on ${beyond.relations.join(', ')} from ${quoted(role)}; (or from the role through which it has the right) then try again.`,
-    );
-  }
-  const ways = (await readWaysOut(connection, [role])).filter(({ member }) => member === role);
-  if (ways.length === 0) return;
-  const others = ways.map(({ other }) => other);
+  const faults = (await readFaults(connection, [role])).filter(({ member }) => member === role);
+  if (faults.length === 0) return;
   throw usageError(
-    `${role} is a member of ${others.join(', ')}, can become that role (set role), and would see what that one sees`,
-    `As a user who may, in psql: ${others.map((other) => `revoke ${quoted(other)} from ${quoted(role)};`).join(' ')} then try again: it gets the right to read of its own.`,
+    `${role} cannot be confined: it ${faults.map(({ problem }) => problem).join('; it ')}`,
+    [...faults.map(({ remedy }) => capital(remedy)), 'Then try again.'].join('\n'),
   );
 }
 

@@ -6,7 +6,7 @@ import { OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { type Clock, MINUTE_MS, systemClock } from '../../shared/time.ts';
-import { accessProblems, readAccess } from '../verbs/access.ts';
+import { readAccess } from '../../warehouse/read-access.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../../warehouse/reader-role.ts';
 import { type Check, failed, ok, skipped } from './finding.ts';
 
@@ -89,13 +89,11 @@ async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): P
 
 /** Empty where roles could be confined to accounts and none is. */
 async function checkAccess(connection: Connection): Promise<Check[]> {
-  const report = await readAccess(connection);
-  const { unsupported, confined } = report;
+  const { unsupported, confined, problems } = await readAccess(connection);
   const what = 'row-level security';
   if (confined.length === 0) {
     return unsupported === null ? [] : [skipped(what, `no role can be confined to accounts: ${unsupported}`)];
   }
-  const problems = accessProblems(report);
   const finding = `${formatNumber(confined.length, 'role')} confined to accounts`;
   return [
     problems.length === 0
