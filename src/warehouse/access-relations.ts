@@ -4,6 +4,7 @@
  * not even in advance.
  */
 import type { Asked } from '../engine/database/connection.ts';
+import { nameSome } from '../shared/format.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
@@ -75,9 +76,8 @@ export async function readUnsecuredViews(connection: Asked): Promise<readonly Un
   }));
 }
 
-const SHOWN = 3;
-export const nameSome = (relations: readonly string[]): string =>
-  `${relations.slice(0, SHOWN).join(', ')}${relations.length > SHOWN ? ', …' : ''}`;
+/** The relations that a sentence names. */
+export const NAMED_RELATIONS = 3;
 
 /** A right by which a role sees more than its accounts. */
 export interface Fault {
@@ -109,7 +109,7 @@ export async function readOverreach(connection: Asked, roles: readonly string[])
     return {
       role,
       member,
-      problem: `may read ${nameSome(names)}, which no policy confines`,
+      problem: `may read ${nameSome(names, NAMED_RELATIONS)}, which no policy confines`,
       remedy: `in psql: revoke select on ${names.join(', ')} from ${quoted(member)}; (or from the role through which it has the right)`,
     };
   });

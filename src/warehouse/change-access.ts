@@ -1,7 +1,7 @@
 /** Confines a role to accounts, or revokes its access. */
 import { sql } from 'drizzle-orm';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
-import { capital } from '../shared/format.ts';
+import { capital, nameSome } from '../shared/format.ts';
 import { sleep } from '../shared/time.ts';
 import {
   type Confinement,
@@ -27,6 +27,7 @@ import { databaseCode, toDatabaseError } from '../engine/database/database-error
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_PAUSE_MS = 200;
 const LOCK_ATTEMPTS = 15;
+const LISTED_NAMES = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
@@ -80,8 +81,7 @@ async function assertKnown(connection: Asked, wanted: readonly string[], configu
   const known = [...new Set([...configured, ...stored.map((row) => row.account_id)])].toSorted();
   const unknown = wanted.filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
-  const named = known.slice(0, 10).join(', ') + (known.length > 10 ? ', …' : '');
-  throw usageError(`no account is named ${unknown.join(', ')}; there are: ${named}`);
+  throw usageError(`no account is named ${unknown.join(', ')}; there are: ${nameSome(known, LISTED_NAMES)}`);
 }
 
 async function assertFit(connection: Asked, role: string): Promise<void> {

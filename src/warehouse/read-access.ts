@@ -1,8 +1,8 @@
 /** Roles that are confined to accounts, and what differs from their grants. */
 import type { Connection } from '../engine/database/connection.ts';
-import { formatNumber } from '../shared/format.ts';
+import { formatNumber, nameSome } from '../shared/format.ts';
 import { type Confinement, confinementsIn, readPolicyTables, whyNotConfine } from './access.ts';
-import { nameSome, readShutOut, readUnsecuredViews } from './access-relations.ts';
+import { NAMED_RELATIONS, readShutOut, readUnsecuredViews } from './access-relations.ts';
 import { readFaults } from './access-roles.ts';
 
 export interface ReaderAccess {
@@ -26,7 +26,7 @@ async function readProblems(connection: Connection, confined: readonly Confineme
       .filter(({ differing }) => differing.length > 0)
       .map((one) => {
         const { role, differing } = one;
-        return `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${nameSome(differing)}); as the owner: ${grantCommand(one)}`;
+        return `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${nameSome(differing, NAMED_RELATIONS)}); as the owner: ${grantCommand(one)}`;
       }),
     ...confined
       .filter(({ role }) => shutOut.includes(role))

@@ -1,4 +1,4 @@
-import { formatCount, formatNumber } from '../../shared/format.ts';
+import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { type CleanedStream, forgetPerson } from '../../engine/sync/forget.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
@@ -21,8 +21,6 @@ const changedRows = (streams: readonly CleanedStream[]): number =>
   streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
 
 const MOST_NAMED = 5;
-const nameSome = (ids: readonly string[]): string =>
-  ids.slice(0, MOST_NAMED).join(', ') + (ids.length > MOST_NAMED ? ', …' : '');
 
 async function runForget(
   context: CommandContext,
@@ -71,7 +69,7 @@ async function runForget(
     if (namesakes.length > 0) {
       const [people, keeps] = namesakes.length === 1 ? ['person', 'keeps'] : ['people', 'keep'];
       terminal.print(
-        `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
+        `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes, MOST_NAMED)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
       );
     }
     terminal.print(

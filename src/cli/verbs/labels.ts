@@ -5,7 +5,7 @@ import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.
 import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
-import { formatCount, formatNumber } from '../../shared/format.ts';
+import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
@@ -182,9 +182,8 @@ function printOutcome(outcome: ImportOutcome, unmet: readonly string[], terminal
   print(`${parts.join(', ')}.`);
   if (unfilled > 0) print(`${formatNumber(unfilled, 'line')} without a label skipped.`);
   if (unmet.length > 0) {
-    const shown = unmet.slice(0, MOST_NAMED).join(', ');
     print(
-      `${formatNumber(unmet.length, 'label')} for ids that no record has (${shown}${unmet.length > MOST_NAMED ? ', …' : ''}): right for what is to come; otherwise see whether a spreadsheet has changed the ids.`,
+      `${formatNumber(unmet.length, 'label')} for ids that no record has (${nameSome(unmet, MOST_NAMED)}): right for what is to come; otherwise see whether a spreadsheet has changed the ids.`,
     );
   }
 }
