@@ -61,19 +61,17 @@ interface UnsecuredView {
  * would be evaluated on rows before they are filtered out, and could disclose them, for example by an error.
  */
 export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
-  const rows = await connection.query<{ name: string; is_own: boolean; option: string }>(
-    `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as is_own, o.option
+  const rows = await connection.query<{ name: string; isOwn: boolean; option: string }>(
+    `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as "isOwn", o.option
      from pg_class c cross join lateral (
        select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and (c.relname in ${OWNERS_VIEWS} or not ${READS_ELSEWHERE})
        and not coalesce(c.reloptions @> array[o.option || '=true'], false)
      order by 1`,
   );
-  return rows.map(({ name, is_own: isOwn, option }) => ({
-    name,
-    isOwn,
-    statement: `alter view ${name} set (${option} = true)`,
-  }));
+  return rows.map(({ name, isOwn, option }) => {
+    return { name, isOwn, statement: `alter view ${name} set (${option} = true)` };
+  });
 }
 
 /** The relations that a sentence names. */

@@ -24,7 +24,7 @@ import {
 } from '../../engine/streams/unread-parts.ts';
 import { describeProtection, describeRetention, describeUncleaned } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
-import { readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
+import { byKey, keyOf, readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import type { Freshness } from '../../operate/status/status.ts';
 import { storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
@@ -56,9 +56,6 @@ interface StreamState {
 type State = Awaited<ReturnType<typeof readState>>;
 type AccountState = State['accounts'][number];
 
-const keyOf = (row: { readonly account_id: string; readonly stream: string }) =>
-  `${row.stream} ${row.account_id}`;
-
 /** By account, only those with rows of equipment types that are not configured. */
 export async function readUnread({ accounts, warehouse }: App): Promise<Map<string, StoredPart[]>> {
   const ids = accounts.map(({ id }) => id);
@@ -79,8 +76,8 @@ async function readState(app: App, isOneOfMany: boolean) {
     readLastRuns(connection.db, ids).then((last) => markDeadRuns(connection.db, last)),
     countRows(connection.db, ids),
   ]);
-  const runOf = new Map(runs.map((run) => [keyOf(run), run]));
-  const countOf = new Map([...counts].map((count) => [keyOf(count), count]));
+  const runOf = byKey(runs);
+  const countOf = byKey(counts);
   const wrong = await findWhatIsWrong(connection.db, { accounts, seen: read, config });
   const cleanings = await readCleaningProgress(connection.db, ids, config.privacy);
   const unreadOfAccounts = await readUnread(app);
