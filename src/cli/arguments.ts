@@ -1,6 +1,6 @@
 /** Parsers of arguments and options. All throw `usage_invalid`. */
 import { editDistance } from '../shared/edit-distance.ts';
-import { SafetySyncError } from '../shared/errors.ts';
+import { usageError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
@@ -19,8 +19,7 @@ export function parseStreams(names: readonly string[]): StreamName[] {
   if (unknown.length > 0) {
     const meant = unknown.flatMap((name) => closestName(name, STREAM_NAMES) ?? []);
     const guess = meant.length === 0 ? ';' : `, did you mean ${meant.join(', ')}?`;
-    throw new SafetySyncError(
-      'usage_invalid',
+    throw usageError(
       `no stream is named ${unknown.join(', ')}${guess} the streams are ${STREAM_NAMES.join(', ')}`,
     );
   }
@@ -34,10 +33,7 @@ export function parseWholeNumber(
 ): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < min || value > max) {
-    throw new SafetySyncError(
-      'usage_invalid',
-      `${name}: expected a whole number from ${min} to ${max}, got ${text}`,
-    );
+    throw usageError(`${name}: expected a whole number from ${min} to ${max}, got ${text}`);
   }
   return value;
 }
@@ -48,10 +44,7 @@ export function parseDate(text: string, name: string): number {
   const ms = Date.parse(isDay ? `${text}T00:00:00Z` : text);
   const isReal = !isDay || (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text));
   if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(ms) || !isReal) {
-    throw new SafetySyncError(
-      'usage_invalid',
-      `${name}: expected a day such as 2026-03-01 or an ISO time, got ${text}`,
-    );
+    throw usageError(`${name}: expected a day such as 2026-03-01 or an ISO time, got ${text}`);
   }
   return ms;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
 import { isCancelled, toKnownError } from '../engine/database/database-error.ts';
 import { EXIT, EXIT_CODES } from './run-results.ts';
@@ -124,7 +124,7 @@ export async function runProgram(argv: readonly string[], context: CommandContex
       // Commander has printed it on stderr.
       if (caught.exitCode === 0) return EXIT.ok;
       const message = caught.message.replace(/^error: /, '');
-      if (isJson) printJsonError(new SafetySyncError('usage_invalid', message), context);
+      if (isJson) printJsonError(usageError(message), context);
       return EXIT.usage;
     }
     const error =

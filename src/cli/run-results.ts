@@ -6,7 +6,8 @@ import type { Logger } from '../shared/logger.ts';
 import type { RunKind } from '../engine/streams/state.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 import { logResult, toJsonResult } from '../operate/worker/run-log.ts';
-import { accountColumn, type Colors, renderTable, type Terminal } from './terminal.ts';
+import { accountColumn, type ColumnOf, countColumn, renderRows } from './table.ts';
+import { type Colors, type Terminal } from './terminal.ts';
 
 /** Results of one account. */
 export interface AccountResults {
@@ -84,40 +85,37 @@ export function statusText(status: RunStatus, colors: Colors): string {
   }
 }
 
-/** The order in which a narrow terminal omits columns. */
-const SPARE = {
-  read: 1,
-  inserted: undefined,
-  updated: undefined,
-  unchanged: 3,
-  deleted: undefined,
-  rejected: 4,
-};
+interface StreamResult {
+  readonly accountId: string;
+  readonly result: RunResult;
+}
+
+const changeColumn = (title: keyof RunResult['counts'], spare?: number): ColumnOf<StreamResult> => ({
+  title,
+  align: 'right',
+  spare,
+  cellOf: ({ result }) => (result.outcome === 'skipped' ? '–' : formatCount(result.counts[title])),
+});
 
 export function renderResults(
   all: readonly AccountResults[],
   terminal: Pick<Terminal, 'colors' | 'width'>,
 ): string {
-  const columns = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
-  return renderTable(
+  return renderRows(
+    all.flatMap(({ accountId, results }) => results.map((result) => ({ accountId, result }))),
     [
-      accountColumn(all.length > 1),
-      { title: 'stream' },
-      { title: 'outcome' },
-      ...columns.map((title) => ({ title, align: 'right' as const, spare: SPARE[title] })),
-      { title: 'requests', align: 'right', spare: 2 },
-      { title: 'time', align: 'right' },
+      accountColumn(all.length > 1, ({ accountId }) => accountId),
+      { title: 'stream', cellOf: ({ result }) => result.stream },
+      { title: 'outcome', cellOf: ({ result }) => statusText(result.outcome, terminal.colors) },
+      changeColumn('read', 1),
+      changeColumn('inserted'),
+      changeColumn('updated'),
+      changeColumn('unchanged', 3),
+      changeColumn('deleted'),
+      changeColumn('rejected', 4),
+      countColumn('requests', ({ result }) => result.requests, 2),
+      { title: 'time', align: 'right', cellOf: ({ result }) => formatDuration(result.durationMs) },
     ],
-    all.flatMap(({ accountId, results }) =>
-      results.map((result) => [
-        accountId,
-        result.stream,
-        statusText(result.outcome, terminal.colors),
-        ...columns.map((column) => (result.outcome === 'skipped' ? '–' : formatCount(result.counts[column]))),
-        formatCount(result.requests),
-        formatDuration(result.durationMs),
-      ]),
-    ),
     terminal,
   );
 }

@@ -87,9 +87,6 @@ export interface Column {
 /** Minimum characters of a cut cell. */
 const SHORTEST_CUT = 20;
 
-/** The account of a row, where there are several. */
-export const accountColumn = (isMany: boolean): Column => ({ title: 'account', isShown: isMany });
-
 /** A cell is on one line, because a text with line breaks could look like other rows. */
 const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, toEscape);
 

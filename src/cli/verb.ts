@@ -6,7 +6,8 @@ import { Command } from 'commander';
 import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { nameSome } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
@@ -153,12 +154,10 @@ export function onlyAccountOf(
 ): Account {
   const [account] = accounts;
   if (account !== undefined && accounts.length === 1) return account;
-  const names = accounts.slice(0, NAMED_ACCOUNTS).map(({ id }) => id);
-  const others = accounts.length > names.length ? ', …' : '';
-  throw new SafetySyncError(
-    'usage_invalid',
-    `${what} is of one account, there are ${accounts.length}: choose one with --account (${names.join(', ')}${others})`,
-    { advice: `For example: safety-sync ${example(names[0] ?? 'NAME')}` },
+  const names = accounts.map(({ id }) => id);
+  throw usageError(
+    `${what} is of one account, there are ${accounts.length}: choose one with --account (${nameSome(names, NAMED_ACCOUNTS)})`,
+    `For example: safety-sync ${example(names[0] ?? 'NAME')}`,
   );
 }
 

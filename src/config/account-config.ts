@@ -18,6 +18,7 @@ export interface ScheduleConfig {
   readonly timezone: string;
   /** By stream; null: off. */
   readonly streams: Readonly<Record<StreamName, string | null>>;
+  /** Schedule of the full refresh; null: off. */
   readonly reconcile: string | null;
 }
 

@@ -1,4 +1,5 @@
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { nameSome } from '../shared/format.ts';
 import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
@@ -173,11 +174,9 @@ function selectAccounts(all: readonly AccountConfig[], names: readonly string[])
   if (names.length === 0) return all;
   const unknown = names.filter((name) => !all.some(({ accountId }) => accountId === name));
   if (unknown.length > 0) {
-    const known = all.slice(0, LISTED_NAMES).map(({ accountId }) => accountId);
-    const rest = all.length > known.length ? ` and ${all.length - known.length} more` : '';
-    throw new SafetySyncError(
-      'usage_invalid',
-      `--account: no account is named ${unknown.join(', ')}; there are ${known.join(', ')}${rest}`,
+    const known = all.map(({ accountId }) => accountId);
+    throw usageError(
+      `--account: no account is named ${unknown.join(', ')}; there are ${nameSome(known, LISTED_NAMES)}`,
     );
   }
   return all.filter(({ accountId }) => names.includes(accountId));

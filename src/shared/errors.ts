@@ -69,3 +69,7 @@ export class SafetySyncError extends Error {
     return this.#advice ?? adviceOf(this.code, ...(this.place === undefined ? [] : [this.place]));
   }
 }
+
+/** The input of the caller cannot be used. `advice`: more specific than that of the code. */
+export const usageError = (message: string, advice?: string, cause?: unknown): SafetySyncError =>
+  new SafetySyncError('usage_invalid', message, { advice, cause });

@@ -52,5 +52,11 @@ export function roughly(text: string): string {
   return text.replace(/(\d+ min) \d+ s/, '$1');
 }
 
+/** `a, b, c`, `a, b and 3 more` */
+export function nameSome(names: readonly string[], most: number): string {
+  const rest = names.length - most;
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${formatCount(rest)} more` : ''}`;
+}
+
 /** Capitalizes the first letter of a sentence. */
 export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -4,6 +4,7 @@
  * not even in advance.
  */
 import type { Asked } from '../engine/database/connection.ts';
+import { nameSome } from '../shared/format.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
@@ -60,40 +61,36 @@ interface UnsecuredView {
  * would be evaluated on rows before they are filtered out, and could disclose them, for example by an error.
  */
 export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
-  const rows = await connection.query<{ name: string; is_own: boolean; option: string }>(
-    `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as is_own, o.option
+  const rows = await connection.query<{ name: string; isOwn: boolean; option: string }>(
+    `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as "isOwn", o.option
      from pg_class c cross join lateral (
        select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and (c.relname in ${OWNERS_VIEWS} or not ${READS_ELSEWHERE})
        and not coalesce(c.reloptions @> array[o.option || '=true'], false)
      order by 1`,
   );
-  return rows.map(({ name, is_own: isOwn, option }) => ({
-    name,
-    isOwn,
-    statement: `alter view ${name} set (${option} = true)`,
-  }));
+  return rows.map(({ name, isOwn, option }) => {
+    return { name, isOwn, statement: `alter view ${name} set (${option} = true)` };
+  });
 }
 
-const SHOWN = 3;
-export const nameSome = (relations: readonly string[]): string =>
-  `${relations.slice(0, SHOWN).join(', ')}${relations.length > SHOWN ? ', …' : ''}`;
+/** The relations that a sentence names. */
+export const NAMED_RELATIONS = 3;
 
-/**
- * Relations beyond its accounts that are visible to a role that is confined as `role`, or as a member of it.
- */
-export interface Overreach {
+/** A right by which a role sees more than its accounts. */
+export interface Fault {
+  /** Confined to accounts, or to be confined. */
   readonly role: string;
+  /** The role itself, or one that inherits from it. */
   readonly member: string;
-  readonly relations: readonly string[];
+  /** What `member` is or may do. */
+  readonly problem: string;
+  readonly remedy: string;
 }
 
 /** Relations without policies that these roles, or roles that inherit from them, may read. */
-export async function readOverreach(
-  connection: Asked,
-  roles: readonly string[],
-): Promise<readonly Overreach[]> {
-  const rows = await connection.query<Omit<Overreach, 'relations'> & { readonly relations: string }>(
+export async function readOverreach(connection: Asked, roles: readonly string[]): Promise<Fault[]> {
+  const rows = await connection.query<{ role: string; member: string; relations: string }>(
     `select r.rolname as role, m.rolname as member, json_agg(n.name order by n.name)::text as relations
      from pg_roles r
      join pg_roles m on not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
@@ -105,7 +102,15 @@ export async function readOverreach(
      group by 1, 2 order by 1, 2`,
     [JSON.stringify(roles)],
   );
-  return rows.map(({ relations, ...one }) => ({ ...one, relations: JSON.parse(relations) as string[] }));
+  return rows.map(({ role, member, relations }) => {
+    const names = JSON.parse(relations) as string[];
+    return {
+      role,
+      member,
+      problem: `may read ${nameSome(names, NAMED_RELATIONS)}, which no policy confines`,
+      remedy: `in psql: revoke select on ${names.join(', ')} from ${quoted(member)}; (or from the role through which it has the right)`,
+    };
+  });
 }
 
 /**

@@ -4,19 +4,13 @@
  */
 import { type Asked } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
+import { type Fault, quoted, readOverreach } from './access-relations.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const SERVER_WITH_SET_OPTION = 160000;
 
-/** A role that policies do not restrict, or that could remove them. */
-export interface Unfit {
-  readonly role: string;
-  /** The role itself, or one that inherits from it. */
-  readonly member: string;
-  readonly reason: string;
-}
-
-export async function readUnfit(connection: Asked, roles: readonly string[]): Promise<readonly Unfit[]> {
+/** Roles that policies do not restrict, or that could remove them. */
+async function readUnfit(connection: Asked, roles: readonly string[]): Promise<Fault[]> {
   const rows = await connection.query<{ role: string; member: string; reason: string | null }>(
     `select r.rolname as role, m.rolname as member, case
          when m.rolsuper then 'is a superuser'
@@ -31,7 +25,10 @@ export async function readUnfit(connection: Asked, roles: readonly string[]): Pr
      order by 1, 2`,
     [JSON.stringify(roles), READER_ROLE],
   );
-  return rows.flatMap(({ role, member, reason }) => (reason === null ? [] : [{ role, member, reason }]));
+  const remedy = `take that right away, or let the readers of an account have a role of their own, in psql: create role NAME login password '…';`;
+  return rows.flatMap(({ role, member, reason }) =>
+    reason === null ? [] : [{ role, member, problem: `${reason}, and so sees every account`, remedy }],
+  );
 }
 
 export async function hasRole(connection: Asked, role: string): Promise<boolean> {
@@ -39,19 +36,12 @@ export async function hasRole(connection: Asked, role: string): Promise<boolean>
 }
 
 /**
- * A way around the confinement: `member`, which is confined as `role` or as a member of it, can become `other`, and then
- * reads the rows of `other`.
+ * Ways around a confinement: a role that is confined as one of `roles`, or inherits from it, can become another role, and
+ * then reads that role's rows.
  */
-export interface WayOut {
-  readonly role: string;
-  readonly member: string;
-  readonly other: string;
-}
-
-/** Checks these roles and all roles that inherit from them. */
-export async function readWaysOut(connection: Asked, roles: readonly string[]): Promise<readonly WayOut[]> {
+async function readWaysOut(connection: Asked, roles: readonly string[]): Promise<Fault[]> {
   const becomes = (await readServerNumber(connection)) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
-  return await connection.query<WayOut>(
+  const rows = await connection.query<{ role: string; member: string; other: string }>(
     `select r.rolname as role, m.rolname as member, u.rolname as other
      from pg_roles r
      join pg_roles m on not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
@@ -62,4 +52,17 @@ export async function readWaysOut(connection: Asked, roles: readonly string[]): 
      order by 1, 2, 3`,
     [JSON.stringify(roles)],
   );
+  return rows.map(({ role, member, other }) => ({
+    role,
+    member,
+    problem: `can become ${other} (set role) and see what that one sees`,
+    remedy: `in psql: revoke ${quoted(other)} from ${quoted(member)};`,
+  }));
 }
+
+/** By which these roles, or roles that inherit from them, see more than the accounts of the policies. */
+export const readFaults = async (connection: Asked, roles: readonly string[]): Promise<Fault[]> => [
+  ...(await readUnfit(connection, roles)),
+  ...(await readOverreach(connection, roles)),
+  ...(await readWaysOut(connection, roles)),
+];

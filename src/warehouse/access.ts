@@ -48,8 +48,8 @@ interface Policy {
   readonly accounts: readonly string[];
 }
 
-const TABLES = `select c.oid::text as oid, format('%I.%I', n.nspname, c.relname) as name, c.relrowsecurity as is_enabled, pg_has_role(c.relowner, 'usage') as is_own,
-    exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive and p.polname = 'public') as is_open
+const TABLES = `select c.oid::text as oid, format('%I.%I', n.nspname, c.relname) as name, c.relrowsecurity as "isEnabled", pg_has_role(c.relowner, 'usage') as "isOwn",
+    exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive and p.polname = 'public') as "isOpen"
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = 'safety' and c.relkind in ('r', 'p') and exists (select from pg_attribute a
     where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)
@@ -70,24 +70,18 @@ const namesIn = (literal: string | null): string[] =>
     .map((name) => name.replaceAll('"', ''));
 
 export async function readPolicyTables(connection: Asked): Promise<PolicyTable[]> {
-  const tables = await connection.query<{
-    oid: string;
-    name: string;
-    is_own: boolean;
-    is_enabled: boolean;
-    is_open: boolean;
-  }>(TABLES);
+  const tables = await connection.query<Omit<PolicyTable, 'policies'> & { oid: string }>(TABLES);
   const policies = await connection.query<{
     oid: string;
     name: string;
     role: string;
     accounts: string | null;
   }>(POLICIES);
-  return tables.map(({ oid, name, is_own: isOwn, is_enabled: isEnabled, is_open: isOpen }) => {
+  return tables.map(({ oid, ...table }) => {
     const ofTable = policies
       .filter((policy) => policy.oid === oid)
       .map((policy) => [policy.role, { name: policy.name, accounts: namesIn(policy.accounts) }] as const);
-    return { name, isOwn, isEnabled, isOpen, policies: new Map(ofTable) };
+    return { ...table, policies: new Map(ofTable) };
   });
 }
 

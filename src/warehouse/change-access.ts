@@ -1,6 +1,7 @@
 /** Confines a role to accounts, or revokes its access. */
 import { sql } from 'drizzle-orm';
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { capital, nameSome } from '../shared/format.ts';
 import { sleep } from '../shared/time.ts';
 import {
   type Confinement,
@@ -13,14 +14,12 @@ import {
 } from './access.ts';
 import {
   grantStatements,
-  nameSome,
   quoted,
-  readOverreach,
   readReadable,
   readUnsecuredViews,
   withdrawStatements,
 } from './access-relations.ts';
-import { hasRole, readUnfit, readWaysOut } from './access-roles.ts';
+import { hasRole, readFaults } from './access-roles.ts';
 import type { Asked, Connection } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
@@ -28,6 +27,7 @@ import { databaseCode, toDatabaseError } from '../engine/database/database-error
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_PAUSE_MS = 200;
 const LOCK_ATTEMPTS = 15;
+const LISTED_NAMES = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The statements of one transaction. The transactions are separate, so none waits for a lock while it holds another. */
@@ -71,9 +71,6 @@ function assertOwner(tables: readonly PolicyTable[], command: string, statements
   );
 }
 
-const usage = (message: string, advice?: string): SafetySyncError =>
-  new SafetySyncError('usage_invalid', message, { advice });
-
 async function assertKnown(connection: Asked, wanted: readonly string[], configured: readonly string[]) {
   const stored = await connection.query<{ account_id: string }>(
     'select account_id from safety.reporting_settings union select account_id from safety_sync.stream_state',
@@ -81,37 +78,21 @@ async function assertKnown(connection: Asked, wanted: readonly string[], configu
   const known = [...new Set([...configured, ...stored.map((row) => row.account_id)])].toSorted();
   const unknown = wanted.filter((name) => !known.includes(name));
   if (unknown.length === 0) return;
-  const named = known.slice(0, 10).join(', ') + (known.length > 10 ? ', …' : '');
-  throw usage(`no account is named ${unknown.join(', ')}; there are: ${named}`);
+  throw usageError(`no account is named ${unknown.join(', ')}; there are: ${nameSome(known, LISTED_NAMES)}`);
 }
 
 async function assertFit(connection: Asked, role: string): Promise<void> {
   if (!(await hasRole(connection, role))) {
-    throw usage(
+    throw usageError(
       `this server has no role ${role}`,
       `As a user who may create roles, in psql: create role ${quoted(role)} login password '…'; then try again.`,
     );
   }
-  const unfit = (await readUnfit(connection, [role])).find(({ member }) => member === role);
-  if (unfit !== undefined) {
-    throw usage(
-      `${role} cannot be confined: it ${unfit.reason}`,
-      `Let the readers of an account have a role of their own, in psql: create role NAME login password '…';`,
-    );
-  }
-  const beyond = (await readOverreach(connection, [role])).find(({ member }) => member === role);
-  if (beyond !== undefined) {
-    throw usage(
-      `${role} may read ${nameSome(beyond.relations)}, which no policy confines`,
-      `As the owner, in psql: revoke select on ${beyond.relations.join(', ')} from ${quoted(role)}; (or from the role through which it has the right) then try again.`,
-    );
-  }
-  const ways = (await readWaysOut(connection, [role])).filter(({ member }) => member === role);
-  if (ways.length === 0) return;
-  const others = ways.map(({ other }) => other);
-  throw usage(
-    `${role} is a member of ${others.join(', ')}, can become that role (set role), and would see what that one sees`,
-    `As a user who may, in psql: ${others.map((other) => `revoke ${quoted(other)} from ${quoted(role)};`).join(' ')} then try again: it gets the right to read of its own.`,
+  const faults = (await readFaults(connection, [role])).filter(({ member }) => member === role);
+  if (faults.length === 0) return;
+  throw usageError(
+    `${role} cannot be confined: it ${faults.map(({ problem }) => problem).join('; it ')}`,
+    [...faults.map(({ remedy }) => capital(remedy)), 'Then try again.'].join('\n'),
   );
 }
 
@@ -165,14 +146,14 @@ export async function revokeAccess(
   const tables = await readPolicyTables(connection);
   const before = confinementsIn(tables).find((one) => one.role === role);
   if (before === undefined) {
-    throw usage(
+    throw usageError(
       `${role} is not confined to accounts`,
       `What else it may read it was granted in PostgreSQL, e.g. by: grant safety_reader to ${quoted(role)};`,
     );
   }
   const unknown = accounts.filter((name) => !before.accounts.includes(name));
   if (unknown.length > 0)
-    throw usage(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
+    throw usageError(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
   const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
   const command = `revoke ${role}${accountOptions(accounts)}`;
   if (left.length > 0) {
@@ -203,7 +184,7 @@ async function withdraw(connection: Connection, role: string): Promise<void> {
       const others = rows.map(({ name }) => name).filter((name) => name !== role);
       if (rows.length === 0) return;
       const from = others.length === 0 ? ['public'] : others;
-      throw usage(
+      throw usageError(
         `${role} reads schema safety as ${from.join(', ')} too: without its policies it would see every account`,
         others.length === 0
           ? 'As the owner, in psql: revoke select on all tables in schema safety from public; then try again.'

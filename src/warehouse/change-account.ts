@@ -26,7 +26,7 @@ import {
   type StreamSession,
   tryStreamLock,
 } from '../engine/control-tables/stream-session.ts';
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { formatNumber } from '../shared/format.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 
@@ -74,9 +74,10 @@ async function hasBegun(
   if (begun.some((one) => one.from === from && one.to === to)) return true;
   for (const account of to === null ? [from] : [from, to]) await assertUnchanged(connection, account);
   if ((await countAccountRows(connection, tables, from)).size === 0) {
-    throw new SafetySyncError('usage_invalid', `nothing is stored of account ${from}`, {
-      advice: 'Accounts of which something is stored: safety-sync accounts',
-    });
+    throw usageError(
+      `nothing is stored of account ${from}`,
+      'Accounts of which something is stored: safety-sync accounts',
+    );
   }
   if (to === null) return false;
   const taken = await countAccountRows(
@@ -86,12 +87,9 @@ async function hasBegun(
   );
   if (taken.size > 0) {
     const rows = [...taken.values()].reduce((sum, count) => sum + count, 0);
-    throw new SafetySyncError(
-      'usage_invalid',
+    throw usageError(
       `account ${to} has ${formatNumber(rows, 'stored row')} already, in ${[...taken.keys()].join(', ')}`,
-      {
-        advice: `Choose another name, or, if these rows may go, first: ${commandOf({ from: to, to: null })} (while ${to} is not configured).`,
-      },
+      `Choose another name, or, if these rows may go, first: ${commandOf({ from: to, to: null })} (while ${to} is not configured).`,
     );
   }
   return false;
@@ -149,12 +147,9 @@ export async function changeAccount(context: ChangeContext, change: AccountChang
   const { from, to } = change;
   const { connection, signal } = context;
   if (to !== null && (await readCitus(connection))?.isDistributed === true) {
-    throw new SafetySyncError(
-      'usage_invalid',
+    throw usageError(
       'on a Citus cluster rows lie where the name of their account puts them: it cannot be changed',
-      {
-        advice: `Configure ${to}, let it read everything anew (safety-sync sync), and then: ${commandOf({ from, to: null })}`,
-      },
+      `Configure ${to}, let it read everything anew (safety-sync sync), and then: ${commandOf({ from, to: null })}`,
     );
   }
   const session = await lockAccounts(context, to === null ? [from] : [from, to]);

@@ -4,7 +4,7 @@ import type { Database, Queryable } from '../engine/database/connection.ts';
 import { labels } from './labels.ts';
 import { asGiven } from '../engine/database/sql-names.ts';
 import { formatNumber } from '../shared/format.ts';
-import { SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
 import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
 
 interface ImportOptions {
@@ -92,10 +92,9 @@ function refuse(bad: readonly BadLine[]): void {
   const sorted = bad.toSorted((one, other) => one.line - other.line);
   const rest = sorted.length - MOST_LISTED;
   const list = sorted.slice(0, MOST_LISTED).map(({ line, problem }) => `  - line ${line}: ${problem}`);
-  throw new SafetySyncError(
-    'usage_invalid',
+  throw usageError(
     `nothing was imported: ${formatNumber(sorted.length, 'line')} of the labels file ${sorted.length === 1 ? 'is' : 'are'} not usable:\n${list.join('\n')}${rest > 0 ? `\n  and ${rest} more` : ''}`,
-    { advice: 'Correct these lines and import the file again.' },
+    'Correct these lines and import the file again.',
   );
 }
 

@@ -30,26 +30,18 @@ function selectIds(place: IdColumn, accountIds: string): SQL {
 
 /** By kind, most used first. */
 export async function readMetIds(db: Queryable, accountIds: readonly string[]): Promise<MetId[]> {
-  const met: MetId[] = [];
+  let met: MetId[] = [];
   for (const kind of LABEL_KINDS) {
     const places = ID_COLUMNS[kind].map((place) => selectIds(place, toArrayLiteral(accountIds)));
     // A record with the same id in several columns counts once.
-    const rows = await db.execute<{ account_id: string; id: string; seen: string; label: string | null }>(
-      sql`select m.account_id, m.id, m.seen, l.label from (
+    const rows = await db.execute<MetId & Record<string, unknown>>(
+      sql`select m.account_id as "accountId", ${kind}::text as kind, m.id, m.seen::int as seen, l.label from (
           select u.account_id, u.id, count(*) as seen from (${sql.join(places, sql` union `)}) u
           where u.id <> '' group by u.account_id, u.id
         ) m left join ${labels} l on l.account_id = m.account_id and l.kind = ${kind} and l.id = m.id
         order by m.seen desc, m.id`,
     );
-    for (const row of rows) {
-      met.push({
-        accountId: row.account_id,
-        kind,
-        id: row.id,
-        seen: Number(row.seen),
-        label: row.label,
-      });
-    }
+    met = met.concat(rows);
   }
   return met;
 }

@@ -2,7 +2,7 @@
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { LABEL_KINDS, type LabelKind } from './labels.ts';
-import { SafetySyncError } from '../shared/errors.ts';
+import { usageError } from '../shared/errors.ts';
 import { fromSpreadsheet, toSpreadsheet } from '../shared/spreadsheet.ts';
 
 /** The columns of the template. `seen` is the number of records with the id, and is ignored by an import. */
@@ -50,10 +50,11 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new SafetySyncError('usage_invalid', 'the labels file is not UTF-8', {
+    throw usageError(
+      'the labels file is not UTF-8',
+      'Save it as UTF-8; in a spreadsheet choose “CSV UTF-8”.',
       cause,
-      advice: 'Save it as UTF-8; in a spreadsheet choose “CSV UTF-8”.',
-    });
+    );
   }
 }
 
@@ -82,10 +83,11 @@ function readCells(text: string): Cells[] {
     });
   } catch (cause) {
     if (!(cause instanceof CsvError)) throw cause;
-    throw new SafetySyncError('usage_invalid', `the labels file is not CSV: ${cause.message}`, {
+    throw usageError(
+      `the labels file is not CSV: ${cause.message}`,
+      'A text in quotes ends with a quote, and a quote within it is written twice.',
       cause,
-      advice: 'A text in quotes ends with a quote, and a quote within it is written twice.',
-    });
+    );
   }
 }
 
@@ -96,10 +98,9 @@ function readHeader(header: Cells | undefined): ColumnName[] {
   if (unknown.length === 0 && missing.length === 0 && new Set(names).size === names.length) {
     return names as ColumnName[];
   }
-  throw new SafetySyncError(
-    'usage_invalid',
+  throw usageError(
     `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(',').slice(0, 200))}; expected ${COLUMNS.join(',')} (parent_id and seen can be left out)`,
-    { advice: 'safety-sync labels template writes such a file.' },
+    'safety-sync labels template writes such a file.',
   );
 }
 

@@ -5,7 +5,7 @@
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { describe, expect, test } from 'vitest';
 import { createApiClient } from '../../src/engine/api/client.ts';
-import type { Check } from '../../src/cli/check/check-database.ts';
+import type { Check } from '../../src/cli/check/finding.ts';
 import { checkService } from '../../src/cli/check/check-service.ts';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';

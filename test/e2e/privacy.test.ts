@@ -171,7 +171,7 @@ test('forget says what it did; without a key it says what is missing', async () 
     from safety.users, generate_series(1, 6) n where id = (select min(id) from safety.users)`);
   const shared = await stage.run(['forget', '10001'], privacy());
   expect(shared.stdout).toContain(
-    '6 other people with that name (N-1, N-2, N-3, N-4, N-5, …) keep it in users. Texts have the pseudonym in its place',
+    '6 other people with that name (N-1, N-2, N-3, N-4, N-5 and 1 more) keep it in users. Texts have the pseudonym in its place',
   );
   const again = await stage.run(['forget', '10001', '--json'], privacy());
   expect(JSON.parse(again.stdout)).toMatchObject({

@@ -409,7 +409,7 @@ describe('refused is', () => {
     await worker.query(`grant usage on schema safety_sync to ${LOGIN}`);
     await worker.query(`grant select on safety_sync.runs to ${LOGIN}`);
     expect((await access(`grant ${LOGIN} --account north`)).stderr).toContain(
-      `${LOGIN} may read safety_sync.runs, which no policy confines`,
+      `${LOGIN} cannot be confined: it may read safety_sync.runs, which no policy confines`,
     );
     expect((await access('')).stdout).toContain(`${LOGIN}, a member of ${NORTH}, may read safety_sync.runs,`);
     await worker.query(`revoke usage on schema safety_sync from ${LOGIN}`);
@@ -419,7 +419,7 @@ describe('refused is', () => {
   test('a role that could become one that sees all, until it is no member any more, or may not become it', async () => {
     const { stderr } = await access(`grant ${ALL} --account north`);
     expect(stderr).toContain(
-      `${ALL} is a member of safety_reader, can become that role (set role), and would see what that one sees\nAs a user who may, in psql: revoke "safety_reader" from "${ALL}";`,
+      `${ALL} cannot be confined: it can become safety_reader (set role) and see what that one sees\nIn psql: revoke "safety_reader" from "${ALL}";`,
     );
     if (!hasSetOption) return;
     await worker.query(`grant safety_reader to ${ALL} with set false`);

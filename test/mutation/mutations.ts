@@ -250,7 +250,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a stop waits for statements that take long',
     invariant: 1,
     file: 'src/engine/database/connection.ts',
-    search: 'if (statements !== undefined) trackStatements(client, statements);',
+    search: 'statements?.add(query);',
     replace: '',
     tests: ['test/e2e/early-signal.test.ts'],
     names: 'while a statement goes on',

@@ -82,8 +82,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   },
   'operate/alerts': {
     owns: 'the outbox, which sends alerts and reports once; conditions, messages, webhook and mail',
-    mayImport:
-      'shared engine/streams engine/database engine/control-tables config operate/health operate/status pages',
+    mayImport: 'shared engine/database engine/control-tables config operate/health operate/status pages',
   },
   'app.ts': {
     owns: 'puts an account together: config, client, log, health',

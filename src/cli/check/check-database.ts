@@ -6,19 +6,9 @@ import { OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { type Clock, MINUTE_MS, systemClock } from '../../shared/time.ts';
-import { accessProblems, readAccess } from '../verbs/access.ts';
+import { readAccess } from '../../warehouse/read-access.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../../warehouse/reader-role.ts';
-
-export interface Check {
-  readonly what: string;
-  readonly result: 'ok' | 'failed' | 'skipped';
-  readonly finding: string;
-  /** The next step; null when none is needed. */
-  readonly advice: string | null;
-  readonly code?: string;
-  /** The service refused the credentials. */
-  readonly isRefusal?: boolean;
-}
+import { type Check, failed, ok, skipped } from './finding.ts';
 
 async function readStatusIfAllowed(connection: Connection): Promise<MigrationStatus | undefined> {
   try {
@@ -45,14 +35,10 @@ export async function checkDatabase(
       current_database() as database, current_user as owner`,
   );
   const clocks = await checkClocks(connection, clock);
-  const isOld = Number(server?.number ?? 0) < OLDEST_SERVER;
-  const reachable: Check = {
-    what: 'database',
-    result: isOld ? 'failed' : 'ok',
-    finding: `PostgreSQL ${String(server?.version)}, database ${String(server?.database)}, as ${String(server?.owner)}`,
-    advice: isOld ? adviceOf('database_too_old') : null,
-  };
-  if (isOld) return [reachable];
+  const found = `PostgreSQL ${String(server?.version)}, database ${String(server?.database)}, as ${String(server?.owner)}`;
+  if (Number(server?.number ?? 0) < OLDEST_SERVER)
+    return [failed('database', found, adviceOf('database_too_old'))];
+  const reachable = ok('database', found);
   const status = await readStatusIfAllowed(connection);
   // A user that may not read the applied migrations gets a list of the rights that are missing.
   if (status === undefined) return [reachable, await checkRights(connection, whose)];
@@ -61,23 +47,19 @@ export async function checkDatabase(
     const [may] = await connection.query<{ create: boolean }>(
       `select has_database_privilege(current_database(), 'create') as create`,
     );
+    const missing = `${pending} of ${known} are missing`;
+    const owner = 'run safety-sync migrate as the owner of the database.';
     return [
       reachable,
-      {
-        what: 'migrations',
-        result: may?.create === true ? 'ok' : 'failed',
-        finding: `${pending} of ${known} are missing${may?.create === true ? '; sync and start apply them' : ''}`,
-        advice:
-          may?.create === true
-            ? null
-            : 'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
-      },
+      may?.create === true
+        ? ok('migrations', `${missing}; sync and start apply them`)
+        : failed('migrations', missing, `This user may not create schemas here: ${owner}`),
     ];
   }
   return [
     reachable,
     clocks,
-    { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
+    ok('migrations', `all ${known} applied`),
     await checkRights(connection, whose),
     await checkReader(connection),
     ...(await checkAccess(connection)),
@@ -96,42 +78,27 @@ async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): P
   );
   const aheadMs = clock.now() - Number(row?.ms);
   const differMs = Math.abs(aheadMs);
-  if (differMs < MOST_OFF_MS)
-    return { what: 'clocks', result: 'ok', finding: 'this machine and the database agree', advice: null };
+  if (differMs < MOST_OFF_MS) return ok('clocks', 'this machine and the database agree');
   const where = aheadMs > 0 ? 'ahead of' : 'behind';
-  return {
-    what: 'clocks',
-    result: 'skipped',
-    finding: `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
-    advice: `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not harmed: ages and alerts are judged by the clock of the database, and what is asked for by times of the service.`,
-  };
+  return skipped(
+    'clocks',
+    `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
+    `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not harmed: ages and alerts are judged by the clock of the database, and what is asked for by times of the service.`,
+  );
 }
 
 /** Empty where roles could be confined to accounts and none is. */
 async function checkAccess(connection: Connection): Promise<Check[]> {
-  const report = await readAccess(connection);
-  const { unsupported, confined } = report;
+  const { unsupported, confined, problems } = await readAccess(connection);
   const what = 'row-level security';
   if (confined.length === 0) {
-    return unsupported === null
-      ? []
-      : [
-          {
-            what,
-            result: 'skipped',
-            finding: `no role can be confined to accounts: ${unsupported}`,
-            advice: null,
-          },
-        ];
+    return unsupported === null ? [] : [skipped(what, `no role can be confined to accounts: ${unsupported}`)];
   }
-  const problems = accessProblems(report);
+  const finding = `${formatNumber(confined.length, 'role')} confined to accounts`;
   return [
-    {
-      what,
-      result: problems.length === 0 ? 'ok' : 'failed',
-      finding: `${formatNumber(confined.length, 'role')} confined to accounts${problems.length === 0 ? '' : ', not wholly'}`,
-      advice: problems.length === 0 ? null : problems.join('\n       '),
-    },
+    problems.length === 0
+      ? ok(what, finding)
+      : failed(what, `${finding}, not wholly`, problems.join('\n       ')),
   ];
 }
 
@@ -142,25 +109,17 @@ async function checkCitus(connection: Connection): Promise<Check[]> {
   const { version, nodes, isDistributed, missing } = citus;
   const on = `Citus ${version}, ${nodes === 1 ? 'one node that holds' : `${nodes} nodes that hold`} rows`;
   if (!isDistributed) {
-    return [
-      {
-        what: 'citus',
-        result: 'skipped',
-        finding: `${on}; the warehouse is on the coordinator alone`,
-        advice: 'To distribute it by account over the nodes: safety-sync migrate --citus',
-      },
-    ];
+    const advice = 'To distribute it by account over the nodes: safety-sync migrate --citus';
+    return [skipped('citus', `${on}; the warehouse is on the coordinator alone`, advice)];
   }
-  const isComplete = missing.length === 0;
   return [
-    {
-      what: 'citus',
-      result: isComplete ? 'ok' : 'failed',
-      finding: isComplete
-        ? `${on}; the warehouse is distributed by account`
-        : `${on}; not distributed: ${missing.join(', ')}`,
-      advice: isComplete ? null : 'Run safety-sync migrate as the owner of the schemas.',
-    },
+    missing.length === 0
+      ? ok('citus', `${on}; the warehouse is distributed by account`)
+      : failed(
+          'citus',
+          `${on}; not distributed: ${missing.join(', ')}`,
+          'Run safety-sync migrate as the owner of the schemas.',
+        ),
   ];
 }
 
@@ -168,14 +127,10 @@ async function checkCitus(connection: Connection): Promise<Check[]> {
 async function checkReader(connection: Connection): Promise<Check> {
   const reader = await readReaderRole(connection);
   const advice = adviseOnReader(reader);
-  const lacks = `${READER_ROLE} lacks ${reader.lacking.join(', ')}`;
-  const finding = reader.exists ? lacks : `${READER_ROLE} does not exist; nothing but BI tools needs it`;
-  return {
-    what: 'reader role',
-    result: advice === null ? 'ok' : 'skipped',
-    finding: advice === null ? `${READER_ROLE} may read schema safety` : finding,
-    advice,
-  };
+  if (advice === null) return ok('reader role', `${READER_ROLE} may read schema safety`);
+  const lacks = `lacks ${reader.lacking.join(', ')}`;
+  const finding = reader.exists ? lacks : 'does not exist; nothing but BI tools needs it';
+  return skipped('reader role', `${READER_ROLE} ${finding}`, advice);
 }
 
 /** Tables that a finding names. */
@@ -216,14 +171,7 @@ async function checkRights(connection: Connection, whose: string): Promise<Check
     ...more,
     ...(may ? [] : ['temporary tables']),
   ];
-  return {
-    what: 'rights',
-    result: lacking.length === 0 ? 'ok' : 'failed',
-    finding:
-      lacking.length === 0 ? `may read and write every table (${whose})` : `not on ${lacking.join(', ')}`,
-    advice:
-      lacking.length === 0
-        ? null
-        : `As the owner of the schemas, in psql:\n       ${grantsFor(user, database).join('\n       ')}`,
-  };
+  if (lacking.length === 0) return ok('rights', `may read and write every table (${whose})`);
+  const grants = `As the owner of the schemas, in psql:\n       ${grantsFor(user, database).join('\n       ')}`;
+  return failed('rights', `not on ${lacking.join(', ')}`, grants);
 }

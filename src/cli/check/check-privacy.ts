@@ -1,11 +1,10 @@
 import type { App } from '../../app.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { countForgotten, type ForgottenCount } from '../../engine/control-tables/stored-privacy.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
-import type { Check } from './check-database.ts';
+import { type Check, failed, ok } from './finding.ts';
 
 interface ForgottenFinding extends ForgottenCount {
   readonly finding: string;
@@ -31,25 +30,16 @@ export async function findForgotten(db: Queryable, accountIds: readonly string[]
   };
 }
 
-const toCheck = ({ finding, advice }: ForgottenFinding): Check => ({
-  what: 'forgotten people',
-  result: 'ok',
-  finding,
-  advice,
-});
-
 /** Empty without privacy settings. */
 export async function checkPrivacy({ config, accounts, warehouse }: App): Promise<Check[]> {
-  const { connection } = warehouse;
-  const { db } = connection;
-  if ((await readMigrationStatus(connection)).pending > 0) return [];
+  const { db } = warehouse.connection;
   const what = 'privacy';
   const { privacy: settings } = config;
   try {
     for (const { id } of accounts) await readForgottenWithKey(db, id, settings);
   } catch (error) {
     if (!(error instanceof SafetySyncError) || error.code !== 'privacy_key_wrong') throw error;
-    return [{ what, result: 'failed', finding: error.message, advice: error.advice, code: error.code }];
+    return [{ ...failed(what, error.message, error.advice), code: error.code }];
   }
   const accountIds = accounts.map(({ id }) => id);
   const progress = await readCleaningProgress(db, accountIds, settings);
@@ -59,25 +49,20 @@ export async function checkPrivacy({ config, accounts, warehouse }: App): Promis
   const isProtected = streams.some(
     ({ policy }) => policy.omit.length + policy.pseudonymize.length + policy.forgotten.length > 0,
   );
-  const forgotten: Check[] = settings.key === undefined ? [] : [toCheck(await findForgotten(db, accountIds))];
+  const forgotten: Check[] = [];
+  if (settings.key !== undefined) {
+    const { finding, advice } = await findForgotten(db, accountIds);
+    forgotten.push(ok('forgotten people', finding, advice));
+  }
   if (!isProtected) return forgotten;
   const left = streams.filter((one) => one.progress !== 'done');
   const never = left.filter((one) => !one.isScheduled);
-  const columns = formatNumber(settings.omit.length + settings.pseudonymize.length, 'column');
+  const columns = `${formatNumber(settings.omit.length + settings.pseudonymize.length, 'column')} protected`;
   const names = (some: typeof streams): string => [...new Set(some.map(({ stream }) => stream))].join(', ');
-  return [
-    {
-      what,
-      result: never.length === 0 ? 'ok' : 'failed',
-      finding:
-        left.length === 0
-          ? `${columns} protected, and what is stored is in line with that`
-          : `${columns} protected; not in line with that yet: ${names(left)}`,
-      advice:
-        never.length === 0
-          ? null
-          : `No run is scheduled that would bring ${names(never)} there: safety-sync privacy --clean`,
-    },
-    ...forgotten,
-  ];
+  const state =
+    left.length === 0
+      ? `${columns}, and what is stored is in line with that`
+      : `${columns}; not in line with that yet: ${names(left)}`;
+  const remedy = `No run is scheduled that would bring ${names(never)} there: safety-sync privacy --clean`;
+  return [never.length === 0 ? ok(what, state) : failed(what, state, remedy), ...forgotten];
 }

@@ -5,7 +5,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamDefinition } from '../../engine/streams/stream.ts';
 import { isWireRecord } from '../../engine/streams/wire.ts';
-import type { Check } from './check-database.ts';
+import { type Check, failed, ok, skipped } from './finding.ts';
 
 interface CheckServiceOptions {
   readonly api: ApiClient;
@@ -19,15 +19,10 @@ interface CheckServiceOptions {
 function toFailure(what: string, error: unknown): Check {
   if (!(error instanceof SafetySyncError)) throw error;
   const request = error.requestId === undefined ? '' : ` [request ${error.requestId}]`;
-  return {
-    what,
-    result: 'failed',
-    // The line already begins with the method.
-    finding: `${error.message.replace(/^[\w.-]+\.(list|info): /, '')}${request}`,
-    advice: error.advice,
-    code: error.code,
-    isRefusal: error.recovery === 'fail_run',
-  };
+  // The line already begins with the method.
+  const message = error.message.replace(/^[\w.-]+\.(list|info): /, '');
+  const { code, recovery } = error;
+  return { ...failed(what, message + request, error.advice), code, isRefusal: recovery === 'fail_run' };
 }
 
 export async function checkService({
@@ -59,7 +54,7 @@ export async function checkService({
       }
       const response = next.value;
       const total = response.paging?.total ?? response.count;
-      report({ what, result: 'ok', finding: `responds, ${total} records`, advice: null });
+      report(ok(what, `responds, ${total} records`));
     } catch (error) {
       const failure = toFailure(what, error);
       state.refused = failure.isRefusal === true;
@@ -72,33 +67,21 @@ export async function checkService({
     if (state.refused || state.unreachable) return;
     const what = `service: ${method}`;
     if (userId === undefined) {
-      report({ what, result: 'skipped', finding: 'no user id is known yet to ask for', advice: null });
+      report(skipped(what, 'no user id is known yet to ask for'));
       return;
     }
     try {
       const number = Number(userId);
       const user = String(number) === userId ? number : userId;
       await api.fetchObject({ method, objectKey: responseKey, params: { user }, meter, signal });
-      report({ what, result: 'ok', finding: 'responds', advice: null });
+      report(ok(what, 'responds'));
     } catch (error) {
       const failure = toFailure(what, error);
       const isOptional = failure.code === 'api_method_not_found' || failure.code === 'token_permission';
       const isWell = failure.code === 'content_not_found' || failure.code === 'parameter_invalid';
-      if (isWell)
-        report({
-          what,
-          result: 'ok',
-          finding: 'responds (the sample user is not known there)',
-          advice: null,
-        });
-      else if (isOptional) {
-        report({
-          what,
-          result: 'skipped',
-          finding: `${failure.code ?? ''}: names of users stay unknown`,
-          advice: null,
-        });
-      } else report(failure);
+      if (isWell) report(ok(what, 'responds (the sample user is not known there)'));
+      else if (isOptional) report(skipped(what, `${failure.code ?? ''}: names of users stay unknown`));
+      else report(failure);
     }
   }
 
@@ -109,7 +92,7 @@ export async function checkService({
     }
     if (equipmentTypes.length > 0 || state.refused || state.unreachable) return;
     const finding = 'no equipment types are configured: equipment is not synced';
-    report({ what, result: 'skipped', finding, advice: 'List the ids of your equipment types.' });
+    report(skipped(what, finding, 'List the ids of your equipment types.'));
   }
 
   for (const stream of streams) {

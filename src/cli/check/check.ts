@@ -1,12 +1,13 @@
 import pLimit from 'p-limit';
 import { buildApiClient, createApp } from '../../app.ts';
-import { type Check, checkDatabase } from './check-database.ts';
+import { checkStored, checkTimezones } from './check-accounts.ts';
+import { checkDatabase } from './check-database.ts';
 import { checkPrivacy } from './check-privacy.ts';
-import { checkStored } from './check-stored.ts';
 import { checkService } from './check-service.ts';
-import { checkTimezones } from './check-timezones.ts';
+import { type Check, failed, ok } from './finding.ts';
 import type { AccountConfig } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
+import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createLogger } from '../../shared/logger.ts';
 import { accountFields, EXIT } from '../run-results.ts';
@@ -36,22 +37,16 @@ async function checkWarehouse(
     const app = await createApp({ config, signal: context.signal, say });
     try {
       const checks = await checkDatabase(app.warehouse.connection, whose);
-      return checks.every(({ result }) => result !== 'failed')
-        ? [
-            ...checks,
-            ...(await checkTimezones(app)),
-            ...(await checkPrivacy(app)),
-            ...(await checkStored(app, hasAll)),
-          ]
-        : checks;
+      const isUsable = checks.every(({ result }) => result !== 'failed');
+      if (!isUsable || (await readMigrationStatus(app.warehouse.connection)).pending > 0) return checks;
+      checks.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
+      return [...checks, ...(await checkStored(app, hasAll))];
     } finally {
       await app.close();
     }
   } catch (error) {
     if (!(error instanceof SafetySyncError)) throw error;
-    return [
-      { what: 'database', result: 'failed', finding: error.message, advice: error.advice, code: error.code },
-    ];
+    return [{ ...failed('database', error.message, error.advice), code: error.code }];
   }
 }
 
@@ -73,10 +68,10 @@ async function checkAccount(
 const ACCOUNTS_AT_ONCE = 4;
 
 function exitCodeOfChecks(checks: readonly Check[]): number {
-  const failed = checks.filter(({ result }) => result === 'failed');
-  if (failed.some(({ code }) => code === 'database_newer')) return EXIT.usage;
-  if (failed.some(({ isRefusal }) => isRefusal === true)) return EXIT.refused;
-  return failed.length > 0 ? EXIT.failed : EXIT.ok;
+  const failures = checks.filter(({ result }) => result === 'failed');
+  if (failures.some(({ code }) => code === 'database_newer')) return EXIT.usage;
+  if (failures.some(({ isRefusal }) => isRefusal === true)) return EXIT.refused;
+  return failures.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
 async function runCheck(context: CommandContext, options: CommonOptions): Promise<number> {
@@ -96,7 +91,7 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const usable = isMany
     ? `every variable is usable, ${config.accounts.length} accounts`
     : 'every variable is usable';
-  report([{ what: 'configuration', result: 'ok', finding: usable, advice: null }]);
+  report([ok('configuration', usable)]);
   report(await checkWarehouse(context, config, options.account === undefined));
   const limit = pLimit(ACCOUNTS_AT_ONCE);
   const asked = config.accounts.map((account) =>
@@ -111,12 +106,12 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   );
   // In the order of the accounts, with the results of one account together, whichever responds first.
   for (const { accountId, found } of await Promise.all(asked)) report(found, accountId);
-  const failed = checks.filter(({ result }) => result === 'failed').length;
+  const failures = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));
   else {
     const isOff = checks.some(({ what, result }) => what === 'clocks' && result !== 'ok');
     const inOrder = isOff ? 'Everything works, but the clocks differ.' : 'Everything is in order.';
-    terminal.print(`\n${failed === 0 ? inOrder : `${failed} of ${checks.length} checks failed.`}`);
+    terminal.print(`\n${failures === 0 ? inOrder : `${failures} of ${checks.length} checks failed.`}`);
   }
   return exitCodeOfChecks(checks);
 }

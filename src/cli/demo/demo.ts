@@ -5,7 +5,7 @@ import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { importLabels } from '../../warehouse/import-labels.ts';
 import { createSandbox, type Sandbox, sandboxLabels } from '../../sandbox/index.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { MINUTE_MS, systemClock } from '../../shared/time.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -37,8 +37,7 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
   );
   if (row?.locked === true) return claim;
   await claim.close();
-  throw new SafetySyncError(
-    'usage_invalid',
+  throw usageError(
     `another demo runs in ${resolve(EMBEDDED_DATA_DIR)}: stop it first, or start this one in another directory`,
   );
 }

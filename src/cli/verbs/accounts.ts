@@ -7,16 +7,16 @@ import {
 } from '../../engine/control-tables/account-changes.ts';
 import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
 import { accountName, EXPECTED } from '../../config/value-forms.ts';
-import { formatAge, formatCount, formatNumber } from '../../shared/format.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { formatAge, formatNumber } from '../../shared/format.ts';
+import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { readAccounts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { changeAccount } from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
-import type { Check } from '../check/check-database.ts';
 import { EXIT } from '../run-results.ts';
-import { renderTable, type Terminal } from '../terminal.ts';
+import { countColumn, renderRows } from '../table.ts';
+import { type Terminal } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface ChangeOptions extends CommonOptions {
@@ -77,21 +77,15 @@ async function runList(context: CommandContext, options: CommonOptions): Promise
     }
     const { colors } = terminal;
     const nowMs = app.clock.now();
-    const text = renderTable(
+    const text = renderRows(
+      all,
       [
-        { title: 'account' },
-        { title: 'configured' },
-        { title: 'live', align: 'right' },
-        { title: 'deleted', align: 'right' },
-        { title: 'last success' },
+        { title: 'account', cellOf: ({ id }) => id },
+        { title: 'configured', cellOf: ({ isConfigured }) => (isConfigured ? 'yes' : colors.yellow('no')) },
+        countColumn('live', ({ live }) => live),
+        countColumn('deleted', ({ deleted }) => deleted),
+        { title: 'last success', cellOf: ({ lastSuccessMs }) => formatAge(lastSuccessMs, nowMs) },
       ],
-      all.map(({ id, isConfigured, live, deleted, lastSuccessMs }) => [
-        id,
-        isConfigured ? 'yes' : colors.yellow('no'),
-        formatCount(live),
-        formatCount(deleted),
-        formatAge(lastSuccessMs, nowMs),
-      ]),
       terminal,
     );
     terminal.print(text);
@@ -138,10 +132,6 @@ export async function readAccountFindings({ accounts, warehouse }: App): Promise
   ]);
 }
 
-export async function checkAccounts(app: App): Promise<Check[]> {
-  return (await readAccountFindings(app)).map((one) => ({ what: 'accounts', result: 'skipped', ...one }));
-}
-
 /** Throws `usage_invalid` unless the change is confirmed. */
 async function confirm(
   { terminal }: { readonly terminal: Terminal },
@@ -149,23 +139,18 @@ async function confirm(
 ): Promise<void> {
   if (isYes) return;
   if (terminal.ask === undefined) {
-    throw new SafetySyncError('usage_invalid', 'off a terminal this needs --yes', {
-      advice: `If it is meant: ${commandOf(change)} --yes`,
-    });
+    throw usageError('off a terminal this needs --yes', `If it is meant: ${commandOf(change)} --yes`);
   }
   const typed = await terminal.ask(`Type ${name} to go on: `);
   if (typed.trim() !== name) {
-    throw new SafetySyncError('usage_invalid', `that was not ${name}: nothing was changed`);
+    throw usageError(`that was not ${name}: nothing was changed`);
   }
 }
 
 function assertNewName({ from, to }: AccountChange): void {
-  if (to === from) throw new SafetySyncError('usage_invalid', 'the new name is the old one');
+  if (to === from) throw usageError('the new name is the old one');
   if (to === null || accountName.safeParse(to).success) return;
-  throw new SafetySyncError(
-    'usage_invalid',
-    `${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`,
-  );
+  throw usageError(`${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`);
 }
 
 async function runChange(
@@ -180,12 +165,9 @@ async function runChange(
     const { connection, url } = app.warehouse;
     const isConfigured = app.accounts.some(({ id }) => id === from);
     if (to === null && isConfigured) {
-      throw new SafetySyncError(
-        'usage_invalid',
+      throw usageError(
         `account ${from} is configured: the next run would read it anew`,
-        {
-          advice: `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
-        },
+        `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
       );
     }
     const tables = await readAccountTables(connection);

@@ -19,7 +19,7 @@ import { createRedactor } from '../../shared/redact.ts';
 import { toIso } from '../../shared/time.ts';
 import { readAccounts } from '../../operate/status/read-accounts.ts';
 import { EXIT } from '../run-results.ts';
-import { accountColumn, renderTable } from '../terminal.ts';
+import { accountColumn, renderRows } from '../table.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -103,21 +103,15 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
     if (listed.length > 0) {
       const hasChannels = configuredChannels(notifications).length > 0;
       terminal.print(
-        renderTable(
+        renderRows(
+          listed,
           [
-            { title: 'since' },
-            accountColumn(accounts.length > 1),
-            { title: 'what' },
-            { title: 'by' },
-            { title: 'state' },
+            { title: 'since', cellOf: ({ row }) => formatTime(row?.beganMs ?? null) },
+            accountColumn(accounts.length > 1, ({ accountId }) => accountId),
+            { title: 'what', cellOf: textOfAlert },
+            { title: 'by', cellOf: ({ row }) => row?.channel ?? '–' },
+            { title: 'state', cellOf: (one) => stateOf(one, hasChannels) },
           ],
-          listed.map((one) => [
-            formatTime(one.row?.beganMs ?? null),
-            one.accountId,
-            textOfAlert(one),
-            one.row?.channel ?? '–',
-            stateOf(one, hasChannels),
-          ]),
           terminal,
         ),
       );

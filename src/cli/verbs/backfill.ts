@@ -2,7 +2,7 @@ import type { App } from '../../app.ts';
 import { type BackfillForecast, forecastBackfill } from '../forecast-backfill.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { type CreationSlice, isWholeTime } from '../../engine/reading/creation-slice.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -22,7 +22,7 @@ function parseRange({ from, to }: BackfillOptions): CreationSlice {
   const fromMs = from === undefined ? null : parseDate(from, '--from');
   const toMs = to === undefined ? null : parseDate(to, '--to');
   if (fromMs !== null && toMs !== null && fromMs >= toMs) {
-    throw new SafetySyncError('usage_invalid', '--from must be earlier than --to');
+    throw usageError('--from must be earlier than --to');
   }
   return { fromMs, toMs };
 }
@@ -33,7 +33,7 @@ function checkRange(streams: readonly StreamName[], range: CreationSlice): Strea
   const sliced = streams.filter((stream) => streamNamed(stream).readMode.kind === 'incremental');
   if (sliced.length === 0) {
     const message = `--from and --to: the service has no time filter for ${streams.join(', ')}; leave them out for a full re-read`;
-    throw new SafetySyncError('usage_invalid', message);
+    throw usageError(message);
   }
   return sliced;
 }

@@ -1,12 +1,13 @@
 import type { Account } from '../../app.ts';
 import { type IssueRow, readIssues } from '../../engine/control-tables/issues.ts';
 import { stringifyExactJson } from '../../shared/exact-json.ts';
-import { formatAge, formatCount, formatNumber } from '../../shared/format.ts';
+import { formatAge, formatNumber } from '../../shared/format.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind } from '../../engine/streams/stream.ts';
 import { type AccountResults, exitCodeOfAccounts } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
-import { accountColumn, renderTable, withIsoTimes } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
+import { withIsoTimes } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface IssuesOptions extends CommonOptions {
@@ -46,6 +47,9 @@ function groupIssues(issues: readonly IssueRow[]): Group[] {
   return [...groups.values()];
 }
 
+const countOf = ({ sample, records }: Group): number =>
+  sample.kind === 'unknown_field' ? sample.occurrences : records.length;
+
 /** Processes the records of every stream with open issues again. */
 async function retryAll(context: CommandContext, options: IssuesOptions): Promise<AccountResults[]> {
   return await withApp(context, options, async (app) => {
@@ -80,25 +84,28 @@ async function runDataIssues(context: CommandContext, options: IssuesOptions): P
     }
     const { colors } = terminal;
     terminal.print(
-      renderTable(
+      renderRows(
+        groupIssues(issues),
         [
-          accountColumn(isMany),
-          { title: 'stream' },
-          { title: 'what' },
-          { title: 'field' },
-          { title: 'records', align: 'right' },
-          { title: 'last seen', spare: 1 },
-          { title: 'example' },
+          accountColumn(isMany, ({ sample }) => sample.account_id),
+          { title: 'stream', cellOf: ({ sample }) => sample.stream },
+          {
+            title: 'what',
+            cellOf: ({ sample: { kind, resolved_at: resolvedAt } }) =>
+              resolvedAt === null ? kind : `${kind}${colors.green(' (resolved)')}`,
+          },
+          { title: 'field', cellOf: ({ sample }) => sample.field || '–' },
+          countColumn('records', countOf),
+          {
+            title: 'last seen',
+            spare: 1,
+            cellOf: ({ sample }) => formatAge(sample.last_seen_at, clock.now()),
+          },
+          {
+            title: 'example',
+            cellOf: ({ sample }) => `${sample.record_id ?? '(no key)'}: ${sample.problem.slice(0, 80)}`,
+          },
         ],
-        groupIssues(issues).map(({ sample, records }) => [
-          sample.account_id,
-          sample.stream,
-          `${sample.kind}${sample.resolved_at === null ? '' : colors.green(' (resolved)')}`,
-          sample.field === '' ? '–' : (sample.field ?? '–'),
-          formatCount(sample.kind === 'unknown_field' ? sample.occurrences : records.length),
-          formatAge(sample.last_seen_at, clock.now()),
-          `${sample.record_id ?? '(no key)'}: ${sample.problem.slice(0, 80)}`,
-        ]),
         terminal,
       ),
     );

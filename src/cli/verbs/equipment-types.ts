@@ -1,6 +1,6 @@
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
-import { formatCount, formatNumber, formatTime } from '../../shared/format.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { formatNumber, formatTime } from '../../shared/format.ts';
+import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StoredPart } from '../../engine/streams/unread-parts.ts';
@@ -8,7 +8,7 @@ import { runStream } from '../../engine/sync/run-stream.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import type { Account, App } from '../../app.ts';
 import { accountFields, EXIT, exitCodeOf, logRun, printResults, toJsonResults } from '../run-results.ts';
-import { accountColumn, renderTable } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -64,23 +64,17 @@ async function listTypes(context: CommandContext, options: CommonOptions): Promi
       return EXIT.ok;
     }
     const { colors } = terminal;
-    const text = renderTable(
+    const no = ({ live }: EquipmentType) => (live > 0 ? colors.yellow('no') : 'no');
+    const text = renderRows(
+      types,
       [
-        accountColumn(isMany),
-        { title: 'type' },
-        { title: 'configured' },
-        { title: 'live', align: 'right' },
-        { title: 'deleted', align: 'right' },
-        { title: 'last read' },
+        accountColumn(isMany, ({ accountId }) => accountId),
+        { title: 'type', cellOf: ({ part }) => part },
+        { title: 'configured', cellOf: (type) => (type.isConfigured ? 'yes' : no(type)) },
+        countColumn('live', ({ live }) => live),
+        countColumn('deleted', ({ deleted }) => deleted),
+        { title: 'last read', cellOf: ({ readAtMs }) => formatTime(readAtMs) },
       ],
-      types.map(({ accountId, part, isConfigured, live, deleted, readAtMs }) => [
-        accountId,
-        part,
-        isConfigured ? 'yes' : live > 0 ? colors.yellow('no') : 'no',
-        formatCount(live),
-        formatCount(deleted),
-        formatTime(readAtMs),
-      ]),
       terminal,
     );
     terminal.print(text);
@@ -111,20 +105,18 @@ async function retireType(
     const known = (await readTypes(app)).filter(({ accountId }) => accountId === account.id);
     const found = known.find(({ part }) => part === type);
     if (found?.isConfigured === true) {
-      throw new SafetySyncError(
-        'usage_invalid',
+      throw usageError(
         `equipment type ${type} is configured: the next run would bring its rows back`,
-        {
-          advice: `First take it out of ${placeOf(account)}, here and where safety-sync start runs; then try again.`,
-        },
+        `First take it out of ${placeOf(account)}, here and where safety-sync start runs; then try again.`,
       );
     }
     if (found === undefined) {
       const others = known.filter(({ isConfigured }) => !isConfigured).map(({ part }) => part);
       const which = others.length === 0 ? 'every stored row is of a configured type' : others.join(', ');
-      throw new SafetySyncError('usage_invalid', `no row is of equipment type ${type}`, {
-        advice: `Types that have rows and are not configured: ${which}.`,
-      });
+      throw usageError(
+        `no row is of equipment type ${type}`,
+        `Types that have rows and are not configured: ${which}.`,
+      );
     }
     const stream = STREAMS.find(({ partition }) => partition !== undefined)?.name ?? '';
     const isSeen = isAtTerminal(context, app);

@@ -1,5 +1,5 @@
-import { formatCount, formatNumber } from '../../shared/format.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
+import { usageError } from '../../shared/errors.ts';
 import { type CleanedStream, forgetPerson } from '../../engine/sync/forget.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { accountFields, EXIT } from '../run-results.ts';
@@ -21,15 +21,13 @@ const changedRows = (streams: readonly CleanedStream[]): number =>
   streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
 
 const MOST_NAMED = 5;
-const nameSome = (ids: readonly string[]): string =>
-  ids.slice(0, MOST_NAMED).join(', ') + (ids.length > MOST_NAMED ? ', …' : '');
 
 async function runForget(
   context: CommandContext,
   options: ForgetOptions,
   [id = '']: readonly string[],
 ): Promise<number> {
-  if (id.trim() === '') throw new SafetySyncError('usage_invalid', 'the id of the user is empty');
+  if (id.trim() === '') throw usageError('the id of the user is empty');
   return await withApp(context, options, async (app) => {
     const { terminal } = context;
     const example = (account: string) => `forget USER_ID --account ${account}`;
@@ -71,7 +69,7 @@ async function runForget(
     if (namesakes.length > 0) {
       const [people, keeps] = namesakes.length === 1 ? ['person', 'keeps'] : ['people', 'keep'];
       terminal.print(
-        `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
+        `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes, MOST_NAMED)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
       );
     }
     terminal.print(

@@ -4,11 +4,12 @@ import { LABEL_KINDS, type LabelKind } from '../../warehouse/labels.ts';
 import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.ts';
 import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
-import { formatCount, formatNumber } from '../../shared/format.ts';
+import { SafetySyncError, usageError } from '../../shared/errors.ts';
+import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
-import { accountColumn, renderTable, type Terminal } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
+import { type Terminal } from '../terminal.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -46,24 +47,22 @@ function coverageOf(accountIds: readonly string[], met: readonly MetId[]): Cover
 
 function printCoverage(coverage: readonly Coverage[], isMany: boolean, terminal: Terminal): void {
   const { colors } = terminal;
-  const text = renderTable(
+  const labelledOf = ({ ids, labelled }: Coverage): string =>
+    (labelled === ids ? colors.green : colors.yellow)(formatCount(labelled));
+  const mostUsedOf = ({ unlabelled }: Coverage): string =>
+    unlabelled
+      .slice(0, MOST_NAMED)
+      .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
+      .join(', ') || '–';
+  const text = renderRows(
+    coverage,
     [
-      accountColumn(isMany),
-      { title: 'kind' },
-      { title: 'ids met', align: 'right' },
-      { title: 'labelled', align: 'right' },
-      { title: 'most used without a label (records)' },
+      accountColumn(isMany, ({ accountId }) => accountId),
+      { title: 'kind', cellOf: ({ kind }) => kind },
+      countColumn('ids met', ({ ids }) => ids),
+      { title: 'labelled', align: 'right', cellOf: labelledOf },
+      { title: 'most used without a label (records)', cellOf: mostUsedOf },
     ],
-    coverage.map(({ accountId, kind, ids, labelled, unlabelled }) => [
-      accountId,
-      kind,
-      formatCount(ids),
-      labelled === ids ? colors.green(formatCount(labelled)) : colors.yellow(formatCount(labelled)),
-      unlabelled
-        .slice(0, MOST_NAMED)
-        .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
-        .join(', ') || '–',
-    ]),
     terminal,
   );
   terminal.print(text);
@@ -161,16 +160,16 @@ async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array>
   } catch (cause) {
     if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported', { cause });
     const code = (cause as NodeJS.ErrnoException).code ?? '';
-    throw new SafetySyncError('usage_invalid', `cannot read the labels file ${resolve(path)} (${code})`, {
+    throw usageError(
+      `cannot read the labels file ${resolve(path)} (${code})`,
+      'Name a CSV file such as safety-sync labels template --out labels.csv writes.',
       cause,
-      advice: 'Name a CSV file such as safety-sync labels template --out labels.csv writes.',
-    });
+    );
   }
   if (bytes <= MOST_BYTES) return Buffer.concat(chunks);
-  throw new SafetySyncError(
-    'usage_invalid',
+  throw usageError(
     `the labels file ${resolve(path)} is larger than ${MOST_BYTES / 1024 / 1024} MB`,
-    { advice: 'Import it in parts: with --replace all lines of a kind in one part.' },
+    'Import it in parts: with --replace all lines of a kind in one part.',
   );
 }
 
@@ -183,9 +182,8 @@ function printOutcome(outcome: ImportOutcome, unmet: readonly string[], terminal
   print(`${parts.join(', ')}.`);
   if (unfilled > 0) print(`${formatNumber(unfilled, 'line')} without a label skipped.`);
   if (unmet.length > 0) {
-    const shown = unmet.slice(0, MOST_NAMED).join(', ');
     print(
-      `${formatNumber(unmet.length, 'label')} for ids that no record has (${shown}${unmet.length > MOST_NAMED ? ', …' : ''}): right for what is to come; otherwise see whether a spreadsheet has changed the ids.`,
+      `${formatNumber(unmet.length, 'label')} for ids that no record has (${nameSome(unmet, MOST_NAMED)}): right for what is to come; otherwise see whether a spreadsheet has changed the ids.`,
     );
   }
 }

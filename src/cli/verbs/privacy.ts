@@ -1,46 +1,34 @@
-import type { Account, App } from '../../app.ts';
-import type { Cleaning, CleaningProgress } from '../../engine/control-tables/stored-privacy.ts';
-import { capital, formatCount, formatNumber } from '../../shared/format.ts';
+import type { App } from '../../app.ts';
+import { capital, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
-import type { StreamName } from '../../engine/streams/stream.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
-import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
+import {
+  readCleaningProgress,
+  readForgottenWithKey,
+  type StreamCleaning,
+} from '../../engine/privacy/settings.ts';
+import { type UncleanedStream, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { describeUncleaned } from '../../pages/words.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, EXIT } from '../run-results.ts';
-import { accountColumn, renderTable } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
 }
 
-interface StreamPrivacy {
+interface StreamPrivacy extends StreamCleaning {
   readonly accountId: string;
-  readonly stream: StreamName;
-  readonly isScheduled: boolean;
-  readonly omitted: readonly string[];
-  readonly pseudonyms: readonly string[];
-  readonly progress: CleaningProgress;
-  readonly cleaning: Cleaning | undefined;
 }
 
 /** Errors: `privacy_key_wrong`. */
-async function readStreams({ config, warehouse }: App, account: Account): Promise<StreamPrivacy[]> {
+async function readStreams({ config, warehouse }: App, accountId: string): Promise<StreamPrivacy[]> {
   const { db } = warehouse.connection;
-  const { id: accountId, offReasons } = account;
   await readForgottenWithKey(db, accountId, config.privacy);
   const streams = await readCleaningProgress(db, [accountId], config.privacy);
-  return (streams.get(accountId) ?? []).map(({ stream, policy, progress, cleaning }) => ({
-    accountId,
-    stream,
-    isScheduled: offReasons[stream] === undefined,
-    omitted: policy.omit,
-    pseudonyms: policy.pseudonymize,
-    progress,
-    cleaning,
-  }));
+  return (streams.get(accountId) ?? []).map((one) => ({ accountId, ...one }));
 }
 
 function progressText({ progress, cleaning }: StreamPrivacy): string {
@@ -61,21 +49,24 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
     const { terminal } = context;
     const isMany = app.accounts.length > 1;
     const rows: StreamPrivacy[] = [];
+    const uncleaned: UncleanedStream[] = [];
     for (const account of app.accounts) {
       if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
-      rows.push(...(await readStreams(app, account)));
+      const streams = await readStreams(app, account.id);
+      rows.push(...streams);
+      uncleaned.push(...uncleanedOf(streams, account.offReasons));
     }
     const { lastMs, people, ...forgotten } = await findForgotten(
       app.warehouse.connection.db,
       app.accounts.map(({ id }) => id),
     );
     if (options.json) {
-      const streams = rows.map(({ accountId, cleaning, ...row }) => ({
+      const streams = rows.map(({ accountId, stream, policy, progress, cleaning }) => ({
         ...accountFields(isMany, accountId),
-        stream: row.stream,
-        omitted: row.omitted,
-        pseudonyms: row.pseudonyms,
-        progress: row.progress,
+        stream,
+        omitted: policy.omit,
+        pseudonyms: policy.pseudonymize,
+        progress,
         rows_seen: cleaning?.rowsSeen ?? 0,
         rows_changed: cleaning?.rowsChanged ?? 0,
       }));
@@ -83,35 +74,20 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
       return EXIT.ok;
     }
     terminal.print(
-      renderTable(
+      renderRows(
+        rows,
         [
-          accountColumn(isMany),
-          { title: 'stream' },
-          { title: 'omitted' },
-          { title: 'pseudonyms' },
-          { title: 'what is stored' },
-          { title: 'rewritten', align: 'right' },
+          accountColumn(isMany, ({ accountId }) => accountId),
+          { title: 'stream', cellOf: ({ stream }) => stream },
+          { title: 'omitted', cellOf: ({ policy }) => columnsText(policy.omit) },
+          { title: 'pseudonyms', cellOf: ({ policy }) => columnsText(policy.pseudonymize) },
+          { title: 'what is stored', cellOf: progressText },
+          countColumn('rewritten', ({ cleaning }) => cleaning?.rowsChanged ?? 0),
         ],
-        rows.map((row) => [
-          row.accountId,
-          row.stream,
-          columnsText(row.omitted),
-          columnsText(row.pseudonyms),
-          progressText(row),
-          formatCount(row.cleaning?.rowsChanged ?? 0),
-        ]),
         terminal,
       ),
     );
-    const warning = describeUncleaned(
-      rows
-        .filter(({ progress }) => progress !== 'done')
-        .map(({ stream, progress, isScheduled }) => ({
-          stream,
-          isUnderWay: progress === 'under_way',
-          isScheduled,
-        })),
-    );
+    const warning = describeUncleaned(uncleaned);
     if (warning !== null) terminal.print(`\n${warning}`);
     if (app.config.privacy.key !== undefined)
       terminal.print(`\n${capital(forgotten.finding)}. ${forgotten.advice}`);

@@ -1,10 +1,11 @@
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
-import { formatCount, formatDuration, formatTime } from '../../shared/format.ts';
+import { formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
 import { parseStreams, parseWholeNumber } from '../arguments.ts';
 import { EXIT, statusText } from '../run-results.ts';
-import { accountColumn, renderTable, withIsoTimes } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
+import { withIsoTimes } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface RunsOptions extends CommonOptions {
@@ -38,39 +39,30 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
       context.terminal.print('No run yet. Start one with: safety-sync sync');
       return EXIT.ok;
     }
-    const right = (title: string) => ({ title, align: 'right' as const });
     const took = (run: RunRow) =>
       run.finished_at === null ? '…' : formatDuration(toMs(run.finished_at) - toMs(run.started_at));
+    const changes = ['inserted', 'updated', 'deleted', 'rejected'] as const;
     context.terminal.print(
-      renderTable(
+      renderRows(
+        rows,
         [
-          right('run'),
-          { title: 'started' },
-          accountColumn(isMany),
-          { title: 'stream' },
-          { title: 'kind', spare: 3 },
-          { title: 'trigger', spare: 8 },
-          { title: 'status' },
-          { ...right('time'), spare: 2 },
-          { ...right('requests'), spare: 7 },
-          { ...right('read'), spare: 6 },
-          ...['inserted', 'updated', 'deleted', 'rejected'].map((title) => ({ ...right(title), spare: 4 })),
-          { title: 'remark', isCut: true },
+          { title: 'run', align: 'right', cellOf: (run) => String(run.run_id) },
+          { title: 'started', cellOf: (run) => formatTime(run.started_at) },
+          accountColumn(isMany, (run) => run.account_id),
+          { title: 'stream', cellOf: ({ stream: name }) => name },
+          { title: 'kind', spare: 3, cellOf: ({ kind }) => kind },
+          { title: 'trigger', spare: 8, cellOf: ({ trigger }) => trigger },
+          { title: 'status', cellOf: ({ status }) => statusText(status, colors) },
+          { title: 'time', align: 'right', spare: 2, cellOf: took },
+          countColumn('requests', ({ requests }) => requests, 7),
+          countColumn('read', (run) => run.records_read, 6),
+          ...changes.map((title) => countColumn(title, (run: RunRow) => run[title], 4)),
+          {
+            title: 'remark',
+            isCut: true,
+            cellOf: (run) => remark(run, context.terminal.width !== undefined),
+          },
         ],
-        rows.map((run) => [
-          String(run.run_id),
-          formatTime(run.started_at),
-          run.account_id,
-          run.stream,
-          run.kind,
-          run.trigger,
-          statusText(run.status, colors),
-          took(run),
-          ...[run.requests, run.records_read, run.inserted, run.updated, run.deleted, run.rejected].map(
-            formatCount,
-          ),
-          remark(run, context.terminal.width !== undefined),
-        ]),
         context.terminal,
       ),
     );

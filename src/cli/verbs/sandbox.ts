@@ -8,7 +8,7 @@ import {
   type SandboxOptions,
 } from '../../sandbox/index.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { parseWholeNumber } from '../arguments.ts';
 import { EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
@@ -49,10 +49,7 @@ function toFaults(flags: Flags): NonNullable<SandboxOptions['faults']> {
 function parseRateLimit(text: string): { requests: number; windowMs: number } {
   const [requests = '', seconds = '', ...rest] = text.split('/');
   if (seconds === '' || rest.length > 0) {
-    throw new SafetySyncError(
-      'usage_invalid',
-      `--rate-limit: expected requests/seconds such as 100/60, got ${text}`,
-    );
+    throw usageError(`--rate-limit: expected requests/seconds such as 100/60, got ${text}`);
   }
   return {
     requests: parseWholeNumber(requests, '--rate-limit', { min: 1, max: MILLION }),

@@ -24,7 +24,7 @@ import {
 } from '../../engine/streams/unread-parts.ts';
 import { describeProtection, describeRetention, describeUncleaned } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
-import { readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
+import { byKey, keyOf, readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import type { Freshness } from '../../operate/status/status.ts';
 import { storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
@@ -33,7 +33,8 @@ import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import type { App } from '../../app.ts';
 import { readAccountFindings } from './accounts.ts';
 import { EXIT, type Failure, renderFailures, statusText, streamLabel } from '../run-results.ts';
-import { accountColumn, type Colors, renderTable, type Terminal, withIsoTimes } from '../terminal.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
+import { type Colors, type Terminal, withIsoTimes } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 /** A stream of an account. */
@@ -55,9 +56,6 @@ interface StreamState {
 type State = Awaited<ReturnType<typeof readState>>;
 type AccountState = State['accounts'][number];
 
-const keyOf = (row: { readonly account_id: string; readonly stream: string }) =>
-  `${row.stream} ${row.account_id}`;
-
 /** By account, only those with rows of equipment types that are not configured. */
 export async function readUnread({ accounts, warehouse }: App): Promise<Map<string, StoredPart[]>> {
   const ids = accounts.map(({ id }) => id);
@@ -78,8 +76,8 @@ async function readState(app: App, isOneOfMany: boolean) {
     readLastRuns(connection.db, ids).then((last) => markDeadRuns(connection.db, last)),
     countRows(connection.db, ids),
   ]);
-  const runOf = new Map(runs.map((run) => [keyOf(run), run]));
-  const countOf = new Map([...counts].map((count) => [keyOf(count), count]));
+  const runOf = byKey(runs);
+  const countOf = byKey(counts);
   const wrong = await findWhatIsWrong(connection.db, { accounts, seen: read, config });
   const cleanings = await readCleaningProgress(connection.db, ids, config.privacy);
   const unreadOfAccounts = await readUnread(app);
@@ -207,29 +205,23 @@ function streamTable(
   { terminal, isMany, nowMs }: { terminal: Terminal; isMany: boolean; nowMs: number },
 ): string {
   const { colors } = terminal;
-  return renderTable(
+  return renderRows(
+    streams,
     [
-      accountColumn(isMany),
-      { title: 'stream' },
-      { title: 'data' },
-      { title: 'last success', spare: 3 },
-      { title: 'last run', isCut: true },
-      { title: 'current to', spare: 1 },
-      { title: 'live', align: 'right' },
-      { title: 'deleted', align: 'right', spare: 2 },
-      { title: 'open issues', align: 'right' },
+      accountColumn(isMany, ({ accountId }) => accountId),
+      { title: 'stream', cellOf: ({ facts }) => facts.stream },
+      { title: 'data', cellOf: (one) => freshnessText(one, colors) },
+      { title: 'last success', spare: 3, cellOf: ({ facts }) => formatAge(facts.lastSuccessMs, nowMs) },
+      { title: 'last run', isCut: true, cellOf: (one) => lastRunText(one, nowMs, colors) },
+      {
+        title: 'current to',
+        spare: 1,
+        cellOf: ({ facts }) => formatTime(facts.watermarkMs ?? facts.calculatedMs),
+      },
+      countColumn('live', ({ liveRows }) => liveRows),
+      countColumn('deleted', ({ deletedRows }) => deletedRows, 2),
+      countColumn('open issues', ({ facts }) => facts.openIssues),
     ],
-    streams.map((one) => [
-      one.accountId,
-      one.facts.stream,
-      freshnessText(one, colors),
-      formatAge(one.facts.lastSuccessMs, nowMs),
-      lastRunText(one, nowMs, colors),
-      formatTime(one.facts.watermarkMs ?? one.facts.calculatedMs),
-      formatCount(one.liveRows),
-      formatCount(one.deletedRows),
-      formatCount(one.facts.openIssues),
-    ]),
     terminal,
   );
 }

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { usageError } from '../../shared/errors.ts';
 import { stringifyExactJson } from '../../shared/exact-json.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
@@ -170,7 +170,7 @@ async function runVerify(
   [name = '', key = '']: readonly string[],
 ): Promise<number> {
   const [stream = ''] = parseStreams([name]);
-  if (key === '') throw new SafetySyncError('usage_invalid', 'the id of a record is empty');
+  if (key === '') throw usageError('the id of a record is empty');
   const { terminal } = context;
   return await withApp(context, { ...options, needsService: true }, async (app) => {
     const example = (account: string) => `verify ${stream} ${key} --account ${account}`;

@@ -1,5 +1,5 @@
 /** Reads `safety_sync.data_issues`; the merge writes it. */
-import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { dataIssues, type StreamKey } from './control-tables.ts';
@@ -19,32 +19,15 @@ export interface OpenIssues {
 }
 
 export async function readOpenIssues(db: Queryable, { accountId, stream }: StreamKey): Promise<OpenIssues> {
-  const isRejection = and(
-    eq(dataIssues.kind, 'record_rejected'),
-    isNotNull(dataIssues.record_id),
-    isNull(dataIssues.field),
-  );
-  const rows = await db
-    .selectDistinct({
-      identity: dataIssues.identity,
-      key: sql<string | null>`case when ${isRejection} then ${dataIssues.record_id} end`,
-      unknown_field: sql<
-        string | null
-      >`case when ${dataIssues.kind} = 'unknown_field' and ${dataIssues.field} is not null then ${dataIssues.fingerprint} end`,
-    })
-    .from(dataIssues)
-    .where(
-      and(
-        eq(dataIssues.account_id, accountId),
-        eq(dataIssues.stream, stream),
-        isNull(dataIssues.resolved_at),
-      ),
-    );
+  const rows = await db.execute<Record<'identity' | 'key' | 'unknownField', string | null>>(sql`
+    select distinct identity, case when kind = 'record_rejected' and field is null then record_id end as key,
+      case when kind = 'unknown_field' and field is not null then fingerprint end as "unknownField"
+    from ${dataIssues} where account_id = ${accountId} and stream = ${stream} and resolved_at is null`);
   return {
     areAny: rows.length > 0,
     identities: new Set(rows.flatMap(({ identity }) => identity ?? [])),
     keys: new Set(rows.flatMap(({ key }) => key ?? [])),
-    unknownFields: new Set(rows.flatMap(({ unknown_field: field }) => field ?? [])),
+    unknownFields: new Set(rows.flatMap(({ unknownField }) => unknownField ?? [])),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -217,24 +217,14 @@ interface RunFilter {
   readonly limit: number;
 }
 
-const COUNTS = [
-  'run_id',
-  'requests',
-  'retries',
-  'records_read',
-  'inserted',
-  'updated',
-  'unchanged',
-  'deleted',
-  'rejected',
-] as const;
-
-/** A row of a statement that drizzle did not make: `bigint` comes as text. */
-export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
-  const repaired = row['repaired'] == null ? null : Number(row['repaired']);
-  const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(row[name])]));
-  return { ...row, ...counts, repaired } as unknown as RunRow;
-}
+/** A row of a statement that drizzle did not make, with its columns as drizzle reads them: `bigint` comes as text. */
+export const toRunRow = (row: Readonly<Record<string, unknown>>): RunRow =>
+  Object.fromEntries(
+    Object.entries(getTableColumns(runs)).map(([name, column]) => [
+      name,
+      row[name] == null ? null : column.mapFromDriverValue(row[name]),
+    ]),
+  ) as RunRow;
 
 /**
  * Runs `r` that took place. A tick that found the stream locked by another worker is recorded as skipped, without a

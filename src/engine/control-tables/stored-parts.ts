@@ -7,12 +7,9 @@ import type { Queryable } from '../database/connection.ts';
 import { name, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 
-interface PartRow extends Record<string, unknown> {
-  readonly account_id: string;
-  readonly part: string;
-  readonly live: number;
-  readonly deleted: number;
-  readonly read_at: string | null;
+interface PartRow extends Omit<StoredPart, 'readAtMs'>, Record<string, unknown> {
+  readonly accountId: string;
+  readonly readAt: string | null;
 }
 
 /**
@@ -28,7 +25,7 @@ export async function readStoredParts(
     if (partition === undefined) continue;
     const [shape, asked] = [tableShape(parent), tableShape(partition.asked)];
     const rows = await db.execute<PartRow>(sql`
-      select p.account_id, p.part, p.live, p.deleted, s.read_parts ->> p.part as read_at from (
+      select p.account_id as "accountId", p.part, p.live, p.deleted, s.read_parts ->> p.part as "readAt" from (
         select t.account_id, coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partition.column)}) as part,
           count(*) filter (where t._deleted_at is null)::int as live, count(t._deleted_at)::int as deleted
         from ${target(shape)} t left join ${target(asked)} a
@@ -36,9 +33,9 @@ export async function readStoredParts(
         where t.account_id = any (${toArrayLiteral(accountIds)}::text[]) group by 1, 2) p
       left join safety_sync.stream_state s on s.account_id = p.account_id and s.stream = ${stream}
       where p.part is not null order by p.account_id, p.part`);
-    for (const { account_id: account, part, live, deleted, read_at: readAt } of rows) {
+    for (const { accountId, part, live, deleted, readAt } of rows) {
       const readAtMs = readAt === null ? null : Date.parse(readAt);
-      found.set(account, [...(found.get(account) ?? []), { part, live, deleted, readAtMs }]);
+      found.set(accountId, [...(found.get(accountId) ?? []), { part, live, deleted, readAtMs }]);
     }
   }
   return found;

@@ -10,13 +10,13 @@ import { toArrayLiteral } from './array-literal.ts';
 import { ABORTED, toDatabaseError } from './database-error.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
 import { createTurns, inTurns } from './turns.ts';
-import { CANCEL, statementsUntil, trackStatements } from './stop-statements.ts';
+import { CANCEL, statementsUntil } from './stop-statements.ts';
 import {
   type OnStatement,
+  type Query,
   timeStatement,
   toRowCount,
   toStatementCode,
-  watchFailures,
   watchStatements,
 } from './watch-statements.ts';
 
@@ -205,14 +205,23 @@ export function openConnection(options: ConnectionOptions): Connection {
     connection: { application_name: options.applicationName, ...TEXT_SETTINGS },
     ...({ socket: connect } as object),
   });
-  if (options.onStatement !== undefined) watchStatements(client, options.onStatement);
   const statements = options.signal && statementsUntil(options.signal, (pids) => cancelOver(options, pids));
-  if (statements !== undefined) trackStatements(client, statements);
   let abortedBy: unknown;
   const recordFailure = (error: unknown): void => {
     if (toStatementCode(error) !== ABORTED) abortedBy = error;
   };
-  if (options.isSession === true) watchFailures(client, recordFailure);
+  watchStatements(client, (query, text) => {
+    const report = options.onStatement && timeStatement(text, options.onStatement);
+    statements?.add(query);
+    return (end) => {
+      statements?.delete(query);
+      if ('result' in end) report?.(toRowCount(end.result), null);
+      else {
+        recordFailure(end.error);
+        report?.(null, toStatementCode(end.error));
+      }
+    };
+  });
   const turns = createTurns();
   // drizzle's statements wait for their turn like all others.
   const db = drizzle(inTurns(client, turns));
@@ -244,7 +253,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
       sink?.destroy();
       // Its result does not pass through the code that watches the other statements.
-      statements?.delete(query as never);
+      statements?.delete(query as unknown as Query);
       turns.end();
     }
   };

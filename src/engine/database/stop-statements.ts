@@ -3,19 +3,7 @@
  * the lock of the stream until then, because it detects only at their end that the process has ended.
  */
 import { SECOND_MS, untilAborted } from '../../shared/time.ts';
-
-/** The used part of a query of postgres.js: it settles itself through these two. */
-interface Query {
-  resolve: (result: unknown) => void;
-  reject: (error: unknown) => void;
-  /** The connection that executes it. */
-  readonly state?: { readonly pid: number | null } | null;
-}
-
-interface Client {
-  unsafe: (text: string, ...rest: unknown[]) => Query;
-  begin?: (...request: unknown[]) => unknown;
-}
+import type { Query } from './watch-statements.ts';
 
 type Statements = Set<Query>;
 
@@ -53,32 +41,4 @@ export function statementsUntil(
     setTimeout(() => clearInterval(timer), CANCEL_FOR_MS).unref();
   });
   return statements;
-}
-
-/** Adds each later statement of `client`, also those in its transactions, to `statements` while it is executed. */
-export function trackStatements(client: object, statements: Statements): void {
-  const asked = client as Client;
-  const { unsafe, begin } = asked;
-  asked.unsafe = (text, ...rest) => {
-    const query = unsafe.call(client, text, ...rest);
-    const { resolve, reject } = query;
-    statements.add(query);
-    query.resolve = (result) => {
-      statements.delete(query);
-      resolve(result);
-    };
-    query.reject = (error) => {
-      statements.delete(query);
-      reject(error);
-    };
-    return query;
-  };
-  if (begin === undefined) return;
-  asked.begin = (...request) => {
-    const work = request.pop() as (transaction: object) => unknown;
-    return begin.call(client, ...request, (transaction: object) => {
-      trackStatements(transaction, statements);
-      return work(transaction);
-    });
-  };
 }

@@ -32,10 +32,48 @@ export function nameStatement(text: string): string {
     .toLowerCase();
 }
 
-/** The used part of a query of postgres.js: it settles itself through these two. */
-interface Query {
+/** The used part of a query of postgres.js: it settles itself through the first two. */
+export interface Query {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
+  /** The connection that executes it. */
+  readonly state?: { readonly pid: number | null } | null;
+}
+
+interface Client {
+  unsafe: (text: string, ...rest: unknown[]) => Query;
+  begin?: (...request: unknown[]) => unknown;
+}
+
+/** Called with each statement. Returns what to call at its end, with its result or its error. */
+type Watch = (query: Query, text: string) => (end: { result: unknown } | { error: unknown }) => void;
+
+/** From here on `client` calls `watch` for every statement that it receives as text, also within its transactions. */
+export function watchStatements(client: object, watch: Watch): void {
+  const asked = client as Client;
+  const { unsafe, begin } = asked;
+  asked.unsafe = (text, ...rest) => {
+    const query = unsafe.call(client, text, ...rest);
+    const { resolve, reject } = query;
+    const end = watch(query, text);
+    query.resolve = (result) => {
+      end({ result });
+      resolve(result);
+    };
+    query.reject = (error) => {
+      end({ error });
+      reject(error);
+    };
+    return query;
+  };
+  if (begin === undefined) return;
+  asked.begin = (...request) => {
+    const work = request.pop() as (transaction: object) => unknown;
+    return begin.call(client, ...request, (transaction: object) => {
+      watchStatements(transaction, watch);
+      return work(transaction);
+    });
+  };
 }
 
 export function toRowCount(result: unknown): number | null {
@@ -51,41 +89,6 @@ export function timeStatement(text: string, onStatement: OnStatement) {
   const startedMs = performance.now();
   return (rows: number | null, errorCode: string | null): void =>
     onStatement({ name: nameStatement(text), durationMs: performance.now() - startedMs, rows, errorCode });
-}
-
-/** From here on `client` reports every statement that it receives as text to `onStatement`. */
-export function watchStatements(client: object, onStatement: OnStatement): void {
-  const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
-  const unsafe = asked.unsafe.bind(client);
-  asked.unsafe = (text, ...rest) => {
-    const query = unsafe(text, ...rest);
-    const { resolve, reject } = query;
-    const report = timeStatement(text, onStatement);
-    query.resolve = (result) => {
-      report(toRowCount(result), null);
-      resolve(result);
-    };
-    query.reject = (error) => {
-      report(null, toStatementCode(error));
-      reject(error);
-    };
-    return query;
-  };
-}
-
-/** From here on `client` calls `onFailure` with the error of every statement that it receives as text. */
-export function watchFailures(client: object, onFailure: (error: unknown) => void): void {
-  const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
-  const unsafe = asked.unsafe.bind(client);
-  asked.unsafe = (text, ...rest) => {
-    const query = unsafe(text, ...rest);
-    const { reject } = query;
-    query.reject = (error) => {
-      onFailure(error);
-      reject(error);
-    };
-    return query;
-  };
 }
 
 /** undefined: the log does not include this level. */

@@ -3,7 +3,6 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { StreamDefinition, WireFields } from './stream.ts';
 
 export interface StoredColumn {
-  readonly stream: StreamDefinition;
   readonly table: string;
   readonly column: string;
   /** The reason why the worker needs the column; null: it may be left out. */
@@ -47,7 +46,6 @@ function columnsOf(stream: StreamDefinition): StoredColumn[] {
       return column === stream.partition?.column ? 'it names the list that contains a record' : null;
     };
     return columns.map((column) => ({
-      stream,
       table: name,
       column: column.name,
       needed: whyNeeded(column.name, column.notNull),

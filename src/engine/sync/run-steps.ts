@@ -50,12 +50,16 @@ const RECORDS_OF_A_COMMIT = 4000;
 /** The part of the run's result that its steps determine. */
 export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
 
-/** A run with its lock and its row. */
-interface OpenRun {
+/** A run with its lock. */
+export interface SessionRun {
   readonly context: RunContext;
   readonly request: RunRequest;
   readonly session: StreamSession;
   readonly meter: RequestMeter;
+}
+
+/** A run with its lock and its row. */
+interface OpenRun extends SessionRun {
   readonly load: Load;
   readonly stream: StreamDefinition;
   readonly state: StreamState;

@@ -40,7 +40,7 @@ import {
   watermarkText,
 } from './run.ts';
 import { applyPrivacy, NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
-import { runSteps, type StepsEnd } from './run-steps.ts';
+import { runSteps, type SessionRun, type StepsEnd } from './run-steps.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
 /** A restarting database is available again within about a second; a longer failure must not block the worker. */
@@ -153,13 +153,6 @@ function newRun(
     backendPid,
     watermark: watermarkText(watermarkMs),
   };
-}
-
-interface SessionRun {
-  readonly context: RunContext;
-  readonly request: RunRequest;
-  readonly session: StreamSession;
-  readonly meter: RequestMeter;
 }
 
 /** Runs everything that needs the lock. */

@@ -2,38 +2,11 @@
 import { toIso } from '../../shared/time.ts';
 import type { Status } from './status.ts';
 
-/** Fields in ms that are durations, not times. */
-type Duration = 'durationMs' | 'longestWaitMs';
+/** Of the fields in ms, those that are durations; all others are times. */
+const DURATIONS = ['durationMs', 'longestWaitMs'];
 
-/** Names of all fields in ms, at any depth. */
-type MsNames<Value> = Value extends readonly (infer One)[]
-  ? MsNames<One>
-  : Value extends object
-    ? {
-        [Name in keyof Value]-?: (Name extends `${string}Ms` ? Name : never) | MsNames<Value[Name]>;
-      }[keyof Value]
-    : never;
-
-/** Maps each time of a Status to its name in JSON; a missing one is a compile error. */
-const TIMES = {
-  atMs: 'at',
-  calculatedMs: 'calculated_at',
-  coolingUntilMs: 'cooling_until_at',
-  currentToMs: 'current_to_at',
-  currentUntilMs: 'current_until_at',
-  firstSeenMs: 'first_seen_at',
-  lastSuccessMs: 'last_success_at',
-  nextRunMs: 'next_run_at',
-  nextTryMs: 'next_try_at',
-  nowMs: 'now_at',
-  readAtMs: 'read_at',
-  rowsCountedMs: 'rows_counted_at',
-  sinceMs: 'since_at',
-  startedMs: 'started_at',
-  watermarkMs: 'watermark_at',
-} as const satisfies Record<Exclude<MsNames<Status>, Duration>, string>;
-
-const isTime = (name: string): name is keyof typeof TIMES => Object.hasOwn(TIMES, name);
+const isTime = (name: string): boolean => name.endsWith('Ms') && !DURATIONS.includes(name);
+const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 function toJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toJson);
@@ -41,8 +14,11 @@ function toJson(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]: [string, unknown]) =>
       isTime(name)
-        ? [TIMES[name], typeof one === 'number' ? toIso(one) : one]
-        : [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), toJson(one)],
+        ? [
+            toSnakeCase(name === 'atMs' ? 'at' : name.replace(/Ms$/, 'At')),
+            typeof one === 'number' ? toIso(one) : one,
+          ]
+        : [toSnakeCase(name), toJson(one)],
     ),
   );
 }

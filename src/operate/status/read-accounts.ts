@@ -69,14 +69,16 @@ export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream)
   openIssues: 0,
 }));
 
+/** A row of a stream. */
 interface Keyed extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: StreamName;
 }
+type Key = Pick<Keyed, 'account_id' | 'stream'>;
 
-const keyOf = ({ account_id, stream }: Pick<Keyed, 'account_id' | 'stream'>) => `${stream} ${account_id}`;
+export const keyOf = ({ account_id, stream }: Key): string => `${stream} ${account_id}`;
 
-function byKey<Row extends Keyed>(rows: Iterable<Row>): Map<string, Row> {
+export function byKey<Row extends Key>(rows: Iterable<Row>): Map<string, Row> {
   return new Map([...rows].map((row) => [keyOf(row), row]));
 }
 

@@ -60,16 +60,10 @@ async function readRows(db: Queryable, accountId: string): Promise<RowVolume[]> 
 }
 
 export async function readVolumes(db: Queryable, accountId: string): Promise<Volumes> {
-  const days = await db.execute<{
-    day: string;
-    inserted: number;
-    updated: number;
-    deleted: number;
-    failed: number;
-  }>(sql`
+  const days = await db.execute<DayVolume & Record<string, unknown>>(sql`
     select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(sum(r.inserted), 0)::float8 as inserted,
       coalesce(sum(r.updated), 0)::float8 as updated, coalesce(sum(r.deleted), 0)::float8 as deleted,
-      count(*) filter (where r.status = 'failed')::int as failed
+      count(*) filter (where r.status = 'failed')::int as "failedRuns"
     from generate_series((now() at time zone 'UTC')::date - ${DAYS - 1}::int, (now() at time zone 'UTC')::date,
       interval '1 day') as d (day)
     left join safety_sync.runs r on r.account_id = ${accountId}
@@ -78,7 +72,7 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
     group by d.day order by d.day`);
   return {
     rows: await readRows(db, accountId),
-    days: days.map(({ failed, ...day }) => ({ ...day, failedRuns: failed })),
+    days,
     parts: (await readStoredParts(db, [accountId])).get(accountId) ?? [],
   };
 }

@@ -105,7 +105,7 @@ export interface ServiceLoad {
 }
 
 /** Runs of this process that are active or wait for a slot. */
-interface QueueStatus {
+export interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   /** Runs of accounts with a service that does not respond; they use no slot of other accounts. */

@@ -6,6 +6,7 @@
  * that a clock jump skipped, and stops when the clock goes back. Here one timer compares the clock with the next time of
  * each group, so a group ticks once, however far the clock has jumped.
  */
+import { hash } from 'node:crypto';
 import cron, { type ScheduledTask } from 'node-cron';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 
@@ -63,17 +64,8 @@ const LATE_MS = 10 * SECOND_MS;
 /** Shorter steps back only delay the next tick; planning again would repeat the last one. */
 const STEP_BACK_MS = MINUTE_MS;
 
-/**
- * A hash of a name as a number from 0 to 1. FNV-1a with a finalizer, so that names with different endings get distant
- * numbers.
- */
-export function shareOf(name: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
-}
+/** A hash of a name as a number from 0 to 1. */
+export const shareOf = (name: string): number => parseInt(hash('sha256', name).slice(0, 8), 16) / 2 ** 32;
 
 /** Appends a value to the list of a key. */
 function addTo<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {

@@ -6,23 +6,14 @@
  * separate lane. So there are at most twice as many runs as slots, and only during outages.
  */
 import type { Clock } from '../../shared/time.ts';
+import type { QueueStatus } from '../status/status.ts';
 
 export interface RunQueue {
   /** Runs `work` when the account gets a slot. */
   run<T>(accountId: string, work: () => Promise<T>): Promise<T>;
   /** Accounts are healthy until this is called. */
   setHealth(accountId: string, isHealthy: boolean): void;
-  readonly load: QueueLoad;
-}
-
-interface QueueLoad {
-  readonly slots: number;
-  readonly running: number;
-  /** Running runs of unhealthy accounts. */
-  readonly unhealthy: number;
-  readonly waiting: number;
-  /** Longest time that a waiting run has waited, ms; 0 when none waits. */
-  readonly longestWaitMs: number;
+  readonly load: QueueStatus;
 }
 
 interface Lane {

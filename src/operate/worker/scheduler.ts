@@ -1,4 +1,5 @@
 /** Turns ticks into jobs. A process runs each job once at a time; between processes the lock in PostgreSQL decides. */
+import type { ScheduleConfig } from '../../config/account-config.ts';
 import type { NextSync } from '../health/account-health.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
@@ -21,13 +22,8 @@ export interface Job extends JobTarget {
   readonly periodMs: number | null;
 }
 
-interface AccountSchedule {
+interface AccountSchedule extends ScheduleConfig {
   readonly accountId: string;
-  readonly timezone: string;
-  /** null: off. */
-  readonly streams: Readonly<Record<StreamName, string | null>>;
-  /** Schedule of the full refresh of all streams except `off`; null: off. */
-  readonly reconcile: string | null;
   /** Streams that are never triggered. */
   readonly off?: readonly StreamName[];
 }

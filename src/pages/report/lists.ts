@@ -38,35 +38,22 @@ function wholeTable<Row extends object>(about: string, { sql, row }: Question<Ro
   };
 }
 
-const NOTE_NAMES = ['first_note', 'last_note', 'last_on', 'last_by_id', 'last_by_name'];
+/** `columns`: as `select` lists them, in the order of the file. `rest`: the statement from `from` on. */
+function list(about: string, columns: string, rest: string, recordOf: List['recordOf']): List {
+  const names = columns.split(/,\s+/).map((column) => /\w+$/.exec(column)?.[0] ?? '');
+  return { about, columns: names, sql: `select ${columns}\n${rest}`, recordOf };
+}
 
-function followups(about: string, columns: readonly string[], where: string, order: string): List {
-  const shown = [
-    'id',
-    'form_id',
-    'form_label',
-    'assignee_id',
-    'assignee_name',
-    'created_on',
-    'due_on',
-    ...columns,
-  ];
-  const counts = ['message_count', 'reassignment_count'];
-  const expressions = [...shown, ...counts].map((column) => {
-    if (column === 'form_id') return 'o.form_id::text as form_id';
-    return counts.includes(column) ? `o.${column}::int as ${column}` : `o.${column}`;
-  });
-  return {
+const followups = (about: string, columns: string, where: string, order: string): List =>
+  list(
     about,
-    columns: [...shown, ...counts, ...NOTE_NAMES],
-    sql: `
-select ${expressions.join(', ')}, ${NOTE_COLUMNS}
-from safety.followup_overview o${NOTES}
+    `o.id, o.form_id::text as form_id, o.form_label, o.assignee_id, o.assignee_name, o.created_on, o.due_on, ${columns},
+  o.message_count::int as message_count, o.reassignment_count::int as reassignment_count, ${NOTE_COLUMNS}`,
+    `from safety.followup_overview o${NOTES}
 where o.account_id = $1 and ${where}
 order by ${order}`,
-    recordOf: record('followup', 'id'),
-  };
-}
+    record('followup', 'id'),
+  );
 
 /** The names of the assignees of a piece of equipment. */
 const RESPONSIBLE = (equipmentId: string): string => `
@@ -80,7 +67,7 @@ left join lateral (
 export const LISTS = {
   'overdue-followups': followups(
     'overdue follow-ups, longest overdue first',
-    ['days_overdue'],
+    'o.days_overdue',
     'o.is_overdue',
     'o.due_on, o.id',
   ),
@@ -88,12 +75,10 @@ export const LISTS = {
     'assignees of overdue follow-ups, with their number',
     FOLLOWUP_QUESTIONS.overdueByAssignee,
   ),
-  'this-week': {
-    about: 'tasks of the next seven days: one row per person and task',
-    columns: ['by_on', 'user_id', 'user_name', 'task', 'label', 'id', 'equipment'],
-    sql: `
-select t.by_on, t.user_id, u.name as user_name, t.task, t.label, t.id, t.equipment
-from (
+  'this-week': list(
+    'tasks of the next seven days: one row per person and task',
+    't.by_on, t.user_id, u.name as user_name, t.task, t.label, t.id, t.equipment',
+    `from (
   select due_on as by_on, assignee_id as user_id, 'follow-up' as task, form_label as label, id, null as equipment${DUE_SOON}
   union all
   select expires_on, user_id, 'training', training_label, training_id::text, null${LAPSING}
@@ -102,20 +87,20 @@ from (
 ) t
 left join safety.users u on u.account_id = $1 and u.id = t.user_id
 order by t.by_on, u.name, t.user_id, t.task, t.label, t.id`,
-    recordOf: ({ task, id, user_id: userId }) => {
+    ({ task, id, user_id: userId }) => {
       if (task === 'training') return ['employee', userId];
       return [task === 'follow-up' ? 'followup' : 'equipment', id];
     },
-  },
+  ),
   'open-followups': followups(
     'all open follow-ups',
-    ['is_overdue', 'days_until_due'],
+    'o.is_overdue, o.days_until_due',
     'o.is_open',
     'o.due_on, o.id',
   ),
   'closed-followups': followups(
     'follow-ups with a due day that were closed in the last thirty days, those closed late first',
-    ['resolved_on', 'closed_in_time', 'days_to_resolve', 'completer_id', 'completer_name'],
+    'o.resolved_on, o.closed_in_time, o.days_to_resolve, o.completer_id, o.completer_name',
     'o.closed_in_time is not null and o.resolved_on > safety.reporting_today($1) - 30',
     'o.closed_in_time, o.resolved_on, o.id',
   ),
@@ -123,71 +108,39 @@ order by t.by_on, u.name, t.user_id, t.task, t.label, t.id`,
     'forms, with the number of their follow-ups and the time to close them',
     FOLLOWUP_QUESTIONS.timeToCloseByForm,
   ),
-  employees: {
-    about: 'employees with their training status, incomplete ones first',
-    columns: [
-      'user_id',
-      'user_name',
-      'status',
-      'percent_complete',
-      'complete_count',
-      'incomplete_count',
-      'next_expires_on',
-    ],
-    sql: `
-select user_id, user_name, status, percent_complete::float8 as percent_complete, complete_count, incomplete_count, next_expires_on
-from safety.training_compliance
+  employees: list(
+    'employees with their training status, incomplete ones first',
+    'user_id, user_name, status, percent_complete::float8 as percent_complete, complete_count, incomplete_count, next_expires_on',
+    `from safety.training_compliance
 where account_id = $1
 order by array_position(array['incomplete', 'expiring', 'active', 'unassigned'], status), incomplete_count desc, user_name, user_id`,
-    recordOf: record('employee', 'user_id'),
-  },
-  'lacking-trainings': {
-    about: 'required trainings that an employee lacks: one row per employee and training',
-    columns: ['user_id', 'user_name', 'training_id', 'training_label', 'state', 'completed_on', 'expires_on'],
-    sql: `
-select user_id, user_name, training_id::text as training_id, training_label, state, completed_on, expires_on
-from safety.training_matrix
+    record('employee', 'user_id'),
+  ),
+  'lacking-trainings': list(
+    'required trainings that an employee lacks: one row per employee and training',
+    'user_id, user_name, training_id::text as training_id, training_label, state, completed_on, expires_on',
+    `from safety.training_matrix
 where account_id = $1 and is_required and state in ('missing', 'expired')
 order by user_name, user_id, training_label, training_id`,
-    recordOf: record('employee', 'user_id'),
-  },
+    record('employee', 'user_id'),
+  ),
   'lacking-by-training': wholeTable(
     'required trainings, with the number of employees that lack them',
     TRAINING_QUESTIONS.gapsByTraining,
   ),
-  'lapsing-trainings': {
-    about: 'trainings that lapse in the next ninety days',
-    columns: [
-      'user_id',
-      'user_name',
-      'training_id',
-      'training_label',
-      'expires_on',
-      'days_until_expiry',
-      'is_required',
-    ],
-    sql: `
-select user_id, user_name, training_id::text as training_id, training_label, expires_on, days_until_expiry, is_required
-from safety.training_expiry
+  'lapsing-trainings': list(
+    'trainings that lapse in the next ninety days',
+    'user_id, user_name, training_id::text as training_id, training_label, expires_on, days_until_expiry, is_required',
+    `from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 89
 order by expires_on, user_id, training_id`,
-    recordOf: record('employee', 'user_id'),
-  },
-  'equipment-in-service': {
-    about: 'equipment in service, expired first',
-    columns: [
-      'id',
-      'title',
-      'serial_number',
-      'equipment_type_id',
-      'equipment_type_label',
-      'status',
-      'field_offices',
-      'responsible',
-    ],
-    sql: `
-select e.id, e.title, e.serial_number, e.equipment_type_id, e.equipment_type_label, e.status, offices.field_offices, people.responsible
-from safety.equipment_overview e
+    record('employee', 'user_id'),
+  ),
+  'equipment-in-service': list(
+    'equipment in service, expired first',
+    `e.id, e.title, e.serial_number, e.equipment_type_id, e.equipment_type_label, e.status, offices.field_offices,
+  people.responsible`,
+    `from safety.equipment_overview e
 left join lateral (
   select string_agg(o.field_office_label, ', ' order by o.field_office_label) as field_offices
   from safety.equipment_field_offices o
@@ -195,57 +148,31 @@ left join lateral (
 ) offices on true${RESPONSIBLE('e.id')}
 where e.account_id = $1 and e.is_in_service
 order by array_position(array['expired', 'expiring', 'uptodate'], e.status), e.equipment_type_label, e.id`,
-    recordOf: record('equipment', 'id'),
-  },
+    record('equipment', 'id'),
+  ),
   'equipment-by-office': wholeTable(
     'field offices, with the number of their equipment',
     EQUIPMENT_QUESTIONS.equipmentByOffice,
   ),
-  'expired-inspections': {
-    about: 'expired inspections of equipment in service, longest expired first',
-    columns: [
-      'equipment_id',
-      'title',
-      'serial_number',
-      'equipment_type_id',
-      'equipment_type_label',
-      'schedule_id',
-      'schedule_label',
-      'last_completed_on',
-      'expires_on',
-      'days_expired',
-      'responsible',
-    ],
-    sql: `
-select i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label,
-  i.last_completed_on, i.expires_on, -i.days_until_expiry as days_expired, people.responsible
-from safety.equipment_inspections i${RESPONSIBLE('i.equipment_id')}
+  'expired-inspections': list(
+    'expired inspections of equipment in service, longest expired first',
+    `i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label,
+  i.last_completed_on, i.expires_on, -i.days_until_expiry as days_expired, people.responsible`,
+    `from safety.equipment_inspections i${RESPONSIBLE('i.equipment_id')}
 where i.account_id = $1 and i.is_in_service and i.status = 'expired' and i.days_until_expiry <= 0
 order by i.days_until_expiry, i.equipment_id, i.schedule_id`,
-    recordOf: record('equipment', 'equipment_id'),
-  },
-  documents: {
-    about: 'documents with their newest version, those without an approval first',
-    columns: [
-      'resource_id',
-      'title',
-      'category_id',
-      'category_label',
-      'version',
-      'creator_id',
-      'creator_name',
-      'created_on',
-      'approved_on',
-      'age_days',
-    ],
-    sql: `
-select resource_id, title, category_id, category_label, version, creator_id, creator_name, created_on, approved_on, age_days
-from safety.current_resource_versions
+    record('equipment', 'equipment_id'),
+  ),
+  documents: list(
+    'documents with their newest version, those without an approval first',
+    `resource_id, title, category_id, category_label, version, creator_id, creator_name, created_on, approved_on,
+  age_days`,
+    `from safety.current_resource_versions
 where account_id = $1
 order by approved_at is not null, created_at, resource_id`,
-    recordOf: record('resource', 'resource_id'),
-  },
-} as const satisfies Readonly<Record<string, List>>;
+    record('resource', 'resource_id'),
+  ),
+} satisfies Readonly<Record<string, List>>;
 
 export type ListName = keyof typeof LISTS;
 export const LIST_NAMES = Object.keys(LISTS) as ListName[];
