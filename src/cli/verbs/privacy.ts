@@ -5,7 +5,7 @@ import { toIso } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
 import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
-import { describeUncleaned } from '../../pages/words.ts';
+import { describeUncleaned } from '../../operate/status/storage-rules.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, EXIT } from '../run-results.ts';

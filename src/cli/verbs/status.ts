@@ -22,12 +22,12 @@ import {
   UNREAD_ADVICE,
   unreadOf,
 } from '../../engine/streams/unread-parts.ts';
-import { describeProtection, describeRetention, describeUncleaned } from '../../pages/words.ts';
+import { describeProtection, describeRetention } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
 import { readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import type { Freshness } from '../../operate/status/status.ts';
-import { storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
+import { describeUncleaned, storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { heldUpReasons, sentence } from '../../operate/status/verdict.ts';
 import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import type { App } from '../../app.ts';

@@ -9,7 +9,7 @@ import type { Occasions } from './occasions.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { freshnessOf } from '../status/build-status.ts';
-import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
+import { type AccountsRead, isEndedFromOutside, type StreamFacts } from '../status/read-accounts.ts';
 
 export interface Condition extends OutboxKey {
   readonly event: AlertEvent;
@@ -28,12 +28,10 @@ interface ConditionFacts {
   readonly freshnessBudgetMinutes: number;
 }
 
-/** These codes need no alert: the next run corrects them, and a stream without a next run becomes stale. */
-const SILENT: readonly string[] = ['interrupted', 'worker_died'];
-
 export function failureOf(accountId: string, { stream, lastRun, running }: StreamFacts): Condition[] {
   const { status, errorCode: code } = lastRun ?? {};
-  if (status !== 'failed' || code == null || SILENT.includes(code)) return [];
+  // The next run corrects an end from outside, and a stream without a next run becomes stale.
+  if (lastRun === null || status !== 'failed' || code == null || isEndedFromOutside(lastRun)) return [];
   const of = (event: Condition['event'], subject: string): Condition[] => [
     { accountId, event, subject, code, detail: null, isUndecided: running !== null },
   ];

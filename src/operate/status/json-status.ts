@@ -27,6 +27,7 @@ const TIMES = {
   nextTryMs: 'next_try_at',
   nowMs: 'now_at',
   readAtMs: 'read_at',
+  retainedMs: 'retained_at',
   rowsCountedMs: 'rows_counted_at',
   sinceMs: 'since_at',
   startedMs: 'started_at',

@@ -18,6 +18,10 @@ interface LastRun {
   readonly errorCode: string | null;
 }
 
+/** Whether the run was stopped, or died with its worker: the next one continues, so this one is no failure of the stream. */
+export const isEndedFromOutside = ({ errorCode }: Pick<LastRun, 'errorCode'>): boolean =>
+  errorCode === 'interrupted' || errorCode === 'worker_died';
+
 /** Times are ms since 1970; null: never, or unknown. */
 export interface StreamFacts {
   readonly stream: StreamName;
@@ -30,6 +34,8 @@ export interface StreamFacts {
   /** null: no run is active. */
   readonly running: object | null;
   readonly openIssues: number;
+  /** When everything that was older than its retention had been removed. */
+  readonly retainedMs: number | null;
   /** The session that holds the stream's lock without a run, in words; absent: none. No sync can start until it ends. */
   readonly heldUpBy?: string;
 }
@@ -67,6 +73,7 @@ export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream)
   lastRun: null,
   running: null,
   openIssues: 0,
+  retainedMs: null,
 }));
 
 interface Keyed extends Record<string, unknown> {
@@ -92,10 +99,11 @@ async function readStates(db: Queryable, accounts: string) {
         readonly watermark_ms: string | null;
         readonly calculated_ms: string | null;
         readonly current_until_ms: string | null;
+        readonly retained_ms: string | null;
       }
     >(sql`
       select account_id, stream, ${ms('last_success_at')} as last_success_ms, ${ms('watermark')} as watermark_ms,
-        ${ms('calculated_at')} as calculated_ms,
+        ${ms('calculated_at')} as calculated_ms, ${ms('retained_at')} as retained_ms,
         ${ms(`(checked_at_database + fresh_for_ms * interval '1 millisecond')`)} as current_until_ms
       from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
   );
@@ -201,6 +209,7 @@ export async function readAccounts(
       watermarkMs: numberOf(state?.watermark_ms),
       calculatedMs: numberOf(state?.calculated_ms),
       currentUntilMs: numberOf(state?.current_until_ms),
+      retainedMs: numberOf(state?.retained_ms),
       ...runFacts({ account_id, stream }),
     };
   };
