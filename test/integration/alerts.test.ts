@@ -175,7 +175,11 @@ it('a stream that fails causes one message when it has lasted long enough, and o
       /^✗ Resources fails \(network_error\); since \d+ \w+ \d+, \d\d:\d\d \(UTC\)\.\n {3}What to do: The service cannot be reached; check SAFETY_BASE_URL/,
     ),
   ]);
-  expect(one.status).toEqual({ open: 1, channels: [{ name: 'webhook', waiting: 0, problem: null }] });
+  expect(one.status).toEqual({
+    open: 1,
+    failedReports: [],
+    channels: [{ name: 'webhook', waiting: 0, problem: null }],
+  });
   await succeed();
   passedMs += 5 * MINUTE_MS;
   await one.lookAndSend();

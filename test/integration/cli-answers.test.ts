@@ -138,7 +138,7 @@ describe('report', () => {
 });
 
 describe('sandbox', () => {
-  test('prints its settings one a line, and on stderr a line that exports them', async () => {
+  test('prints its settings one a line, and on stderr the lines that export them', async () => {
     const { stdout, stderr } = await runInProcess(['sandbox', '--port', '0'], {}, { isStopped: true });
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split('=')[0])).toEqual([
@@ -146,7 +146,8 @@ describe('sandbox', () => {
       'SAFETY_TOKEN',
       'SAFETY_EQUIPMENT_TYPES',
     ]);
-    expect(stderr).toContain(`To use it, in another shell:\nexport ${lines.join(' ')}\n`);
+    const exports = lines.map((line) => `export ${line}\n`).join('');
+    expect(stderr).toContain(`To use it, in another shell:\n${exports}`);
   });
 });
 

@@ -90,7 +90,7 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
           { title: 'omitted' },
           { title: 'pseudonyms' },
           { title: 'what is stored' },
-          { title: 'rewritten', align: 'right' },
+          { title: 'rewritten', align: 'right', spare: 1 },
         ],
         rows.map((row) => [
           row.accountId,
