@@ -417,6 +417,10 @@ CREATE TABLE "safety"."reporting_settings" (
 	"account_id" text NOT NULL,
 	"timezone" text NOT NULL,
 	"changed_at" timestamp with time zone NOT NULL,
+	"followup_url" text,
+	"resource_url" text,
+	"equipment_url" text,
+	"employee_url" text,
 	CONSTRAINT "reporting_settings_account_id_pk" PRIMARY KEY("account_id")
 );
 --> statement-breakpoint
