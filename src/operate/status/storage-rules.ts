@@ -114,6 +114,6 @@ export function differencesOf({ uncleaned, unread, otherTimezone, expired }: Sto
     otherTimezone === null ? null : describeOtherTimezone(otherTimezone),
     expired.length === 0
       ? null
-      : `Data of ${expired.join(', ')} is still stored, although it is older than its retention: each run removes a part of it.`,
+      : `Data of ${expired.join(', ')} is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.`,
   ].filter((text) => text !== null);
 }

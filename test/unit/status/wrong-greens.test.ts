@@ -151,7 +151,7 @@ describe('everything is not fresh', () => {
     expect(verdict(removed(NOON - 3 * DAY_MS))).toMatchObject({
       level: 'warning',
       details: [
-        'Data of users is still stored, although it is older than its retention: each run removes a part of it.',
+        'Data of users is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.',
       ],
     });
     expect(verdict(removed(null)).level).toBe('warning');
