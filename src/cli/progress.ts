@@ -33,7 +33,7 @@ function paceOf(first: number, { records, total }: BackfillProgress, elapsedMs: 
   return { rate, remainingMs: rest === null || rate === 0 ? null : (rest / rate) * SECOND_MS };
 }
 
-/** On one line of a terminal: the streams for which there is room, and how many others there are. */
+/** Describes streams on one line of a terminal, and counts the others where the line is too short. */
 export function describeCounts(counts: ReadonlyMap<string, number>, width: number): string {
   const parts = [...counts].map(([name, count]) => `${name} ${formatCount(count)}`);
   for (let shown = parts.length; ; shown -= 1) {

@@ -9,7 +9,7 @@ const widthOf = (text: string): number => stripVTControlCharacters(text).length;
 
 function wrapLine(line: string, width: number, leastIndent: number): string {
   const bare = stripVTControlCharacters(line);
-  // JSON is one line for the reader of a pipe, and for who copies it from a terminal.
+  // JSON stays on one line, because a break inside a text would make it invalid.
   if (bare.length <= width || bare.startsWith('{')) return line;
   const hanging = HANGING.exec(bare)?.[0].length ?? 0;
   const indent = ' '.repeat(width - hanging < LEAST_ROOM ? 2 : Math.max(hanging, leastIndent));

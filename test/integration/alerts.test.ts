@@ -504,12 +504,8 @@ it('a field that the service did not send before, and what a reconcile repaired,
   );
   await one.lookAndSend();
   expect(hook.texts).toHaveLength(1);
-  expect(hook.texts[0]).toContain(
-    'The service sends what it did not send before: severity??here? of resources;',
-  );
-  expect(hook.texts[0]).toContain(
-    'Reconcile of followups stored 3 changes that earlier syncs should have brought;',
-  );
+  expect(hook.texts[0]).toContain('The service sends new fields: severity??here? of resources;');
+  expect(hook.texts[0]).toContain('Reconcile of followups stored 3 changes that earlier syncs had missed;');
   worker.sandbox.hooks.rewriteResponse = undefined;
   await worker.query('delete from safety_sync.runs where repaired is not null');
 });

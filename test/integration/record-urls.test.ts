@@ -10,7 +10,7 @@ const VIEWS = [
   ['training_compliance', 'user_id', 'people'],
 ] as const;
 
-/** An address would show it in another form. */
+/** An id that needs another form in an address. */
 const ODD_ID = 'a b/../c';
 
 test('views have a link to the page of each record, and a command without the templates leaves them', async () => {
@@ -29,7 +29,7 @@ test('views have a link to the page of each record, and a command without the te
     RECORD_URL_TEMPLATE_RESOURCE: 'https://service.example.com/resources/{id}',
     RECORD_URL_TEMPLATE_EMPLOYEE: 'https://service.example.com/people/{id}',
   };
-  /** Rows with a link, and rows whose link is another than expected. */
+  /** Whether rows have links, and how many links are wrong. */
   const links = async () =>
     await Promise.all(
       VIEWS.map(async ([view, id, path]) => {

@@ -72,7 +72,7 @@ test('a name that the service made up is no markup and no mention', () => {
   const { text, html } = toMessage(rows, context('north'));
   for (const sent of [text, html]) expect(sent).not.toMatch(/<script|@here|<!channel/);
   expect(text).toContain(
-    'The service sends what it did not send before: ?script??here???channel? of followups;',
+    'The service sends new fields: ?script??here???channel? of followups;',
   );
 });
 

@@ -19,7 +19,7 @@ import { NOON } from '../../support/test-clock.ts';
 
 type Facts = NonNullable<Parameters<typeof statusFacts>[0]>;
 
-/** Facts of a read in which one stream differs. */
+/** Changes the facts of one stream. */
 function withStream(name: StreamName, change: Partial<StreamFacts>, read = operations()) {
   const streams = (read.accounts.get('north') ?? []).map((one) =>
     one.stream === name ? { ...one, ...change } : one,
