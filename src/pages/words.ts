@@ -78,10 +78,17 @@ export function badgeOf(stream: StreamDetail, database: Known): Badge {
 }
 
 /** A reason why a stream that is still fresh needs attention. */
-function warningOf({ heldUpBy, isRefused, lastRun, unreadRows }: StreamDetail): string | null {
+function warningOf({
+  heldUpBy,
+  isRefused,
+  lastRun,
+  failedReconcile,
+  unreadRows,
+}: StreamDetail): string | null {
   if (heldUpBy !== undefined) return 'held up';
   if (isRefused) return 'refused by the service';
   if (lastRun?.status === 'failed') return 'last run failed';
+  if (failedReconcile !== undefined) return 'last reconcile failed';
   return unreadRows === 0 ? null : `${formatCount(unreadRows)} not read`;
 }
 

@@ -510,6 +510,32 @@ it('a field that the service did not send before, and what a reconcile repaired,
   await worker.query('delete from safety_sync.runs where repaired is not null');
 });
 
+it('a reconcile that failed is an alert until one succeeds, although syncs succeed', async () => {
+  const one = startNotifying();
+  const reconcile = async (status: string, code: string | null) =>
+    await worker.query(
+      `insert into safety_sync.runs (account_id, stream, kind, trigger, status, error_code, finished_at, owner, program_version, backend_pid)
+       values ('default', 'resources', 'reconcile', 'schedule', '${status}', ${code === null ? 'null' : `'${code}'`}, clock_timestamp(), 'test', '1.0.0', 1)`,
+    );
+  const look = async () => {
+    await one.lookAndSend();
+    await one.lookAndSend();
+  };
+  await reconcile('failed', 'read_incomplete');
+  await reconcile('failed', 'interrupted');
+  await succeed();
+  await look();
+  passedMs += AFTER_MS;
+  await look();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✗ Reconcile of resources fails \(read_incomplete\); since /),
+  ]);
+  await reconcile('succeeded', null);
+  await look();
+  expect(hook.texts[1]).toMatch(/^✓ Reconcile of resources succeeds again;/);
+  await worker.query(`delete from safety_sync.runs where kind = 'reconcile'`);
+});
+
 it('no alert holds anything that a service, a gateway or a record says', async () => {
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
   const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0 });

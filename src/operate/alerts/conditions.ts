@@ -28,13 +28,17 @@ interface ConditionFacts {
   readonly freshnessBudgetMinutes: number;
 }
 
-export function failureOf(accountId: string, { stream, lastRun, running }: StreamFacts): Condition[] {
-  const { status, errorCode: code } = lastRun ?? {};
+/** A failed reconcile is a failure of its own while syncs succeed. */
+export function failureOf(accountId: string, facts: StreamFacts): Condition[] {
+  const { stream, lastRun, running, failedReconcile } = facts;
   // The next run corrects an end from outside, and a stream without a next run becomes stale.
-  if (lastRun === null || status !== 'failed' || code == null || isEndedFromOutside(lastRun)) return [];
+  const isFailing = lastRun?.status === 'failed' && !isEndedFromOutside(lastRun);
+  const code = isFailing ? lastRun.errorCode : (failedReconcile ?? null);
+  if (code === null) return [];
   const of = (event: Condition['event'], subject: string): Condition[] => [
     { accountId, event, subject, code, detail: null, isUndecided: running !== null },
   ];
+  if (!isFailing && code !== 'delete_guard') return of('stream_failing', `reconcile of ${stream}`);
   const isRefused = code in ERROR_KINDS && ERROR_KINDS[code as ErrorCode].recovery === 'fail_run';
   if (isRefused) return of('credentials_refused', code === 'token_permission' ? stream : '');
   return of(code === 'delete_guard' ? 'delete_guard' : 'stream_failing', stream);

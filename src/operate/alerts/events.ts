@@ -79,7 +79,7 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
     advice: null,
   },
   stream_failing: {
-    when: 'the last run of a scheduled stream failed, and no further attempt is under way',
+    when: 'the last run or the last `reconcile` of a scheduled stream failed, and no further attempt is under way',
     begun: (alert) =>
       `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'fails' : 'fail'}${because(alert)}`,
     over: (alert) => `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'succeeds' : 'succeed'} again`,

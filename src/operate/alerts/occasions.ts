@@ -26,7 +26,7 @@ export async function readOccasions(db: Queryable, accountIds: readonly string[]
     where kind = 'unknown_field' and resolved_at is null and field is not null
       and account_id = any (${accounts}::text[]) order by account_id, stream, field limit ${MOST_FIELDS}`);
   const repaired = await db.execute<{ account_id: string; stream: StreamName; repaired: string }>(sql`
-    select * from (${newestRuns(sql`r.repaired`, sql`r.repaired is not null`, accounts)}) n
+    select * from (${newestRuns(sql`r.repaired`, sql`r.kind = 'reconcile' and r.repaired is not null`, accounts)}) n
     where n.repaired > 0`);
   return {
     newFields: fields.map(({ account_id: accountId, stream, field }) => ({ accountId, stream, field })),

@@ -90,6 +90,7 @@ export function buildStatus(facts: StatusFacts): Status {
       running: one.running,
       openIssues: one.openIssues,
       retainedMs: one.retainedMs,
+      ...(one.failedReconcile === undefined ? {} : { failedReconcile: one.failedReconcile }),
       ...(one.heldUpBy === undefined ? {} : { heldUpBy: one.heldUpBy }),
       isScheduled: offReason === null,
       offReason,

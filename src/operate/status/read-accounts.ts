@@ -36,6 +36,8 @@ export interface StreamFacts {
   readonly openIssues: number;
   /** When everything that was older than its retention had been removed. */
   readonly retainedMs: number | null;
+  /** Error code of the newest reconcile, if it failed: no later sync does its work. */
+  readonly failedReconcile?: string;
   /** The session that holds the stream's lock without a run, in words; absent: none. No sync can start until it ends. */
   readonly heldUpBy?: string;
 }
@@ -113,6 +115,13 @@ type Ended = Keyed & { readonly status: LastRun['status']; readonly error_code: 
 
 async function readEndedRuns(db: Queryable, accounts: string) {
   const hasEnded = sql`r.status <> 'running' and ${TOOK_PLACE}`;
+  return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
+}
+
+/** The newest reconcile of each stream that was not ended from outside. */
+async function readReconciles(db: Queryable, accounts: string) {
+  const hasEnded = sql`r.kind = 'reconcile' and r.status in ('succeeded', 'failed')
+    and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')`;
   return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
 }
 
@@ -198,11 +207,16 @@ export async function readAccounts(
   const [only] = accountIds;
   const rows = isInFull && only !== undefined ? await readAccountRows(db, only) : null;
   const heldUp = await readHeldUp(db, accountIds);
+  const reconciles = await readReconciles(db, list);
   const runFacts = rows === null ? await readRunFacts(db, list) : runFactsOf(rows);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
     const state = states.get(keyOf({ account_id, stream }));
     const heldUpBy = heldUp.get(keyOf({ account_id, stream }));
+    const reconcile = reconciles.get(keyOf({ account_id, stream }));
     return {
+      ...(reconcile?.status === 'failed'
+        ? { failedReconcile: reconcile.error_code ?? 'internal_error' }
+        : {}),
       ...(heldUpBy === undefined ? {} : { heldUpBy }),
       stream,
       lastSuccessMs: numberOf(state?.last_success_ms),

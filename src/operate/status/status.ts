@@ -1,4 +1,5 @@
 /** The Status: all data that operators see, for one account or thousands. Times are ms since 1970; null: never, or unknown. */
+import { adviceOf } from '../../shared/errors.ts';
 import type { OffReason } from '../../config/account-config.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { AlertChannel, RunStatus, RunTrigger } from '../../engine/control-tables/control-tables.ts';
@@ -58,6 +59,22 @@ export interface StreamStatus extends StreamFacts {
   /** The service refuses the credentials, for this stream at least, so nothing is requested. */
   readonly isRefused: boolean;
   readonly freshness: Freshness;
+}
+
+/** Sessions without a run that hold locks of streams, and reconciles that failed. */
+export function streamProblems(
+  streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy' | 'failedReconcile'>[],
+): string[] {
+  return streams.flatMap(({ stream, heldUpBy, failedReconcile: code }) => [
+    ...(heldUpBy === undefined
+      ? []
+      : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`]),
+    ...(code === undefined
+      ? []
+      : [
+          `the last reconcile of ${stream} failed (${code}), and syncs do not do its work. ${adviceOf(code)}`,
+        ]),
+  ]);
 }
 
 /** The state of a stream on the page of one account. */

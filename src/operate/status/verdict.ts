@@ -19,6 +19,7 @@ import {
   type Level,
   type ProcessStatus,
   type Status,
+  streamProblems,
   type StreamStatus,
   type Verdict,
 } from './status.ts';
@@ -142,6 +143,9 @@ function warningOf(
     const names = failed.map(({ stream }) => stream).join(' and ');
     return `the last run${failed.length === 1 ? '' : 's'} of ${names} failed`;
   }
+  const unreconciled = used.filter((one) => one.failedReconcile !== undefined);
+  if (unreconciled.length > 0)
+    return `the last reconcile of ${unreconciled.map(({ stream }) => stream).join(' and ')} failed`;
   const denied = openCircuits.map(({ stream }) => stream).join(' and ');
   if (denied !== '') return `the service denies access to ${denied}`;
   const [outage] = outages;
@@ -155,13 +159,6 @@ function isFirstSync({ freshness, running, lastRun, heldUpBy }: StreamStatus): b
   if (freshness !== 'never' || heldUpBy !== undefined) return false;
   if (lastRun === null) return true;
   return running !== null && (lastRun.status !== 'failed' || isEndedFromOutside(lastRun));
-}
-
-/** Sessions without a run that hold locks of streams. */
-export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy'>[]): string[] {
-  return streams.flatMap(({ stream, heldUpBy }) =>
-    heldUpBy === undefined ? [] : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`],
-  );
 }
 
 export const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
@@ -203,7 +200,7 @@ function detailsOf(at: ProcessStatus, account: AccountState, isProcess: boolean)
     ...describeOutages(false),
     ...(isProcess ? processReasons(at) : []),
     ...accountReasons(at, { streams, outages: [], openCircuits: isRefused ? [] : openCircuits }),
-    ...heldUpReasons(streams),
+    ...streamProblems(streams),
     ...describeOutages(true),
     ...(isProcess ? channelProblems(at) : []),
     ...(failedReport === undefined

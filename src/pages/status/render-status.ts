@@ -39,6 +39,7 @@ const SCRIPT = `
     } catch {
       const main = document.querySelector('main');
       main.className = 'lost';
+      main.querySelector('h1').textContent = 'No response from the worker.';
       document.title = '✗ No response';
       document.querySelector('link[rel=icon]').href = 'data:,';
       if (lost.hidden) lost.textContent = 'No response from the worker since ' + new Date().toLocaleTimeString() + '. This page shows an older state.';

@@ -54,6 +54,18 @@ describe('a stream is not shown as fresh', () => {
     expect(badge({ operations: held }, 'resources')).toEqual({ level: 'good', text: 'fresh' });
   });
 
+  it('while its last reconcile failed, although syncs succeed', () => {
+    const unreconciled = { operations: withStream('followups', { failedReconcile: 'delete_guard' }) };
+    expect(badge(unreconciled, 'followups')).toEqual({ level: 'warning', text: 'last reconcile failed' });
+    expect(verdict(unreconciled)).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but the last reconcile of followups failed.',
+    });
+    expect(verdict(unreconciled).details[0]).toMatch(
+      /^The last reconcile of followups failed \(delete_guard\), and syncs do not do its work\. .*--allow-mass-delete/,
+    );
+  });
+
   it('while the service refuses its token', () => {
     const refused = { level: 'warning', text: 'refused by the service' };
     expect(badge({ openCircuits: [circuit] }, 'followups')).toEqual(refused);
@@ -327,6 +339,7 @@ describe('figures and sentences', () => {
     const text = page({});
     expect(text).toContain("document.title = '✗ No response'");
     expect(text).toContain("main.className = 'lost'");
+    expect(text).toContain("querySelector('h1').textContent = 'No response from the worker.'");
     expect(text).toContain('main.lost{filter:grayscale(1)');
     // A tab that is not in front shows its title, too.
     expect(text).not.toContain('document.hidden');
