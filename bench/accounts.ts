@@ -169,7 +169,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       isSchedulerAlive: true,
       warehouse: { seen, counted: null, countedAtMs: null, problem: null, isSlow: false },
       databaseOutage: undefined,
-      alerts: { open: 0, channels: [] },
+      alerts: { open: 0, channels: [], failedReports: [] },
       keeping: { deletedDays: null, runsDays: null, issuesDays: null, omitted: [], pseudonyms: [] },
       queue: { slots: SLOTS, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
       accounts,

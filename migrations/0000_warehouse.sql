@@ -417,6 +417,10 @@ CREATE TABLE "safety"."reporting_settings" (
 	"account_id" text NOT NULL,
 	"timezone" text NOT NULL,
 	"changed_at" timestamp with time zone NOT NULL,
+	"followup_url" text,
+	"resource_url" text,
+	"equipment_url" text,
+	"employee_url" text,
 	CONSTRAINT "reporting_settings_account_id_pk" PRIMARY KEY("account_id")
 );
 --> statement-breakpoint
@@ -485,5 +489,5 @@ CREATE INDEX "data_issues_open_idx" ON "safety_sync"."data_issues" USING btree (
 CREATE INDEX "data_issues_new_fields_idx" ON "safety_sync"."data_issues" USING btree ("account_id","stream","field") WHERE "safety_sync"."data_issues"."kind" = 'unknown_field' and "safety_sync"."data_issues"."resolved_at" is null;--> statement-breakpoint
 CREATE INDEX "runs_stream_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "runs_running_idx" ON "safety_sync"."runs" USING btree ("account_id","stream") WHERE "safety_sync"."runs"."status" = 'running';--> statement-breakpoint
-CREATE INDEX "runs_repaired_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST) WHERE "safety_sync"."runs"."repaired" is not null;--> statement-breakpoint
+CREATE INDEX "runs_reconcile_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST) WHERE "safety_sync"."runs"."kind" = 'reconcile';--> statement-breakpoint
 CREATE INDEX "user_lookups_due_idx" ON "safety_sync"."user_lookups" USING btree ("due_at");

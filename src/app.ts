@@ -23,7 +23,11 @@ import { toDatabaseError } from './engine/database/database-error.ts';
 import type { MigrateOptions, MigrationOutcome } from './warehouse/migrate.ts';
 import { openWarehouse, type Warehouse } from './warehouse/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
-import { type ConfiguredTimezone, writeReportingTimezones } from './engine/history/reporting.ts';
+import {
+  type ConfiguredTimezone,
+  writeRecordUrls,
+  writeReportingTimezones,
+} from './engine/history/reporting.ts';
 import { statementLog } from './engine/database/watch-statements.ts';
 import { VERSION } from './version.ts';
 
@@ -240,7 +244,10 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     async migrate(how) {
       const outcome = await warehouse.migrate(how);
       try {
-        const moved = await writeReportingTimezones(warehouse.connection.db, reportingTimezonesOf(config));
+        const { db } = warehouse.connection;
+        const moved = await writeReportingTimezones(db, reportingTimezonesOf(config));
+        const ids = config.accounts.map(({ accountId }) => accountId);
+        await writeRecordUrls(db, ids, config.recordUrls);
         for (const { accountId, timezone, before } of moved) {
           log.warn(
             { account_id: accountId, timezone, before },

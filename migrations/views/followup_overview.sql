@@ -22,14 +22,15 @@ select f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.
   f.due_changes::bigint as due_changes, f.reopen_count::bigint as reopen_count,
   f.account_id || '/' || f.id as followup_key, f.account_id || '/' || nullif(f.assignee_id, '') as assignee_key,
   f.account_id || '/' || nullif(f.observer_id, '') as observer_key, f.account_id || '/' || nullif(f.assigner_id, '') as assigner_key,
-  f.account_id || '/' || nullif(f.completer_id, '') as completer_key, f.first_due_on
+  f.account_id || '/' || nullif(f.completer_id, '') as completer_key, f.first_due_on,
+  case when f.id ~ '^[A-Za-z0-9._~-]+$' then replace(f.followup_url, '{id}', f.id) end as record_url
 from (
   select c.account_id, c.id, c.form_id, c.response_id, c.is_open, c.created_at, c.updated_at, c.observer_id, c.assigner_id,
     c.assignee_id, c.due_on, c.resolved_at, c.completer_id, c._message_count as message_count,
     c._reassignment_count as reassignment_count, c._last_message_at as last_message_at, c._first_response_at as first_response_at,
     c._due_changes as due_changes, c._reopen_count as reopen_count,
     case when c._due_changes = 0 then c.due_on else c._first_due end as first_due_on,
-    coalesce(z.today, (now() at time zone 'UTC')::date) as today,
+    coalesce(z.today, (now() at time zone 'UTC')::date) as today, z.followup_url,
     (c.created_at at time zone coalesce(z.timezone, 'UTC'))::date as created_on,
     (c.updated_at at time zone coalesce(z.timezone, 'UTC'))::date as updated_on,
     (c.resolved_at at time zone coalesce(z.timezone, 'UTC'))::date as resolved_on,

@@ -6,7 +6,8 @@ select v.account_id, v.resource_id, r.title, r.category_id, r.sequence, r.should
   (v.approved_at at time zone coalesce(z.timezone, 'UTC'))::date as approved_on,
   coalesce(z.today, (now() at time zone 'UTC')::date)
     - (v.created_at at time zone coalesce(z.timezone, 'UTC'))::date as age_days,
-  v.account_id || '/' || v.resource_id as resource_key, v.account_id || '/' || nullif(v.creator_id, '') as creator_key
+  v.account_id || '/' || v.resource_id as resource_key, v.account_id || '/' || nullif(v.creator_id, '') as creator_key,
+  case when v.resource_id ~ '^[A-Za-z0-9._~-]+$' then replace(z.resource_url, '{id}', v.resource_id) end as record_url
 from safety.resource_versions v
 join safety.resources r on r.account_id = v.account_id and r.id = v.resource_id
 left join safety.reporting_clock z on z.account_id = v.account_id

@@ -6,7 +6,8 @@ select s.account_id, s.user_id, u.name as user_name, s.status,
   coalesce(cardinality(s.incomplete_training_ids), 0) as incomplete_count,
   c.next_expires_on, s.calculated_at,
   (s.calculated_at at time zone coalesce(z.timezone, 'UTC'))::date as calculated_on,
-  s.account_id || '/' || s.user_id as user_key
+  s.account_id || '/' || s.user_id as user_key,
+  case when s.user_id ~ '^[A-Za-z0-9._~-]+$' then replace(z.employee_url, '{id}', s.user_id) end as record_url
 from safety.training_employee_status s
 left join safety.reporting_clock z on z.account_id = s.account_id
 left join safety.users u on u.account_id = s.account_id and u.id = s.user_id

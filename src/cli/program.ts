@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { wrapLines } from '../shared/wrap-lines.ts';
 import { VERSION } from '../version.ts';
 import { isCancelled, toKnownError } from '../engine/database/database-error.ts';
 import { EXIT, EXIT_CODES } from './run-results.ts';
@@ -40,6 +41,9 @@ ${EXIT_CODES.map(([codes, meaning]) => `  ${codes.padEnd(10)}${meaning}`).join('
 
 To see it work without any configuration: safety-sync demo`;
 
+/** Commander's own width of a help that does not go to a terminal. */
+const PIPE_WIDTH = 80;
+
 /** Contains only the verb at the beginning of `argv`, or all verbs if there is none. */
 export async function buildProgram(
   context: CommandContext,
@@ -50,7 +54,9 @@ export async function buildProgram(
     .description('Keeps a PostgreSQL warehouse in step with a workplace-safety service.')
     .version(VERSION)
     .showHelpAfterError('(see safety-sync --help)')
-    .addHelpText('after', OVERVIEW)
+    .addHelpText('after', () =>
+      wrapLines(OVERVIEW, process.stdout.isTTY ? process.stdout.columns : PIPE_WIDTH),
+    )
     // Required for verbs with verbs behind them.
     .enablePositionalOptions()
     .exitOverride();

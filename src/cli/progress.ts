@@ -33,6 +33,17 @@ function paceOf(first: number, { records, total }: BackfillProgress, elapsedMs: 
   return { rate, remainingMs: rest === null || rate === 0 ? null : (rest / rate) * SECOND_MS };
 }
 
+/** Describes streams on one line of a terminal, and counts the others where the line is too short. */
+export function describeCounts(counts: ReadonlyMap<string, number>, width: number): string {
+  const parts = [...counts].map(([name, count]) => `${name} ${formatCount(count)}`);
+  for (let shown = parts.length; ; shown -= 1) {
+    const left = parts.length - shown;
+    const text = [...parts.slice(0, shown), ...(left === 0 ? [] : [`${left} more`])].join(', ');
+    const line = `reading records: ${text}`;
+    if (line.length < width || shown === 0) return line;
+  }
+}
+
 export function createProgress(log: Logger, isInteractive: boolean): Progress {
   const startedMs = performance.now();
   let first: number | undefined;
@@ -93,9 +104,7 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
       if (!isInteractive || isDrawn || nowMs - shownMs < LINE_EVERY_MS) return;
       shownMs = nowMs;
       isLineShown = true;
-      const parts = [...counts].map(([name, count]) => `${name} ${formatCount(count)}`);
-      const width = process.stderr.columns || LONGEST_TEXT;
-      process.stderr.write(`${ERASE}${`reading records: ${parts.join(', ')}`.slice(0, width - 1)}`);
+      process.stderr.write(`${ERASE}${describeCounts(counts, process.stderr.columns || LONGEST_TEXT)}`);
     },
     stop(ended) {
       if (ended === undefined) counts.clear();

@@ -77,7 +77,10 @@ export async function runVerb(
 ): Promise<number> {
   const { terminal } = context;
   return await withApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
-    const frame = { streamsOf: () => streams, isAtTerminal: isAtTerminal(context, app) };
+    const frame = {
+      streamsOf: () => streams,
+      isAtTerminal: isAtTerminal(context, app) && options.json !== true,
+    };
     const all = await runAccounts(app, { ...request, ...frame });
     if (options.json) terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
     else {

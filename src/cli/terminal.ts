@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { Environment } from '../config/read-variables.ts';
+import { wrapLines } from '../shared/wrap-lines.ts';
 
 export type Colors = ReturnType<typeof pc.createColors>;
 
@@ -58,17 +59,20 @@ export const toPrintable = (text: string): string =>
 
 export function createTerminal(env: Environment): Terminal {
   const plain = (env['NO_COLOR'] ?? '') !== '';
-  const print = (text: string): void => void process.stdout.write(`${toPrintable(text)}\n`);
+  const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream) => (isTTY ? columns : undefined);
+  const toLines = (text: string, stream: NodeJS.WriteStream): string =>
+    `${wrapLines(toPrintable(text), columnsOf(stream))}\n`;
+  const print = (text: string): void => void process.stdout.write(toLines(text, process.stdout));
   return {
     print,
     printFile: isTerminal(process.stdout) ? print : (text) => void process.stdout.write(`${text}\n`),
-    note: (text) => void process.stderr.write(`${toPrintable(text)}\n`),
+    note: (text) => void process.stderr.write(toLines(text, process.stderr)),
     colors: pc.createColors(isTerminal(process.stdout) && !plain),
     noteColors: pc.createColors(isTerminal(process.stderr) && !plain),
     isInteractive: isTerminal(process.stderr),
     ask: isTerminal(process.stdin) && isTerminal(process.stderr) ? askAtTerminal : undefined,
     get width() {
-      return isTerminal(process.stdout) ? process.stdout.columns : undefined;
+      return columnsOf(process.stdout);
     },
   };
 }
@@ -85,7 +89,7 @@ export interface Column {
 }
 
 /** Minimum characters of a cut cell. */
-const SHORTEST_CUT = 20;
+const SHORTEST_CUT = 15;
 
 /** A cell is on one line, because a text with line breaks could look like other rows. */
 const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, toEscape);
@@ -97,9 +101,22 @@ const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
 const cutTo = (room: number, cell: string): string =>
   widthOf(cell) <= room ? cell : `${stripVTControlCharacters(cell).slice(0, room - 1)}…`;
 
+/** Each row as lines of titles and cells, for a table that does not fit. */
+function renderStacked(
+  columns: readonly { readonly title: string; readonly cells: readonly string[] }[],
+): string {
+  const room = Math.max(...columns.map(({ title }) => title.length));
+  const rows = columns[0]?.cells.slice(1) ?? [];
+  return rows
+    .map((_, row) =>
+      columns.map(({ title, cells }) => `${title.padEnd(room)}${GAP}${cells[row + 1]}`).join('\n'),
+    )
+    .join('\n\n');
+}
+
 /**
  * An aligned table without lines. Columns for which a line is too short are omitted, the one with the highest `spare`
- * first.
+ * first. If it still does not fit, each row becomes lines of its own.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -110,6 +127,7 @@ export function renderTable(
     const cells = [colors.dim(title), ...rows.map((row) => toCell(row[at] ?? ''))];
     return isShown ? [{ title, align, spare, isCut, cells, width: Math.max(...cells.map(widthOf)) }] : [];
   });
+  const all = kept;
   const left = new Set<string>();
   const leastOf = (column: (typeof kept)[number]) =>
     column.isCut ? Math.min(column.width, SHORTEST_CUT) : column.width;
@@ -121,10 +139,16 @@ export function renderTable(
     kept = kept.filter((column) => column.title !== title);
     left.add(title);
   }
-  const spareRoom = Math.max(0, width - needed());
-  kept = kept.map((column) =>
-    column.isCut ? { ...column, width: Math.min(column.width, leastOf(column) + spareRoom) } : column,
-  );
+  if (needed() > width && rows.length > 0) return renderStacked(all);
+  let spareRoom = width - needed();
+  let shares = kept.filter(({ isCut }) => isCut).length;
+  kept = kept.map((column) => {
+    if (!column.isCut) return column;
+    const more = Math.min(column.width - leastOf(column), Math.floor(spareRoom / shares));
+    spareRoom -= more;
+    shares -= 1;
+    return { ...column, width: leastOf(column) + more };
+  });
   const lines = ['', ...rows].map((_, line) =>
     kept
       .map(({ cells, align, width: room }) => {

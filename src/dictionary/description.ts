@@ -34,6 +34,9 @@ export const localDay = (column: string): string => `Day of ${column} in the rep
 export const keyTo = (what: string, id: string): string =>
   `${what} in one column, for tools that join on one: account_id/${id}.`;
 
+export const linkTo = (what: string, kind: string): string =>
+  `Address of ${what} in the service, by RECORD_URL_TEMPLATE_${kind}; null without that, and for an id that an address cannot show as it is.`;
+
 export const personName = (person: string): string =>
   `Name of ${person}; null without a person, or when the service sends no name.`;
 /** `id`: the column that has the id alone. */

@@ -8,6 +8,7 @@ import {
   historyOf,
   keyTo,
   labelOf,
+  linkTo,
   localDay,
   type Meanings,
   personKey,
@@ -150,6 +151,7 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
       columns: {
         ...allBut(equipment, 'field_office_ids', 'client_ids', 'assigned_user_ids', 'metavalues'),
         ...shown,
+        record_url: linkTo('the equipment', 'EQUIPMENT'),
       },
     },
     equipment_inspections: {

@@ -7,6 +7,7 @@ import {
   historyOf,
   keyTo,
   labelOf,
+  linkTo,
   localDay,
   type Meanings,
   personKey,
@@ -104,6 +105,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       ...people,
       first_due_on:
         'Original due day: the due day of the first state that a sync read; equal to due_on if the due day never changed. Null when the first state had none.',
+      record_url: linkTo('the follow-up', 'FOLLOWUP'),
     },
   };
 

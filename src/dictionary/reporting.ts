@@ -1,14 +1,23 @@
 /** The tables and views that belong to no stream: days, labels, and the age of the data. */
 import { ACCOUNT, type Descriptions, keyTo, localDay } from './description.ts';
 
+/** The addresses of records, in the table of settings and in the view that the other views read. */
+const recordUrls = {
+  followup_url: 'Address of a follow-up in the service, with {id} for its id (RECORD_URL_TEMPLATE_FOLLOWUP).',
+  resource_url: 'Address of a document, in the same form (RECORD_URL_TEMPLATE_RESOURCE).',
+  equipment_url: 'Address of a piece of equipment, in the same form (RECORD_URL_TEMPLATE_EQUIPMENT).',
+  employee_url: 'Address of a person, in the same form (RECORD_URL_TEMPLATE_EMPLOYEE).',
+};
+
 /** `stream`: the description of the column `stream`. */
 export const describeReporting = (stream: string): Descriptions => ({
   reporting_settings: {
-    comment: 'Settings for the days in views, one row per account; the worker writes them.',
+    comment: 'Settings for the days and links in views, one row per account; the worker writes them.',
     columns: {
       ...ACCOUNT,
       timezone: 'Time zone of the days (REPORTING_TIMEZONE); UTC for an account without a row.',
       changed_at: 'Time of the last change of the time zone.',
+      ...recordUrls,
     },
   },
   reporting_clock: {
@@ -18,6 +27,7 @@ export const describeReporting = (stream: string): Descriptions => ({
       ...ACCOUNT,
       timezone: 'Time zone of the days (REPORTING_TIMEZONE).',
       today: 'Today in that time zone.',
+      ...recordUrls,
     },
   },
   calendar: {

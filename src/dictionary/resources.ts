@@ -5,6 +5,7 @@ import {
   type Descriptions,
   keyTo,
   labelOf,
+  linkTo,
   localDay,
   type Meanings,
   personKey,
@@ -36,6 +37,7 @@ export function describeResources(
     age_days: 'Days from created_on to today (reporting time zone).',
     resource_key,
     creator_key: personKey('Creator', 'creator_id'),
+    record_url: linkTo('the document', 'RESOURCE'),
   };
 
   return {

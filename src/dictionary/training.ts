@@ -7,6 +7,7 @@ import {
   type Descriptions,
   historyOf,
   labelOf,
+  linkTo,
   localDay,
   type Meanings,
   personKey,
@@ -93,6 +94,7 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
           'The next day, today included (reporting time zone), on which a completion expires. Completions of trainings that are known not to be required are left out. null when no completion expires.',
         calculated_on,
         user_key,
+        record_url: linkTo('the person', 'EMPLOYEE'),
       },
     },
     training_expiry: {

@@ -71,6 +71,7 @@ table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr));gap:0 .9rem}.two>*{min-width:0}
 .plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
 footer{padding-top:2rem;padding-bottom:2.5rem}
+main.lost{filter:grayscale(1);opacity:.6}
 #lost{background:var(--badbg);color:var(--bad);padding-top:.6rem;padding-bottom:.6rem;font-weight:600}
 @media (max-width:42rem){th,td{padding-right:.35rem}table{font-size:.8rem}.card{padding:.85rem .9rem}td.num{white-space:normal}}
 @media (min-width:120rem){body{font-size:19px}}

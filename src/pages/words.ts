@@ -2,15 +2,9 @@
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
 import type { IssueGroup } from '../operate/status/read-account-rows.ts';
-import type {
-  DatabaseStatus,
-  Freshness,
-  Level,
-  OtherTimezone,
-  RunSummary,
-  StreamDetail,
-} from '../operate/status/status.ts';
-import type { StorageRules, UncleanedStream } from '../operate/status/storage-rules.ts';
+import type { DatabaseStatus, Level, RunSummary, StreamDetail } from '../operate/status/status.ts';
+import { areAccountsRead } from '../operate/status/status.ts';
+import type { StorageRules } from '../operate/status/storage-rules.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return roughly(formatAge(ms, nowMs));
@@ -54,28 +48,48 @@ interface Badge {
   readonly text: string;
 }
 
-/** When the state is not current, no run is shown as succeeded or running. */
-export function badgeOf(
-  stream: StreamDetail,
-  { isUp, readAtMs }: Pick<DatabaseStatus, 'isUp' | 'readAtMs'>,
-): Badge {
-  const { level, text } = badgeWhenUp(stream);
-  const isKnown = isUp || readAtMs === null || (level !== 'good' && level !== 'busy');
-  return isKnown ? { level, text } : { level: 'off', text: `last known: ${text}` };
+type Known = Pick<DatabaseStatus, 'isUp' | 'isTooOld' | 'readAtMs' | 'pendingMigrations'>;
+
+/** Shows a good state only as the last known one, when it is not current. */
+export function knownBadge({ level, text }: Badge, database: Known): Badge {
+  const isCurrent = database.isUp && !database.isTooOld;
+  if (isCurrent || (level !== 'good' && level !== 'busy')) return { level, text };
+  return { level: 'off', text: `last known: ${text}` };
 }
 
-function badgeWhenUp({ offReason, freshness, running, lastRun }: StreamDetail): Badge {
-  if (running !== null) return { level: 'busy', text: running.kind === 'sync' ? 'syncing' : running.kind };
-  if (offReason !== null)
+export const NOT_READ = 'not read yet';
+
+export function badgeOf(stream: StreamDetail, database: Known): Badge {
+  const { offReason, freshness, running } = stream;
+  if (running === null && offReason !== null)
     return { level: 'off', text: offReason === 'not scheduled' ? offReason : `off: ${offReason}` };
-  const texts: Readonly<Record<Freshness, string>> = {
-    fresh: 'fresh',
-    stale: 'stale',
-    never: 'never synced',
-  };
-  if (freshness === 'fresh' && lastRun?.status === 'failed')
-    return { level: 'warning', text: 'last run failed' };
-  return { level: freshness === 'fresh' ? 'good' : 'bad', text: texts[freshness] };
+  if (!areAccountsRead(database)) return { level: 'off', text: NOT_READ };
+  if (running !== null) {
+    const text = running.kind === 'sync' ? 'syncing' : running.kind;
+    const isLate = offReason === null && freshness === 'stale';
+    return knownBadge(isLate ? { level: 'bad', text: `stale, ${text}` } : { level: 'busy', text }, database);
+  }
+  if (freshness !== 'fresh') return { level: 'bad', text: freshness === 'stale' ? 'stale' : 'never synced' };
+  const warning = warningOf(stream);
+  return knownBadge(
+    warning === null ? { level: 'good', text: 'fresh' } : { level: 'warning', text: warning },
+    database,
+  );
+}
+
+/** A reason why a stream that is still fresh needs attention. */
+function warningOf({
+  heldUpBy,
+  isRefused,
+  lastRun,
+  failedReconcile,
+  unreadRows,
+}: StreamDetail): string | null {
+  if (heldUpBy !== undefined) return 'held up';
+  if (isRefused) return 'refused by the service';
+  if (lastRun?.status === 'failed') return 'last run failed';
+  if (failedReconcile !== undefined) return 'last reconcile failed';
+  return unreadRows === 0 ? null : `${formatCount(unreadRows)} not read`;
 }
 
 /** For example `13 updated, 2 new`; empty when nothing changed. */
@@ -228,32 +242,4 @@ export function describeProtection({ omitted, pseudonyms }: StorageRules): strin
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
   ];
   return parts.length === 0 ? null : parts.join(' ');
-}
-
-/** Describes a stored reporting time zone that differs from the worker's; null: it does not differ. */
-export function describeOtherTimezone(zones: OtherTimezone | null): string | null {
-  if (zones === null) return null;
-  const { own, stored } = zones;
-  return `Days begin in ${stored} and not in ${own}, this worker’s REPORTING_TIMEZONE: another program has set it. The next start of this worker sets its own.`;
-}
-
-/** Describes stored data that the settings forbid, and the command that removes it; null: there is none. */
-export function describeUncleaned(streams: readonly UncleanedStream[]): string | null {
-  const namesOf = (isScheduled: boolean): string =>
-    streams
-      .filter((one) => one.isScheduled === isScheduled)
-      .map(({ stream, isUnderWay }) => `${stream}${isUnderWay ? ' (under way)' : ''}`)
-      .join(', ');
-  const [next, never] = [namesOf(true), namesOf(false)];
-  const parts = [
-    ...(next === ''
-      ? []
-      : [`Not in line with the privacy settings yet: ${next}; the next run of each brings it there.`]),
-    ...(never === ''
-      ? []
-      : [
-          `Not in line with the privacy settings, and no run is scheduled that would bring it there: ${never}.`,
-        ]),
-  ];
-  return parts.length === 0 ? null : [...parts, 'To do it now: safety-sync privacy --clean'].join(' ');
 }

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 import { createRedactor } from './redact.ts';
+import { wrapLines } from './wrap-lines.ts';
 
 export type { Logger } from 'pino';
 
@@ -18,13 +19,14 @@ interface LoggerOptions {
 /** Logs go to stderr: stdout belongs to the result of the command. */
 export function createLogger({ level, format, colorize, secrets }: LoggerOptions): Logger {
   const redact = createRedactor(secrets);
-  const sink = { write: (line: string) => void process.stderr.write(redact(line)) };
+  const { stderr } = process;
+  const sink = { write: (line: string) => void stderr.write(redact(line)) };
   if (format === 'json') {
     return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
   }
   const destination = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      sink.write(chunk.toString());
+      stderr.write(wrapLines(redact(chunk.toString()), stderr.isTTY ? stderr.columns : undefined, 2));
       done();
     },
   });

@@ -197,7 +197,7 @@ export const READ_ERRORS = {
     meaning:
       'A complete snapshot lacks more than `MAX_DELETE_RATIO` of at least 20 live rows. Its changes are not stored; for equipment only the type in question is left alone.',
     advice:
-      'Too much vanished at once. Check in the source whether these records were deleted; if so, sync the stream with --allow-mass-delete.',
+      'Too many records are missing at once. Check in the source whether these records were deleted; if so, sync the stream with --allow-mass-delete.',
     details: 'See [deletions](operations.md#deletions).',
   },
 } as const satisfies Record<string, ErrorKind>;

@@ -351,7 +351,7 @@ describe('a filled warehouse', () => {
   it('lists open data issues, and shows when they are resolved', async () => {
     const open = await stage.run(['data-issues'], stage.env);
     expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
-    expect(open.stdout).toContain('They close by themselves when the records come right.');
+    expect(open.stdout).toContain('They close by themselves when the records are corrected.');
     const { data_issues: issues } = JSON.parse(
       (await stage.run(['data-issues', '--json'], stage.env)).stdout,
     ) as { data_issues: { record_id: string; value: unknown }[] };

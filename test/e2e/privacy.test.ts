@@ -91,7 +91,7 @@ test('status, check, privacy and the status page report a stream that no run wil
     SYNC_CRON_RESOURCES: 'off',
   };
   const advice = 'safety-sync privacy --clean';
-  const never = 'no run is scheduled that would bring it there: resources';
+  const never = 'no run is scheduled that would rewrite it: resources';
   const shown = await stage.run(['status'], later);
   expect(shown.stdout).toContain(never);
   expect(shown.stdout).toContain('Never stored: followup_messages.note, followups.due_on, resources.title.');

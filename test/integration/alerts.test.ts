@@ -175,7 +175,11 @@ it('a stream that fails causes one message when it has lasted long enough, and o
       /^✗ Resources fails \(network_error\); since \d+ \w+ \d+, \d\d:\d\d \(UTC\)\.\n {3}What to do: The service cannot be reached; check SAFETY_BASE_URL/,
     ),
   ]);
-  expect(one.status).toEqual({ open: 1, channels: [{ name: 'webhook', waiting: 0, problem: null }] });
+  expect(one.status).toEqual({
+    open: 1,
+    failedReports: [],
+    channels: [{ name: 'webhook', waiting: 0, problem: null }],
+  });
   await succeed();
   passedMs += 5 * MINUTE_MS;
   await one.lookAndSend();
@@ -500,14 +504,36 @@ it('a field that the service did not send before, and what a reconcile repaired,
   );
   await one.lookAndSend();
   expect(hook.texts).toHaveLength(1);
-  expect(hook.texts[0]).toContain(
-    'The service sends what it did not send before: severity??here? of resources;',
-  );
-  expect(hook.texts[0]).toContain(
-    'Reconcile of followups stored 3 changes that earlier syncs should have brought;',
-  );
+  expect(hook.texts[0]).toContain('The service sends new fields: severity??here? of resources;');
+  expect(hook.texts[0]).toContain('Reconcile of followups stored 3 changes that earlier syncs had missed;');
   worker.sandbox.hooks.rewriteResponse = undefined;
   await worker.query('delete from safety_sync.runs where repaired is not null');
+});
+
+it('a reconcile that failed is an alert until one succeeds, although syncs succeed', async () => {
+  const one = startNotifying();
+  const reconcile = async (status: string, code: string | null) =>
+    await worker.query(
+      `insert into safety_sync.runs (account_id, stream, kind, trigger, status, error_code, finished_at, owner, program_version, backend_pid)
+       values ('default', 'resources', 'reconcile', 'schedule', '${status}', ${code === null ? 'null' : `'${code}'`}, clock_timestamp(), 'test', '1.0.0', 1)`,
+    );
+  const look = async () => {
+    await one.lookAndSend();
+    await one.lookAndSend();
+  };
+  await reconcile('failed', 'read_incomplete');
+  await reconcile('failed', 'interrupted');
+  await succeed();
+  await look();
+  passedMs += AFTER_MS;
+  await look();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✗ Reconcile of resources fails \(read_incomplete\); since /),
+  ]);
+  await reconcile('succeeded', null);
+  await look();
+  expect(hook.texts[1]).toMatch(/^✓ Reconcile of resources succeeds again;/);
+  await worker.query(`delete from safety_sync.runs where kind = 'reconcile'`);
 });
 
 it('no alert holds anything that a service, a gateway or a record says', async () => {

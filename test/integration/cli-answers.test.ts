@@ -137,8 +137,23 @@ describe('report', () => {
   });
 });
 
+describe('sync', () => {
+  test('shows a person at a terminal how much was read, and with --json nothing of it', async () => {
+    const env = {
+      SAFETY_BASE_URL: sandbox.url,
+      SAFETY_TOKEN: sandbox.token,
+      DATABASE_URL: database.url,
+      LOG_FORMAT: 'pretty',
+    };
+    const sync = async (...more: string[]) =>
+      (await runInProcess(['sync', 'resources', ...more], env, { isInteractive: true })).stderr;
+    expect(await sync('--json')).not.toContain('reading records');
+    expect(await sync()).toContain('reading records: resources');
+  });
+});
+
 describe('sandbox', () => {
-  test('prints its settings one a line, and on stderr a line that exports them', async () => {
+  test('prints its settings one a line, and on stderr the lines that export them', async () => {
     const { stdout, stderr } = await runInProcess(['sandbox', '--port', '0'], {}, { isStopped: true });
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split('=')[0])).toEqual([
@@ -146,7 +161,8 @@ describe('sandbox', () => {
       'SAFETY_TOKEN',
       'SAFETY_EQUIPMENT_TYPES',
     ]);
-    expect(stderr).toContain(`To use it, in another shell:\nexport ${lines.join(' ')}\n`);
+    const exports = lines.map((line) => `export ${line}\n`).join('');
+    expect(stderr).toContain(`To use it, in another shell:\n${exports}`);
   });
 });
 

@@ -173,7 +173,7 @@ it('the status page and the report name the rows beside the figures of equipment
     }
     const report = await readReport(worker.connection, 'default', { equipmentTypes: ['21', '22', 'ext-23'] });
     const html = renderReport(report, { title: null });
-    expect(html).toContain('3 pieces in all not read any more');
+    expect(html).toContain('3 pieces not read any more');
     expect(html).toMatch(
       /Counted as it was then, because it is not read any more: equipment of type 24 \(3 pieces, last read /,
     );

@@ -129,7 +129,11 @@ const STATES: Readonly<Record<string, string>> = {
           ]),
           {
             owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
-            alerts: { open: 1, channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },
+            alerts: {
+              open: 1,
+              failedReports: [],
+              channels: [{ name: 'webhook', waiting: 1, problem: SAID }],
+            },
             keeping: KEEPING,
           },
         ),

@@ -49,6 +49,7 @@ afterEach(async () => {
 
 interface Reporter {
   readonly lines: { readonly level: string; readonly text: string }[];
+  readonly notifier: Notifier;
   look(): Promise<void>;
 }
 
@@ -118,7 +119,7 @@ async function startReporting(
     stopTimeoutMs: 100,
   });
   made.push(notifier);
-  return { lines, look: () => lookAndSend(notifier) };
+  return { lines, look: () => lookAndSend(notifier), notifier };
 }
 
 it('when it is due one of several workers makes it: a file of its day, and a mail with its figures and the page', async () => {
@@ -323,10 +324,12 @@ it('a report that failed is an alert of the same worker, and over when it was se
   mail.behaviour = 'refuse';
   await one.look();
   await one.look();
+  expect(one.notifier.status.failedReports).toEqual([{ accountId: 'default', code: 'mail_failed' }]);
   mail.behaviour = 'take';
   passedMs += HOUR_MS;
   await one.look();
   await one.look();
+  expect(one.notifier.status.failedReports).toEqual([]);
   expect(texts.map((text) => text.charAt(0))).toEqual(['✗', '✓']);
   expect(texts[0]).toContain('(mail_failed)');
 });

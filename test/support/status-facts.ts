@@ -11,8 +11,8 @@ import {
   runFactsOf,
   type StreamFacts,
 } from '../../src/operate/status/read-accounts.ts';
-import type { AccountDetail, OtherTimezone, Status } from '../../src/operate/status/status.ts';
-import type { StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
+import type { AccountDetail, Status } from '../../src/operate/status/status.ts';
+import type { OtherTimezone, StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { NOON } from './test-clock.ts';
@@ -80,6 +80,7 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
       watermarkMs: stream === 'followups' ? NOON - 5 * MINUTE_MS : null,
       calculatedMs: null,
       currentUntilMs: currentUntilMs[stream] ?? null,
+      retainedMs: null,
       ...runFactsOf(rows)({ stream }),
     };
   });
@@ -97,7 +98,7 @@ const WORKER: Process = {
   worker: 'running',
   isSchedulerAlive: true,
   queue: { slots: 20, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
-  alerts: { open: 0, channels: [] },
+  alerts: { open: 0, channels: [], failedReports: [] },
   keeping: EVERYTHING_KEPT,
 };
 

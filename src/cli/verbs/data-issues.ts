@@ -114,7 +114,7 @@ async function runDataIssues(context: CommandContext, options: IssuesOptions): P
     for (const kind of kinds) terminal.print(`${colors.bold(kind)}: ${MEANING[kind]}`);
     const open = issues.filter((issue) => issue.resolved_at === null).length;
     terminal.print(
-      `\n${formatNumber(open, 'open issue')}. They close by themselves when the records come right.`,
+      `\n${formatNumber(open, 'open issue')}. They close by themselves when the records are corrected.`,
     );
     return code;
   });

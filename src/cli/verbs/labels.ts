@@ -75,9 +75,9 @@ function printCoverage(coverage: readonly Coverage[], isMany: boolean, terminal:
     terminal.print(
       [
         `\n${formatNumber(missing, 'id')} without a label. To give them names:`,
-        '  safety-sync labels template --out labels.csv    lists them, the most used first',
+        '  safety-sync labels template --out labels.csv  lists them, the most used first',
         '  … fill the column label …',
-        '  safety-sync labels import labels.csv            all or nothing; can be done again',
+        '  safety-sync labels import labels.csv          all or nothing; can be repeated',
       ].join('\n'),
     );
   }

@@ -7,8 +7,7 @@ import {
   readForgottenWithKey,
   type StreamCleaning,
 } from '../../engine/privacy/settings.ts';
-import { type UncleanedStream, uncleanedOf } from '../../operate/status/storage-rules.ts';
-import { describeUncleaned } from '../../pages/words.ts';
+import { describeUncleaned, type UncleanedStream, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, EXIT } from '../run-results.ts';
@@ -82,7 +81,7 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
           { title: 'omitted', cellOf: ({ policy }) => columnsText(policy.omit) },
           { title: 'pseudonyms', cellOf: ({ policy }) => columnsText(policy.pseudonymize) },
           { title: 'what is stored', cellOf: progressText },
-          countColumn('rewritten', ({ cleaning }) => cleaning?.rowsChanged ?? 0),
+          countColumn('rewritten', ({ cleaning }) => cleaning?.rowsChanged ?? 0, 1),
         ],
         terminal,
       ),

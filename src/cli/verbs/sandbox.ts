@@ -126,7 +126,7 @@ async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): P
   const log = flags.quiet ? '' : '; its requests follow';
   const { dim } = terminal.noteColors;
   terminal.note(dim('To use it, in another shell:'));
-  terminal.note(`export ${settings.map(([name, value]) => `${name}=${value}`).join(' ')}`);
+  for (const [name, value] of settings) terminal.note(`export ${name}=${value}`);
   terminal.note(dim(`The sandbox serves until Ctrl-C${log}.`));
   if (!signal.aborted) await once(signal, 'abort');
   sandbox.live.stop();

@@ -22,13 +22,13 @@ import {
   UNREAD_ADVICE,
   unreadOf,
 } from '../../engine/streams/unread-parts.ts';
-import { describeProtection, describeRetention, describeUncleaned } from '../../pages/words.ts';
+import { describeProtection, describeRetention } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
 import { byKey, keyOf, readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
-import type { Freshness } from '../../operate/status/status.ts';
-import { storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
-import { heldUpReasons, sentence } from '../../operate/status/verdict.ts';
+import { type Freshness, streamProblems } from '../../operate/status/status.ts';
+import { describeUncleaned, storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
+import { sentence } from '../../operate/status/verdict.ts';
 import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import type { App } from '../../app.ts';
 import { readAccountFindings } from './accounts.ts';
@@ -117,6 +117,7 @@ function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: StreamS
     off_reason: offReason,
     last_success_at: toIso(facts.lastSuccessMs),
     ...(facts.heldUpBy === undefined ? {} : { held_up_by: facts.heldUpBy }),
+    ...(facts.failedReconcile === undefined ? {} : { failed_reconcile: facts.failedReconcile }),
     current_until: toIso(facts.currentUntilMs),
     watermark: toIso(facts.watermarkMs),
     calculated_at: toIso(facts.calculatedMs),
@@ -189,6 +190,7 @@ const MOST_LISTED = 20;
 
 const needsAttention = ({ facts, lastRun, freshness, offReason }: StreamState): boolean =>
   facts.heldUpBy !== undefined ||
+  facts.failedReconcile !== undefined ||
   (offReason === null && freshness !== 'fresh') ||
   lastRun?.status === 'failed';
 
@@ -244,7 +246,7 @@ function printState({ accounts, wrong, rules, findings, nowMs }: State, terminal
   if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
   if (wrong.workerMissing !== null) terminal.print(colors.red(`\n${wrong.workerMissing}`));
   for (const { accountId, facts } of listed) {
-    for (const reason of heldUpReasons([facts]))
+    for (const reason of streamProblems([facts]))
       terminal.print(`\n${colors.red(isMany ? `${accountId}: ${reason}.` : sentence(reason))}`);
   }
   terminal.print(colors.dim(`\n${describeRetention(rules)}`));

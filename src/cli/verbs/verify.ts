@@ -104,7 +104,12 @@ function nextStep({ stream, key, isEqual, source, storedAt }: Verification): str
 function renderFields(fields: readonly FieldComparison[], terminal: Terminal): string {
   const { colors } = terminal;
   return renderTable(
-    [{ title: '' }, { title: 'field' }, { title: 'stored' }, { title: 'the service' }],
+    [
+      { title: '' },
+      { title: 'field' },
+      { title: 'stored', isCut: true },
+      { title: 'the service', isCut: true },
+    ],
     fields.map(({ field, isEqual, stored, source }) => [
       isEqual ? colors.dim('=') : colors.red('≠'),
       field,

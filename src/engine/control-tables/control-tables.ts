@@ -78,9 +78,9 @@ export const runs = controlSchema.table(
     index('runs_running_idx')
       .on(t.account_id, t.stream)
       .where(sql`${t.status} = 'running'`),
-    index('runs_repaired_idx')
+    index('runs_reconcile_idx')
       .on(t.account_id, t.stream, t.run_id.desc())
-      .where(sql`${t.repaired} is not null`),
+      .where(sql`${t.kind} = 'reconcile'`),
   ],
 );
 

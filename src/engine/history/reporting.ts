@@ -1,12 +1,14 @@
 /**
- * Settings that the views need for their readers: the time zone of days. One row per account, written at the
- * start of every command that migrates.
+ * Settings that the views need for their readers: the time zone of days, and the addresses of records. One row per account,
+ * written at the start of every command that migrates.
  */
 import { sql } from 'drizzle-orm';
 import { primaryKey, text } from 'drizzle-orm/pg-core';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { accountId, instant, safetySchema } from '../streams/columns.ts';
+import { RECORD_KINDS, type RecordUrls } from '../../shared/record-urls.ts';
 import type { Queryable } from '../database/connection.ts';
+import { name } from '../database/sql-names.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 
 export const reportingSettings = safetySchema.table(
@@ -15,6 +17,10 @@ export const reportingSettings = safetySchema.table(
     account_id: accountId(),
     timezone: text().notNull(),
     changed_at: instant().notNull(),
+    followup_url: text(),
+    resource_url: text(),
+    equipment_url: text(),
+    employee_url: text(),
   },
   (t) => [primaryKey({ columns: [t.account_id] })],
 );
@@ -78,4 +84,19 @@ export async function writeReportingTimezones(
     const before = written.get(one.accountId);
     return before === undefined ? [] : [{ ...one, before }];
   });
+}
+
+/** Writes nothing when nothing has changed. A template that is not set keeps the stored one, as a time zone does. */
+export async function writeRecordUrls(
+  db: Queryable,
+  accountIds: readonly string[],
+  urls: RecordUrls,
+): Promise<void> {
+  for (const kind of RECORD_KINDS) {
+    const url = urls[kind];
+    if (url === undefined) continue;
+    const column = name(`${kind}_url`);
+    await db.execute(sql`update ${reportingSettings} set ${column} = ${url}
+      where account_id = any (${toArrayLiteral(accountIds)}::text[]) and ${column} is distinct from ${url}`);
+  }
 }

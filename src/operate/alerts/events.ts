@@ -79,7 +79,7 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
     advice: null,
   },
   stream_failing: {
-    when: 'the last run of a scheduled stream failed, and no further attempt is under way',
+    when: 'the last run or the last `reconcile` of a scheduled stream failed, and no further attempt is under way',
     begun: (alert) =>
       `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'fails' : 'fail'}${because(alert)}`,
     over: (alert) => `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'succeeds' : 'succeed'} again`,
@@ -87,8 +87,9 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
   },
   delete_guard: {
     when: 'a snapshot would mark more than `MAX_DELETE_RATIO` as deleted',
-    begun: (alert) => `${streamsOf(alert)}: so much vanished at once that the delete guard holds it back`,
-    over: (alert) => `${streamsOf(alert)}: the delete guard holds nothing back any more`,
+    begun: (alert) =>
+      `${streamsOf(alert)}: so many records are missing at the source that the delete guard marks none as deleted`,
+    over: (alert) => `${streamsOf(alert)}: the delete guard does not stop the sync any more`,
     advice: null,
   },
   database_away: {
@@ -98,15 +99,15 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
     advice: null,
   },
   repaired: {
-    when: 'a `reconcile` stored changes that earlier syncs should have brought; over with the next one that finds none',
+    when: 'a `reconcile` stored changes that earlier syncs had missed; over with the next one that finds none',
     begun: (alert) =>
-      `reconcile of ${streamsOf(alert)} stored ${alert.detail ?? 'changes'} that earlier syncs should have brought`,
+      `reconcile of ${streamsOf(alert)} stored ${alert.detail ?? 'changes'} that earlier syncs had missed`,
     over: (alert) => `reconcile of ${streamsOf(alert)} found nothing that was missed`,
-    advice: 'The data is right now; please report it, with what safety-sync runs says of that run.',
+    advice: 'The data is correct now; please report it, with the line of that run in safety-sync runs.',
   },
   new_field: {
     when: 'the service sends a field that this version does not know; over when it no longer does',
-    begun: (alert) => `the service sends what it did not send before: ${fieldsOf(alert)}`,
+    begun: (alert) => `the service sends new fields: ${fieldsOf(alert)}`,
     over: (alert) => `the service no longer sends ${fieldsOf(alert)}`,
     advice:
       'No value is lost, _raw keeps it; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',

@@ -31,7 +31,7 @@ export async function readLastingProblems(
     where kind = 'unknown_field' and resolved_at is null and field is not null
       and account_id = any (${accounts}::text[]) order by account_id, stream, field limit ${MOST_FIELDS}`);
   const repaired = await db.execute<Repaired & Record<string, unknown>>(sql`
-    select n.account_id as "accountId", n.stream, n.repaired::int as changes from (${newestRuns(sql`r.repaired`, sql`r.repaired is not null`, accounts)}) n
+    select n.account_id as "accountId", n.stream, n.repaired::int as changes from (${newestRuns(sql`r.repaired`, sql`r.kind = 'reconcile' and r.repaired is not null`, accounts)}) n
     where n.repaired > 0`);
   return { newFields, repaired };
 }

@@ -94,6 +94,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   let isStopped = false;
   let awaySinceMs: number | undefined;
   let alerts: readonly AlertRow[] = [];
+  let failedReports: AlertsStatus['failedReports'] = [];
   /** Why nothing can be recorded; null: it can, as far as is known. */
   let unreadable: string | null = null;
 
@@ -117,10 +118,13 @@ export function createNotifier(options: NotifierOptions): Notifier {
     if (!isAway) unreadable = `they cannot be recorded in the database (${code})`;
   }
 
+  const failedReportsIn = (rows: readonly OutboxRow[]): ReadonlyMap<string, string> =>
+    report === undefined ? new Map() : failedReportsOf(rows);
+
   async function readConditions(rows: readonly OutboxRow[], seen: AccountsRead): Promise<Condition[]> {
     if (channels.length === 0) return [];
     const lastingProblems = await readLastingProblems(db, ids);
-    const failedReports = report === undefined ? new Map<string, string>() : failedReportsOf(rows);
+    const failedReports = failedReportsIn(rows);
     return conditionsOf({ accounts, seen, lastingProblems, failedReports, freshnessBudgetMinutes });
   }
 
@@ -135,6 +139,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     // Rows that were just recorded may be due at once.
     const rows = await readOutbox(db, ids);
     alerts = rows.filter(isAlert);
+    failedReports = [...failedReportsIn(rows)].map(([accountId, code]) => ({ accountId, code }));
     for (const one of plan(rows)) senders.get(one.channel)?.sendDue(one);
   }
 
@@ -188,6 +193,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
         open:
           new Set(alerts.filter(({ endedMs }) => endedMs === null).map(textOfKey)).size +
           (awaySinceMs === undefined ? 0 : 1),
+        failedReports,
         channels: channels.map((name) => {
           // Includes alerts that other workers could not send.
           const waiting = alerts.filter(({ channel, tries }) => channel === name && tries > 0);

@@ -2,13 +2,14 @@
 import { adviceOf } from '../../shared/errors.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
 import { SECOND_MS, toMs } from '../../shared/time.ts';
-import { describeUnread, unreadOf } from '../../engine/streams/unread-parts.ts';
+import { streamNamed } from '../../engine/streams/index.ts';
+import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { RunRow } from '../../engine/control-tables/runs.ts';
 import { placeOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
 import type { AccountFacts, StatusFacts } from './status-facts.ts';
 import type { AccountDetail, PlannedRun, RunSummary, StreamDetail, StreamStatus } from './status.ts';
-import { uncleanedOf } from './storage-rules.ts';
+import { expiredOf, uncleanedOf } from './storage-rules.ts';
 
 interface DetailContext {
   readonly facts: StatusFacts;
@@ -57,7 +58,8 @@ export function buildDetail(
 ): AccountDetail {
   const { seen, counted, countedAtMs } = facts.warehouse;
   const { config, offReasons } = account;
-  const { reportingTimezone: own, equipmentTypes, schedule } = config;
+  const unread = unreadOf(counted?.parts ?? [], config.equipmentTypes);
+  const { reportingTimezone: own, schedule } = config;
   const stored = seen?.reportingTimezone;
   const tokenPlace = placeOf(config);
   const runs = (seen?.rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
@@ -81,7 +83,7 @@ export function buildDetail(
     return {
       ...status,
       stream,
-      offReason: offReasons[stream] ?? null,
+      unreadRows: streamNamed(stream).partition === undefined ? 0 : countUnread(unread),
       currentToMs: status.watermarkMs ?? status.calculatedMs,
       rows: volume?.rows ?? null,
       rowsCountedMs: countedAtMs === null ? null : countedAtMs + offMs,
@@ -97,7 +99,8 @@ export function buildDetail(
   const details = streams.map(toDetail);
   return {
     timezone: schedule.timezone,
-    unread: describeUnread(unreadOf(counted?.parts ?? [], equipmentTypes)),
+    unread: describeUnread(unread),
+    expired: expiredOf(streams, facts.keeping, judgedMs),
     uncleaned: uncleanedOf(seen?.cleanings ?? [], offReasons),
     otherTimezone: own === null || stored === undefined || stored === own ? null : { own, stored },
     streams: details,

@@ -1,10 +1,10 @@
 /** Combines the last read of the warehouse with the state of this process into one Status. Pure. */
-import type { OffReasons } from '../../config/account-config.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import { buildDetail } from './account-detail.ts';
 import { databaseOffsetMs, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type { AccountFacts, StatusFacts, WarehouseState } from './status-facts.ts';
+import { differencesOf } from './storage-rules.ts';
 import type {
   AccountStatus,
   DatabaseStatus,
@@ -36,13 +36,20 @@ function databaseOf({ seen, problem, isSlow }: WarehouseState, nowMs: number): D
   };
 }
 
-/** Whether a stream is as fresh as promised. While the service's cache is valid, no new data exists, so it counts as fresh. */
+/** A success may be later than the judged moment by this much, because a slow read meets newer rows. */
+const MOST_AHEAD_MS = 5 * MINUTE_MS;
+
+/**
+ * Whether a stream is as fresh as promised. While the service's cache is valid, no new data exists, so it counts as fresh.
+ * After a clock was put back, the age of the last success is unknown, so it counts as stale until the next one.
+ */
 export function freshnessOf(
   { lastSuccessMs, currentUntilMs }: Pick<StreamFacts, 'lastSuccessMs' | 'currentUntilMs'>,
   nowMs: number,
   budgetMinutes: number,
 ): Freshness {
   if (lastSuccessMs === null) return 'never';
+  if (lastSuccessMs > nowMs + MOST_AHEAD_MS) return 'stale';
   const currentMs = Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs);
   return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }
@@ -70,7 +77,8 @@ export function buildStatus(facts: StatusFacts): Status {
     outages: shifted(databaseOutage, offMs),
   };
 
-  function toStream(one: StreamFacts, offReasons: OffReasons): StreamStatus {
+  function toStream(one: StreamFacts, { offReasons, health }: AccountFacts['account']): StreamStatus {
+    const offReason = offReasons[one.stream] ?? null;
     return {
       // Copied field by field, because spreading takes five times as long for thousands of accounts.
       stream: one.stream,
@@ -81,17 +89,23 @@ export function buildStatus(facts: StatusFacts): Status {
       lastRun: one.lastRun,
       running: one.running,
       openIssues: one.openIssues,
+      retainedMs: one.retainedMs,
+      ...(one.failedReconcile === undefined ? {} : { failedReconcile: one.failedReconcile }),
       ...(one.heldUpBy === undefined ? {} : { heldUpBy: one.heldUpBy }),
-      isScheduled: offReasons[one.stream] === undefined,
+      isScheduled: offReason === null,
+      offReason,
+      isRefused: health.openCircuits.some(({ holdsAll, stream }) => holdsAll || stream === one.stream),
       freshness: freshnessOf(one, judgedMs, facts.freshnessBudgetMinutes),
     };
   }
 
   function toAccount(runner: AccountFacts): AccountStatus {
-    const { id: accountId, offReasons, health } = runner.account;
+    const { id: accountId, health } = runner.account;
     const streams = (seen?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
-      toStream(one, offReasons),
+      toStream(one, runner.account),
     );
+    const detail =
+      nextRuns === null ? undefined : buildDetail(runner, streams, { facts, nextRuns, offMs, judgedMs });
     const account = {
       streams,
       outages: shifted(health.outage, offMs),
@@ -104,12 +118,18 @@ export function buildStatus(facts: StatusFacts): Status {
     return {
       accountId,
       ...account,
-      ...judgeAccount(process, account, runners.length === 1),
+      ...judgeAccount(
+        process,
+        {
+          ...account,
+          failedReport: process.alerts.failedReports.find((one) => one.accountId === accountId)?.code,
+          differences: detail === undefined ? [] : differencesOf(detail),
+        },
+        runners.length === 1,
+      ),
       openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
       service: runner.pressure,
-      ...(nextRuns === null
-        ? {}
-        : { detail: buildDetail(runner, streams, { facts, nextRuns, offMs, judgedMs }) }),
+      ...(detail === undefined ? {} : { detail }),
     };
   }
 

@@ -74,8 +74,8 @@ const OF_PROCESS: GaugesOf<Status> = {
     ({ database }) => database.isUp && !database.isTooOld,
   ],
   pending_migrations: [
-    'Migrations of this program that the warehouse lacks.',
-    ({ database }) => database.pendingMigrations ?? 0,
+    'Migrations of this program that the warehouse lacks; absent when unknown.',
+    ({ database }) => database.pendingMigrations,
   ],
   scheduler_up: ['1 while schedules start runs.', ({ isSchedulerAlive }) => isSchedulerAlive],
   ready: ['What /readyz says.', ({ isReady }) => isReady],

@@ -9,7 +9,7 @@ import { type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control-tables/r
 /** Runs read per stream: the length of the charts. */
 export const RECENT_RUNS = 30;
 /** Most open issues that are counted one by one. */
-const MOST_ISSUES = 20_000;
+export const MOST_ISSUES = 20_000;
 
 /** Open issues of one kind and field. */
 export interface IssueGroup {

@@ -18,6 +18,10 @@ interface LastRun {
   readonly errorCode: string | null;
 }
 
+/** Whether the run was stopped, or died with its worker: the next one continues, so this one is no failure of the stream. */
+export const isEndedFromOutside = ({ errorCode }: Pick<LastRun, 'errorCode'>): boolean =>
+  errorCode === 'interrupted' || errorCode === 'worker_died';
+
 /** Times are ms since 1970; null: never, or unknown. */
 export interface StreamFacts {
   readonly stream: StreamName;
@@ -30,6 +34,10 @@ export interface StreamFacts {
   /** null: no run is active. */
   readonly running: object | null;
   readonly openIssues: number;
+  /** When everything that was older than its retention had been removed. */
+  readonly retainedMs: number | null;
+  /** Error code of the newest reconcile, if it failed: no later sync does its work. */
+  readonly failedReconcile?: string;
   /** The session that holds the stream's lock without a run, in words; absent: none. No sync can start until it ends. */
   readonly heldUpBy?: string;
 }
@@ -67,6 +75,7 @@ export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream)
   lastRun: null,
   running: null,
   openIssues: 0,
+  retainedMs: null,
 }));
 
 /** A row of a stream. */
@@ -94,10 +103,11 @@ async function readStates(db: Queryable, accounts: string) {
         readonly watermark_ms: string | null;
         readonly calculated_ms: string | null;
         readonly current_until_ms: string | null;
+        readonly retained_ms: string | null;
       }
     >(sql`
       select account_id, stream, ${ms('last_success_at')} as last_success_ms, ${ms('watermark')} as watermark_ms,
-        ${ms('calculated_at')} as calculated_ms,
+        ${ms('calculated_at')} as calculated_ms, ${ms('retained_at')} as retained_ms,
         ${ms(`(checked_at_database + fresh_for_ms * interval '1 millisecond')`)} as current_until_ms
       from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
   );
@@ -107,6 +117,13 @@ type Ended = Keyed & { readonly status: LastRun['status']; readonly error_code: 
 
 async function readEndedRuns(db: Queryable, accounts: string) {
   const hasEnded = sql`r.status <> 'running' and ${TOOK_PLACE}`;
+  return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
+}
+
+/** The newest reconcile of each stream that was not ended from outside. */
+async function readReconciles(db: Queryable, accounts: string) {
+  const hasEnded = sql`r.kind = 'reconcile' and r.status in ('succeeded', 'failed')
+    and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')`;
   return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
 }
 
@@ -192,17 +209,23 @@ export async function readAccounts(
   const [only] = accountIds;
   const rows = isInFull && only !== undefined ? await readAccountRows(db, only) : null;
   const heldUp = await readHeldUp(db, accountIds);
+  const reconciles = await readReconciles(db, list);
   const runFacts = rows === null ? await readRunFacts(db, list) : runFactsOf(rows);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
     const state = states.get(keyOf({ account_id, stream }));
     const heldUpBy = heldUp.get(keyOf({ account_id, stream }));
+    const reconcile = reconciles.get(keyOf({ account_id, stream }));
     return {
+      ...(reconcile?.status === 'failed'
+        ? { failedReconcile: reconcile.error_code ?? 'internal_error' }
+        : {}),
       ...(heldUpBy === undefined ? {} : { heldUpBy }),
       stream,
       lastSuccessMs: numberOf(state?.last_success_ms),
       watermarkMs: numberOf(state?.watermark_ms),
       calculatedMs: numberOf(state?.calculated_ms),
       currentUntilMs: numberOf(state?.current_until_ms),
+      retainedMs: numberOf(state?.retained_ms),
       ...runFacts({ account_id, stream }),
     };
   };

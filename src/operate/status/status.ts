@@ -1,4 +1,5 @@
 /** The Status: all data that operators see, for one account or thousands. Times are ms since 1970; null: never, or unknown. */
+import { adviceOf } from '../../shared/errors.ts';
 import type { OffReason } from '../../config/account-config.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { AlertChannel, RunStatus, RunTrigger } from '../../engine/control-tables/control-tables.ts';
@@ -6,7 +7,7 @@ import type { RunKind } from '../../engine/streams/state.ts';
 import type { IssueGroup, Progress } from './read-account-rows.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
-import type { StorageRules, UncleanedStream } from './storage-rules.ts';
+import type { OtherTimezone, StorageRules, UncleanedStream } from './storage-rules.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 
@@ -53,13 +54,33 @@ export type Freshness = 'fresh' | 'stale' | 'never';
 /** The state of a stream in a list of accounts. */
 export interface StreamStatus extends StreamFacts {
   readonly isScheduled: boolean;
+  /** Why the stream has no schedule. */
+  readonly offReason: OffReason | null;
+  /** The service refuses the credentials, for this stream at least, so nothing is requested. */
+  readonly isRefused: boolean;
   readonly freshness: Freshness;
+}
+
+/** Sessions without a run that hold locks of streams, and reconciles that failed. */
+export function streamProblems(
+  streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy' | 'failedReconcile'>[],
+): string[] {
+  return streams.flatMap(({ stream, heldUpBy, failedReconcile: code }) => [
+    ...(heldUpBy === undefined
+      ? []
+      : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`]),
+    ...(code === undefined
+      ? []
+      : [
+          `the last reconcile of ${stream} failed (${code}), and syncs do not do its work. ${adviceOf(code)}`,
+        ]),
+  ]);
 }
 
 /** The state of a stream on the page of one account. */
 export interface StreamDetail extends Omit<StreamStatus, 'lastRun' | 'running'> {
-  /** Why the stream has no schedule. */
-  readonly offReason: OffReason | null;
+  /** Live rows that the last success did not bring up to date, because their equipment type is not configured. */
+  readonly unreadRows: number;
   /** The newest change that is stored: the watermark, or the time of the training report. */
   readonly currentToMs: number | null;
   readonly rows: number | null;
@@ -97,6 +118,13 @@ export interface DatabaseStatus {
   readonly pendingMigrations: number | null;
 }
 
+/** Whether the accounts are known: they are not read before the migrations. */
+export const areAccountsRead = ({
+  readAtMs,
+  pendingMigrations,
+}: Pick<DatabaseStatus, 'readAtMs' | 'pendingMigrations'>): boolean =>
+  readAtMs !== null && (pendingMigrations ?? 0) === 0;
+
 export interface ServiceLoad {
   readonly inFlight: number;
   readonly waiting: number;
@@ -125,12 +153,8 @@ export interface AlertsStatus {
     /** Why the last message was refused; null: it was accepted. */
     readonly problem: string | null;
   }[];
-}
-
-export interface OtherTimezone {
-  readonly own: string;
-  /** Rows in the warehouse. */
-  readonly stored: string;
+  /** Scheduled reports that failed at the last attempt, with the error code. */
+  readonly failedReports: readonly { readonly accountId: string; readonly code: string }[];
 }
 
 /** Details on the page of one account only. */
@@ -143,6 +167,8 @@ export interface AccountDetail {
    * differ.
    */
   readonly otherTimezone: OtherTimezone | null;
+  /** Streams with data that is older than its retention. */
+  readonly expired: readonly StreamName[];
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
   readonly running: readonly RunningRun[];

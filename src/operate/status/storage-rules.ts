@@ -1,8 +1,11 @@
-/** Retention and privacy settings, and streams that still hold data those settings forbid. Pure. */
+/** Retention, privacy and other settings, and how stored data differs from them. Pure. */
 import type { OffReasons } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import type { StreamCleaning } from '../../engine/privacy/settings.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
+import { UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
+import { DAY_MS } from '../../shared/time.ts';
+import type { StreamFacts } from './read-accounts.ts';
 
 /** Retention and privacy settings of all accounts. */
 export interface StorageRules {
@@ -45,3 +48,72 @@ export const uncleanedOf = (
       isUnderWay: progress === 'under_way',
       isScheduled: offReasons[stream] === undefined,
     }));
+
+/** Retention removes once a day; after this time it has not caught up. */
+const RETENTION_LATE_MS = 2 * DAY_MS;
+
+/** Streams with data that is older than its retention. */
+export function expiredOf(
+  streams: readonly Pick<StreamFacts, 'stream' | 'lastSuccessMs' | 'retainedMs'>[],
+  { deletedDays, runsDays, issuesDays }: StorageRules,
+  nowMs: number,
+): StreamName[] {
+  if (deletedDays === null && runsDays === null && issuesDays === null) return [];
+  return streams
+    .filter(({ lastSuccessMs }) => lastSuccessMs !== null)
+    .filter(({ retainedMs }) => retainedMs === null || nowMs - retainedMs > RETENTION_LATE_MS)
+    .map(({ stream }) => stream);
+}
+
+/** The reporting time zone of this program's settings, and the one in the warehouse, which another program wrote. */
+export interface OtherTimezone {
+  readonly own: string;
+  readonly stored: string;
+}
+
+function describeOtherTimezone({ own, stored }: OtherTimezone): string {
+  return `Days begin in ${stored} and not in ${own}, this worker’s REPORTING_TIMEZONE, because another program has changed it. This worker sets its own again when it starts.`;
+}
+
+/** Describes stored data that the settings forbid, and the command that removes it; null: there is none. */
+export function describeUncleaned(streams: readonly UncleanedStream[]): string | null {
+  const namesOf = (isScheduled: boolean): string =>
+    streams
+      .filter((one) => one.isScheduled === isScheduled)
+      .map(({ stream, isUnderWay }) => `${stream}${isUnderWay ? ' (under way)' : ''}`)
+      .join(', ');
+  const [next, never] = [namesOf(true), namesOf(false)];
+  const parts = [
+    ...(next === ''
+      ? []
+      : [
+          `Stored data does not match the privacy settings yet: ${next}. The next run of each stream rewrites it.`,
+        ]),
+    ...(never === ''
+      ? []
+      : [
+          `Stored data does not match the privacy settings, and no run is scheduled that would rewrite it: ${never}.`,
+        ]),
+  ];
+  return parts.length === 0 ? null : [...parts, 'To rewrite it now: safety-sync privacy --clean'].join(' ');
+}
+
+interface StoredData {
+  readonly uncleaned: readonly UncleanedStream[];
+  /** Rows of equipment types that are not configured, in words; null: none. */
+  readonly unread: string | null;
+  readonly otherTimezone: OtherTimezone | null;
+  readonly expired: readonly StreamName[];
+}
+
+/** Describes how the stored data of an account differs from the settings, one sentence each. */
+export function differencesOf({ uncleaned, unread, otherTimezone, expired }: StoredData): string[] {
+  return [
+    describeUncleaned(uncleaned),
+    unread === null ? null : `${unread}. ${UNREAD_ADVICE}`,
+    otherTimezone === null ? null : describeOtherTimezone(otherTimezone),
+    expired.length === 0
+      ? null
+      : `Data of ${expired.join(', ')} is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.`,
+  ].filter((text) => text !== null);
+}

@@ -7,20 +7,29 @@ import {
   formatNumber,
   roughly,
 } from '../../shared/format.ts';
+import { adviceOf } from '../../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import type {
-  AccountStatus,
-  Judgement,
-  Level,
-  ProcessStatus,
-  Status,
-  StreamStatus,
-  Verdict,
+import { isEndedFromOutside } from './read-accounts.ts';
+import {
+  type AccountStatus,
+  areAccountsRead,
+  type Judgement,
+  type Level,
+  type ProcessStatus,
+  type Status,
+  streamProblems,
+  type StreamStatus,
+  type Verdict,
 } from './status.ts';
 
-type AccountState = Pick<AccountStatus, 'streams' | 'outages' | 'openCircuits'>;
+interface AccountState extends Pick<AccountStatus, 'streams' | 'outages' | 'openCircuits'> {
+  /** The error code of the scheduled report, if its last attempt failed. */
+  readonly failedReport?: string | undefined;
+  /** How stored data differs from the settings, one sentence each. */
+  readonly differences?: readonly string[];
+}
 /** A level and its sentence. */
 type Short = readonly [Level, string];
 
@@ -30,16 +39,12 @@ function freshnessReason(
   { stream, freshness, lastSuccessMs }: StreamStatus,
   at: ProcessStatus,
 ): string | null {
-  switch (freshness) {
-    case 'fresh':
-      return null;
-    case 'never':
-      return `${stream} has never been synced`;
-    case 'stale': {
-      const budget = roughly(formatDuration(at.freshnessBudgetMinutes * MINUTE_MS));
-      return `${stream} is stale: its last success was ${age(lastSuccessMs ?? 0, at.nowMs)}, the budget is ${budget}`;
-    }
-  }
+  if (freshness === 'fresh') return null;
+  if (lastSuccessMs === null) return `${stream} has never been synced`;
+  if (lastSuccessMs > at.nowMs)
+    return `${stream} is stale: its last success has a time that is still to come, so a clock was put back`;
+  const budget = roughly(formatDuration(at.freshnessBudgetMinutes * MINUTE_MS));
+  return `${stream} is stale: its last success was ${age(lastSuccessMs, at.nowMs)}, the budget is ${budget}`;
 }
 
 const sinceOf = ({ sinceMs }: Outage, nowMs: number): string => age(sinceMs, nowMs).replace(/ ago$/, '');
@@ -97,7 +102,7 @@ function accountReasons(at: ProcessStatus, { streams, outages, openCircuits }: A
     const { what, response, next } = describeCircuit(circuit, at.nowMs);
     return `${what} (${response}); ${next}`;
   });
-  if (at.database.readAtMs === null) return reasons;
+  if (!areAccountsRead(at.database)) return reasons;
   const late = streams
     .filter(({ isScheduled }) => isScheduled)
     .flatMap((stream) => freshnessReason(stream, at) ?? []);
@@ -125,33 +130,38 @@ function staleSentence(scheduled: readonly StreamStatus[], late: readonly Stream
 
 /** Problems that will make streams stale if they last. */
 function warningOf(
-  scheduled: readonly StreamStatus[],
-  { openCircuits, outages }: AccountState,
+  { streams, openCircuits, outages, failedReport, differences = [] }: AccountState,
   channels: readonly string[],
 ): string | null {
-  const heldUp = scheduled.filter(({ heldUpBy }) => heldUpBy !== undefined);
+  // A stream without a schedule is never late, but its runs by hand may fail.
+  const used = streams.filter(({ offReason }) => offReason !== 'no equipment types');
+  const heldUp = used.filter(({ heldUpBy }) => heldUpBy !== undefined);
   if (heldUp.length > 0) return `runs of ${heldUp.map(({ stream }) => stream).join(' and ')} are held up`;
-  const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
+  const failed = used.filter((one) => one.lastRun?.status === 'failed' && !isFirstSync(one));
   if (failed.length > 2) return `the last runs of ${failed.length} streams failed`;
   if (failed.length > 0) {
     const names = failed.map(({ stream }) => stream).join(' and ');
     return `the last run${failed.length === 1 ? '' : 's'} of ${names} failed`;
   }
+  const unreconciled = used.filter((one) => one.failedReconcile !== undefined);
+  if (unreconciled.length > 0)
+    return `the last reconcile of ${unreconciled.map(({ stream }) => stream).join(' and ')} failed`;
   const denied = openCircuits.map(({ stream }) => stream).join(' and ');
   if (denied !== '') return `the service denies access to ${denied}`;
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
-  return channels.length === 0 ? null : 'alerts do not arrive';
+  if (channels.length > 0) return 'alerts do not arrive';
+  if (failedReport !== undefined) return 'the last report failed';
+  return differences.length === 0 ? null : 'stored data differs from the settings';
 }
 
-/** Sessions without a run that hold locks of streams. */
-export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy'>[]): string[] {
-  return streams.flatMap(({ stream, heldUpBy }) =>
-    heldUpBy === undefined ? [] : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`],
-  );
+function isFirstSync({ freshness, running, lastRun, heldUpBy }: StreamStatus): boolean {
+  if (freshness !== 'never' || heldUpBy !== undefined) return false;
+  if (lastRun === null) return true;
+  return running !== null && (lastRun.status !== 'failed' || isEndedFromOutside(lastRun));
 }
 
-const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
+export const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
 
 /** Channels that do not accept alerts. */
 function channelProblems({ alerts }: ProcessStatus): string[] {
@@ -166,7 +176,7 @@ function channelProblems({ alerts }: ProcessStatus): string[] {
 
 /** The list below the sentence: every reason and every outage, once each. `isProcess`: with those of the process. */
 function detailsOf(at: ProcessStatus, account: AccountState, isProcess: boolean): string[] {
-  const { outages, openCircuits, streams } = account;
+  const { outages, openCircuits, streams, failedReport, differences = [] } = account;
   const isAway = at.database.problem !== null;
   const isRefused = openCircuits.some(({ holdsAll }) => holdsAll);
   const describeOutages = (isUnreachable: boolean) =>
@@ -190,9 +200,15 @@ function detailsOf(at: ProcessStatus, account: AccountState, isProcess: boolean)
     ...describeOutages(false),
     ...(isProcess ? processReasons(at) : []),
     ...accountReasons(at, { streams, outages: [], openCircuits: isRefused ? [] : openCircuits }),
-    ...heldUpReasons(streams),
+    ...streamProblems(streams),
     ...describeOutages(true),
     ...(isProcess ? channelProblems(at) : []),
+    ...(failedReport === undefined
+      ? []
+      : [
+          `the report could not be made or sent (${failedReport}); it is tried again. ${adviceOf(failedReport)}`,
+        ]),
+    ...differences,
   ].map(sentence);
 }
 
@@ -204,27 +220,22 @@ function judgeProcess({ worker, isSchedulerAlive, database }: ProcessStatus): Sh
   if (database.isTooOld || (!database.isUp && database.isSlow))
     return ['warning', 'The database responds slowly.'];
   if (!database.isUp) return ['busy', 'Starting.'];
-  return (database.pendingMigrations ?? 0) > 0 ? ['bad', 'Migrations of the warehouse are pending.'] : null;
+  if (!areAccountsRead(database)) return ['bad', 'Migrations of the warehouse are pending.'];
+  return worker === 'starting' ? ['busy', 'Starting.'] : null;
 }
 
-function judgeStreams(account: AccountState, channels: readonly string[]): Short {
+function judgeStreams(at: ProcessStatus, account: AccountState, channels: readonly string[]): Short {
   const { streams, openCircuits } = account;
   if (openCircuits.some(({ holdsAll }) => holdsAll)) return ['bad', 'The service refuses the credentials.'];
   const scheduled = streams.filter(({ isScheduled }) => isScheduled);
   if (scheduled.length === 0) return ['warning', 'No stream is scheduled.'];
+  if (!areAccountsRead(at.database)) return ['busy', 'Not read yet.'];
   const late = scheduled.filter(({ freshness }) => freshness !== 'fresh');
-  if (late.length > 0) {
-    const isFirstSync = late.every(
-      ({ freshness, running, lastRun }) => freshness === 'never' && (running !== null || lastRun === null),
-    );
-    return isFirstSync && openCircuits.length === 0
-      ? ['busy', 'The first sync is under way.']
-      : ['bad', staleSentence(scheduled, late)];
-  }
-  const warning = warningOf(scheduled, account, channels);
-  return warning === null
-    ? ['good', 'Everything is fresh.']
-    : ['warning', `Everything is fresh, but ${warning}.`];
+  if (!late.every(isFirstSync)) return ['bad', staleSentence(scheduled, late)];
+  const [level, state]: Short =
+    late.length > 0 ? ['busy', 'The first sync is under way'] : ['good', 'Everything is fresh'];
+  const warning = warningOf(account, channels);
+  return warning === null ? [level, `${state}.`] : ['warning', `${state}, but ${warning}.`];
 }
 
 const toVerdict = ([level, text]: Short, details: readonly string[]): Verdict => ({
@@ -238,7 +249,7 @@ export function judgeAccount(at: ProcessStatus, own: AccountState, isOnly: boole
   const account = isOnly ? { ...own, outages: [...at.outages, ...own.outages] } : own;
   const notReady = [...(isOnly ? processReasons(at) : []), ...accountReasons(at, account)];
   const channels = isOnly ? channelProblems(at) : [];
-  const short = (isOnly ? judgeProcess(at) : null) ?? judgeStreams(account, channels);
+  const short = (isOnly ? judgeProcess(at) : null) ?? judgeStreams(at, account, channels);
   return {
     isReady: notReady.length === 0,
     notReady,
@@ -250,11 +261,9 @@ function judgeCounts(counts: Status['counts'], total: number, channels: readonly
   const share = (count: number): string => `${formatCount(count)} of ${formatNumber(total, 'account')}`;
   const { bad, busy, warning } = counts;
   if (bad > 0) return ['bad', `${share(bad)} ${bad === 1 ? 'is' : 'are'} unhealthy.`];
-  if (busy > 0) return ['busy', 'First syncs are under way.'];
-  if (warning > 0) {
-    const have = warning === 1 ? 'has a warning' : 'have warnings';
-    return ['warning', `Everything is fresh, but ${share(warning)} ${have}.`];
-  }
+  const have = `${share(warning)} ${warning === 1 ? 'has a warning' : 'have warnings'}`;
+  if (busy > 0) return warning > 0 ? ['warning', `${have}.`] : ['busy', 'First syncs are under way.'];
+  if (warning > 0) return ['warning', `Everything is fresh, but ${have}.`];
   return channels.length === 0
     ? ['good', 'Everything is fresh.']
     : ['warning', 'Everything is fresh, but alerts do not arrive.'];
@@ -268,7 +277,7 @@ export function judgeAll(
 ): Judgement {
   const reasons = processReasons(at);
   if (reasons.length > 0) {
-    const short = judgeProcess(at) ?? ['busy', 'Starting.'];
+    const short: Short = judgeProcess(at) ?? ['busy', 'Starting.'];
     const details = detailsOf(at, { streams: [], openCircuits: [], outages: at.outages }, true);
     return { isReady: false, notReady: reasons, verdict: toVerdict(short, details) };
   }

@@ -76,7 +76,7 @@ function timeToClose({ answers }: Report): Html | null {
     {
       title: 'Days until half of a month’s follow-ups were closed',
       label: `From ${formatDays(first.value)} days in ${formatMonth(first.month)} to ${formatDays(last.value)} days in ${formatMonth(last.month)}.`,
-      note: 'By the month in which they were raised. Dashed: months of which more than a fifth are still open; those that are closed are the quick ones.',
+      note: 'By the month in which they were raised. Dashed: months of which more than a fifth are still open; so far only the quickest ones are closed.',
     },
     { months, format: (value) => `${formatDays(value)} days` },
   );

@@ -106,7 +106,7 @@ function followupFigures(report: Report): Figure[] {
         { part: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 },
         'in the 30 days before',
       ),
-      beside: `${formatCount(inTime)} of ${formatCount(closed)} closed in the last 30 days that had a due day`,
+      beside: `${formatCount(inTime)} of ${formatCount(closed)} closed in the last 30 days, with a due day`,
     }),
   ];
 }
@@ -138,7 +138,7 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
     beside:
       report.unread.length === 0
         ? `of ${formatCount(inService)} in service`
-        : `of ${formatCount(inService)} in service; ${formatNumber(countUnread(report.unread), 'piece')} in all not read any more`,
+        : `of ${formatCount(inService)} in service; ${formatNumber(countUnread(report.unread), 'piece')} not read any more`,
     isBad: expired > 0,
   });
 }

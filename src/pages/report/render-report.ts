@@ -45,7 +45,8 @@ function freshness({ streams, asOfMs, timezone }: Report): Html {
 function issues(report: Report): Html | null {
   const { issues: groups } = report;
   if (groups.length === 0 && !isAnythingRead(report)) return null;
-  if (groups.length === 0) return html`<p class="empty">Everything was stored as the service sent it.</p>`;
+  if (groups.length === 0)
+    return html`<p class="empty">No record and no value of the service was rejected.</p>`;
   const rest = groups.length - LISTED_ISSUES;
   return html`<p>Some data could not be stored as sent:</p>
     <ul>

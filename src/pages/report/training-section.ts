@@ -49,7 +49,7 @@ function now({ answers }: Report): Html {
     {
       title: 'Employees by status',
       label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
-      note: 'Incomplete: at least one assigned training is missing or has lapsed. Expiring: all are there, one lapses soon. Active: all are there. Unassigned: needs none.',
+      note: 'Incomplete: at least one assigned training is missing or has lapsed. Expiring: all are complete, and one lapses soon. Active: all are complete. Unassigned: no training is needed.',
     },
     ordered.map((row) => ({ ...row, remark: formatShare(row.value, total) })),
   )}`;
@@ -142,17 +142,17 @@ export function trainingSection(report: ShownReport): Html {
     title: 'Training',
     stream: 'training-employee-status',
     hasRows: report.answers.trainingNow.length > 0,
-    lead: `${formatCount(trained)} of ${formatNumber(needed, 'employee')} who need training have all of it (${formatShare(trained, needed)}).`,
+    lead: `${formatCount(trained)} of ${formatNumber(needed, 'employee')} who need training have completed all of it (${formatShare(trained, needed)}).`,
     body: () => [
       now(report),
-      html`<h3>What is lacking</h3>`,
+      html`<h3>Missing trainings</h3>`,
       gaps(report),
       statusTrend({
         title: 'Employees by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, employees }) => ({ date, series: status, value: employees })),
       }),
-      html`<h3>About to lapse</h3>`,
+      html`<h3>Lapsing soon</h3>`,
       lapsing(report),
     ],
   });

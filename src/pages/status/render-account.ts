@@ -1,13 +1,15 @@
 /** Renders one account in full: streams, rows over time, next runs, data issues, recent runs. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
-import type {
-  AccountDetail,
-  PlannedRun,
-  RunningRun,
-  RunSummary,
-  Status,
-  StreamDetail,
+import { MOST_ISSUES } from '../../operate/status/read-account-rows.ts';
+import {
+  type AccountDetail,
+  areAccountsRead,
+  type PlannedRun,
+  type RunningRun,
+  type RunSummary,
+  type Status,
+  type StreamDetail,
 } from '../../operate/status/status.ts';
 import { type Html, html } from '../html.ts';
 import { table, type TableColumn, type TableRow } from '../table.ts';
@@ -49,10 +51,15 @@ function remark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
 
 function card(stream: StreamDetail, { nowMs, database }: Status, timezone: string): Html {
   const badge = badgeOf(stream, database);
-  const rows = stream.rows === null ? '–' : `${stream.isEstimate ? 'about ' : ''}${formatCount(stream.rows)}`;
+  const rows =
+    stream.rows !== null && stream.isEstimate
+      ? html`about ${formatCount(stream.rows)} <span class="dim small">with deleted ones</span>`
+      : stream.rows === null
+        ? '–'
+        : formatCount(stream.rows);
   const counted = stream.rowsCountedMs ?? nowMs;
   const isOldCount = stream.rows !== null && nowMs - counted > MINUTE_MS;
-  const age = ageOf(stream.lastSuccessMs, nowMs);
+  const age = areAccountsRead(database) ? ageOf(stream.lastSuccessMs, nowMs) : '–';
   return html`<article class="card">
     <div class="head">
       <h3>${stream.stream}</h3>
@@ -76,14 +83,21 @@ function card(stream: StreamDetail, { nowMs, database }: Status, timezone: strin
       ${
         stream.openIssues > 0 &&
         html`<dt>open issues</dt>
-          <dd>${formatNumber(stream.openIssues, 'issue')}</dd>`
+          <dd>${describeIssueCount(stream.openIssues)}</dd>`
       }
     </dl>
     ${runsChart(stream.recentRuns, timezone)}
   </article>`;
 }
 
-function issues({ issues: groups }: AccountDetail): Html {
+/** An account has at most that many in its facts. */
+const describeIssueCount = (count: number): string =>
+  count < MOST_ISSUES ? formatNumber(count, 'issue') : `${formatCount(count)} or more issues`;
+
+/** A section of rows, or the sentence about none. */
+const NOT_READ_YET = html`<p>Not read yet.</p>`;
+
+function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
   const shown = groups.slice(0, LISTED_ISSUES);
   const rest = groups.length - shown.length;
   const list = html`<ul class="plain">
@@ -93,9 +107,7 @@ function issues({ issues: groups }: AccountDetail): Html {
     <p class="small dim">All of them: <code>safety-sync data-issues</code></p>`;
   return html`<section>
     <h2>Open data issues</h2>
-    <div class="card">
-      ${shown.length === 0 ? html`<p>None: every record was stored as received.</p>` : list}
-    </div>
+    <div class="card">${!isRead ? NOT_READ_YET : shown.length === 0 ? html`<p>None.</p>` : list}</div>
   </section>`;
 }
 
@@ -156,7 +168,7 @@ function runRow(run: RunSummary, nowMs: number, timezone: string): TableRow {
   };
 }
 
-function lastRuns({ recentRuns, timezone }: AccountDetail, nowMs: number): Html {
+function lastRuns({ recentRuns, timezone }: AccountDetail, { nowMs, database }: Status): Html {
   const columns: readonly TableColumn[] = [
     { title: 'began' },
     { title: 'stream' },
@@ -169,7 +181,9 @@ function lastRuns({ recentRuns, timezone }: AccountDetail, nowMs: number): Html 
   const rows = recentRuns.map((run) => runRow(run, nowMs, timezone));
   return html`<section>
     <h2>Last runs</h2>
-    <div class="card">${rows.length === 0 ? html`<p>No run yet.</p>` : table(null, columns, rows)}</div>
+    <div class="card">
+      ${!areAccountsRead(database) ? NOT_READ_YET : rows.length === 0 ? html`<p>No run yet.</p>` : table(null, columns, rows)}
+    </div>
   </section>`;
 }
 
@@ -196,5 +210,5 @@ export function renderAccount(status: Status, detail: AccountDetail): Html {
       ${detail.streams.map((stream) => card(stream, status, detail.timezone))}
     </section>
     <div class="two">${days(detail)}${nextRuns(detail, nowMs)}</div>
-    ${issues(detail)} ${lastRuns(detail, nowMs)}`;
+    ${issues(detail, areAccountsRead(status.database))} ${lastRuns(detail, status)}`;
 }

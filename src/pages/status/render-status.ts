@@ -1,19 +1,12 @@
 /** Renders a Status as one HTML document without external requests. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
-import type { AccountDetail, AccountStatus, Level, Status } from '../../operate/status/status.ts';
-import { UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
+import { type AccountStatus, areAccountsRead, type Level, type Status } from '../../operate/status/status.ts';
+import { CHANNEL_WORDS } from '../../operate/status/verdict.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';
 import { table, type TableRow } from '../table.ts';
-import {
-  ageOf,
-  clockTime,
-  describeOtherTimezone,
-  describeProtection,
-  describeRetention,
-  describeUncleaned,
-} from '../words.ts';
+import { ageOf, clockTime, describeProtection, describeRetention, knownBadge, NOT_READ } from '../words.ts';
 import { moment, renderAccount } from './render-account.ts';
 
 /** The time zone of texts about all accounts, because each account may have its own. */
@@ -22,13 +15,16 @@ const TIMEZONE = 'UTC';
 /** Without scripts the page reloads itself. */
 const RELOAD_SECONDS = 15;
 
-/** Fetches the page every few seconds and replaces the content; shows a note when the worker does not respond. */
+/**
+ * Fetches the page every few seconds and replaces the content, also in a tab that is not in front, because its title is
+ * visible. When the worker does not respond, it shows a note and removes the title and the colours of the older state.
+ */
 const SCRIPT = `
 (() => {
   const lost = document.getElementById('lost');
   let asking = false;
   const look = async () => {
-    if (document.hidden || asking) return;
+    if (asking) return;
     asking = true;
     try {
       const response = await fetch(location.pathname + location.search, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
@@ -41,6 +37,11 @@ const SCRIPT = `
       document.title = next.title;
       lost.hidden = true;
     } catch {
+      const main = document.querySelector('main');
+      main.className = 'lost';
+      main.querySelector('h1').textContent = 'No response from the worker.';
+      document.title = '✗ No response';
+      document.querySelector('link[rel=icon]').href = 'data:,';
       if (lost.hidden) lost.textContent = 'No response from the worker since ' + new Date().toLocaleTimeString() + '. This page shows an older state.';
       lost.hidden = false;
     }
@@ -94,11 +95,19 @@ function hero(
   </header>`;
 }
 
-function levelBadges({ counts }: Status): Html {
+function toBadge(level: Level, { database }: Status, count?: number): Html {
+  const isUnknown = level === 'busy' && !areAccountsRead(database);
+  const of = (word: string) => (count === undefined ? word : `${formatCount(count)} ${word}`);
+  const badge = isUnknown
+    ? { level: 'off', text: of(NOT_READ) }
+    : knownBadge({ level, text: of(LEVEL_WORDS[level]) }, database);
+  return html`<span class="badge ${badge.level}">${badge.text}</span>`;
+}
+
+function levelBadges(status: Status): Html {
+  const { counts } = status;
   const levels = (['bad', 'warning', 'busy', 'good'] as const).filter((level) => counts[level] > 0);
-  return html`<p>
-    ${levels.map((level) => html`<span class="badge ${level}">${formatCount(counts[level])} ${LEVEL_WORDS[level]}</span> `)}
-  </p>`;
+  return html`<p>${levels.map((level) => html`${toBadge(level, status, counts[level])} `)}</p>`;
 }
 
 /** The oldest last success of the scheduled streams. */
@@ -108,14 +117,15 @@ function oldestOf({ streams }: AccountStatus): number | null {
   return times.includes(null) || times.length === 0 ? null : Math.min(...times.map((ms) => ms ?? 0));
 }
 
-function accountRow(account: AccountStatus, nowMs: number): TableRow {
+function accountRow(account: AccountStatus, status: Status): TableRow {
   const { accountId, verdict, streams, openIssues } = account;
+  const isRead = areAccountsRead(status.database);
   const running = streams.filter((stream) => stream.running !== null).length;
   return {
     cells: [
       html`<a href="?account=${encodeURIComponent(accountId)}">${accountId}</a>`,
-      html`<span class="badge ${verdict.level}">${LEVEL_WORDS[verdict.level]}</span>`,
-      ageOf(oldestOf(account), nowMs),
+      toBadge(verdict.level, status),
+      isRead ? ageOf(oldestOf(account), status.nowMs) : '–',
       running === 0 ? '' : formatCount(running),
       openIssues === 0 ? '' : formatCount(openIssues),
     ],
@@ -145,38 +155,33 @@ function accountList(status: Status): Html {
           { title: 'running', isNumber: true, isSpare: true },
           { title: 'open issues', isNumber: true, isSpare: true },
         ],
-        status.accounts.map((account) => accountRow(account, status.nowMs)),
+        status.accounts.map((account) => accountRow(account, status)),
       )}
       ${pageLinks(status)}
     </div>
   </section>`;
 }
 
-/** `detail`: of a single account. */
-function storageRules({ keeping: rules }: Status, detail?: AccountDetail): Html {
+function storageRules({ keeping: rules }: Status): Html {
   const sentences = [describeRetention(rules), describeProtection(rules)];
-  const warnings =
-    detail === undefined
-      ? []
-      : [
-          describeUncleaned(detail.uncleaned),
-          detail.unread === null ? null : `${detail.unread}. ${UNREAD_ADVICE}`,
-          describeOtherTimezone(detail.otherTimezone),
-        ];
   return html`<section>
     <h2>What is kept</h2>
-    <div class="card">
-      ${sentences.map((text) => text !== null && html`<p>${text}</p>`)}
-      ${warnings.map((text) => text !== null && html`<p class="t-warning">${text}</p>`)}
-    </div>
+    <div class="card">${sentences.map((text) => text !== null && html`<p>${text}</p>`)}</div>
   </section>`;
 }
 
 function aboutAlerts({ alerts: { channels, open } }: Status): string {
   if (channels.length === 0)
     return 'No alerts are sent: neither ALERT_WEBHOOK_URL nor ALERT_EMAIL_TO is set.';
-  const names = channels.map(({ name }) => name).join(' and ');
-  return `Alerts go out by ${names}; ${open === 0 ? 'none is' : open === 1 ? '1 is' : `${formatCount(open)} are`} open.`;
+  const namesOf = (isRefused: boolean): string =>
+    channels
+      .filter(({ problem }) => (problem !== null) === isRefused)
+      .map(({ name }) => CHANNEL_WORDS[name])
+      .join(' and ');
+  const [sent, refused] = [namesOf(false), namesOf(true)];
+  const opened = `${open === 0 ? 'none is' : open === 1 ? '1 is' : `${formatCount(open)} are`} open`;
+  if (sent === '') return `Alerts do not arrive ${refused}; ${opened}.`;
+  return `Alerts are sent ${sent}; ${opened}.${refused === '' ? '' : ` They do not arrive ${refused}.`}`;
 }
 
 function footer(status: Status, about: Html): Html {
@@ -229,7 +234,7 @@ export function renderStatus(status: Status, nonce: string, isOneOfMany = false)
         ${
           isSingle
             ? html`${back}${hero(status, { about: `Account ${about}`, timezone: account.detail.timezone })}
-              ${renderAccount(status, account.detail)} ${storageRules(status, account.detail)}`
+              ${renderAccount(status, account.detail)} ${storageRules(status)}`
             : html`${hero(status, { about, timezone: TIMEZONE, badges: levelBadges(status) })}
               ${accountList(status)} ${storageRules(status)}`
         }

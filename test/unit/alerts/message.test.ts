@@ -71,9 +71,7 @@ test('a name that the service made up is no markup and no mention', () => {
   const rows = [row({ event: 'new_field', subject: 'followups <script>@here <!channel>', code: null })];
   const { text, html } = toMessage(rows, context('north'));
   for (const sent of [text, html]) expect(sent).not.toMatch(/<script|@here|<!channel/);
-  expect(text).toContain(
-    'The service sends what it did not send before: ?script??here???channel? of followups;',
-  );
+  expect(text).toContain('The service sends new fields: ?script??here???channel? of followups;');
 });
 
 test.each(Object.keys(ALERT_EVENTS) as AlertEvent[])(

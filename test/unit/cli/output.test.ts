@@ -1,12 +1,13 @@
 import pc from 'picocolors';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
 import { logRun, renderFailures } from '../../../src/cli/run-results.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
 import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
-import { type Column, renderTable, toPrintable } from '../../../src/cli/terminal.ts';
+import { type Column, createTerminal, renderTable, toPrintable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
+import { wrapLines } from '../../../src/shared/wrap-lines.ts';
 
 const colors = pc.createColors(false);
 
@@ -46,6 +47,26 @@ describe('other figures', () => {
   });
 });
 
+describe('a line that is too long for its terminal', () => {
+  it('breaks between words, below its own beginning', () => {
+    expect(wrapLines('short\nok    database: PostgreSQL 15.20, database warehouse', 34)).toBe(
+      'short\nok    database: PostgreSQL 15.20,\n      database warehouse',
+    );
+    expect(wrapLines('  - SAFETY_TOKEN is not set: the API token', 30)).toBe(
+      '  - SAFETY_TOKEN is not set:\n    the API token',
+    );
+  });
+
+  it('keeps a long word whole, colours uncounted, and JSON as it is', () => {
+    const path = '/a/path/that/is/longer/than/the/line';
+    expect(wrapLines(`written to ${path} now`, 20)).toBe(`written to\n${path}\nnow`);
+    const red = pc.createColors(true).red('twelve chars');
+    expect(wrapLines(red, 12)).toBe(red);
+    expect(wrapLines('{"note": "a b c d e"}', 10)).toBe('{"note": "a b c d e"}');
+    expect(wrapLines('no terminal at all', undefined)).toBe('no terminal at all');
+  });
+});
+
 describe('a table', () => {
   const columns: Column[] = [
     { title: 'stream' },
@@ -60,6 +81,12 @@ describe('a table', () => {
   it('is aligned, without blanks at the ends of lines', () => {
     expect(renderTable(columns, rows, { colors })).toBe(
       ['stream      read  remark', 'resources      5  as ever', 'users      1,234'].join('\n'),
+    );
+  });
+
+  it('that still does not fit is a list: each row has a line for each column', () => {
+    expect(renderTable(columns, rows.slice(0, 1), { colors, width: 8 })).toBe(
+      ['stream  resources', 'read    5', 'remark  as ever'].join('\n'),
     );
   });
 
@@ -168,5 +195,29 @@ it('of streams that failed for one reason, what to do is said once', () => {
     '  equipments: refused',
     `network_error: ${ERROR_KINDS.network_error.advice}`,
     '  users: no answer',
+  ]);
+});
+
+it('a terminal gets no line that is longer than its own, a pipe the whole line', () => {
+  const { isTTY, columns } = process.stdout;
+  const written: string[] = [];
+  const write = vi
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0);
+  try {
+    for (const [isTerminal, width] of [
+      [true, 20],
+      [false, undefined],
+    ]) {
+      Object.assign(process.stdout, { isTTY: isTerminal, columns: width });
+      createTerminal({}).print('a sentence of more than twenty letters');
+    }
+  } finally {
+    write.mockRestore();
+    Object.assign(process.stdout, { isTTY, columns });
+  }
+  expect(written).toEqual([
+    'a sentence of more\nthan twenty letters\n',
+    'a sentence of more than twenty letters\n',
   ]);
 });

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createProgress } from '../../../src/cli/progress.ts';
+import { createProgress, describeCounts } from '../../../src/cli/progress.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -20,6 +20,20 @@ test('a terminal shows how many records each stream has read, on one line that e
   expect(written.at(-1)).toBe('\r\u001b[2K');
   const width = process.stderr.columns || 70;
   expect(written.every((line) => line.length < width + 5)).toBe(true);
+});
+
+test('a line without room for all streams says how many others there are', () => {
+  const counts = new Map([
+    ['training-employee-status', 300],
+    ['resources', 150],
+    ['equipments', 100],
+    ['followups', 2000],
+  ]);
+  const shown = (width: number) => describeCounts(counts, width);
+  expect(shown(80)).toBe('reading records: training-employee-status 300, resources 150, 2 more');
+  expect(shown(100)).toBe(
+    'reading records: training-employee-status 300, resources 150, equipments 100, followups 2,000',
+  );
 });
 
 test('elsewhere no line is drawn', () => {

@@ -159,8 +159,8 @@ describe('the page', () => {
     for (const text of [
       'Kept: rows that the source deleted 365 days, runs 1 day, resolved data issues for ever.',
       'Never stored: followup_messages.note. Stored as pseudonyms: users.name.',
-      'Not in line with the privacy settings yet: followups (under way); the next run of each brings it there.',
-      'no run is scheduled that would bring it there: equipments. To do it now: safety-sync privacy --clean',
+      'Stored data does not match the privacy settings yet: followups (under way). The next run of each stream rewrites it.',
+      'no run is scheduled that would rewrite it: equipments. To rewrite it now: safety-sync privacy --clean',
     ])
       expect(page).toContain(text);
     expect(renderStatus(buildStatus(statusFacts()), 'N')).toContain('Kept for ever');

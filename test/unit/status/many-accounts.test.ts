@@ -18,6 +18,7 @@ const sights = (change: Partial<StreamFacts> = {}): StreamFacts[] =>
     watermarkMs: null,
     calculatedMs: null,
     currentUntilMs: null,
+    retainedMs: null,
     lastRun: { status: 'succeeded', errorCode: null },
     running: null,
     openIssues: 0,

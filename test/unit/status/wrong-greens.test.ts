@@ -1,0 +1,352 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../../../src/operate/status/metrics.ts';
+import { buildStatus } from '../../../src/operate/status/build-status.ts';
+import { type StreamFacts, UNKNOWN_STREAMS } from '../../../src/operate/status/read-accounts.ts';
+import type { StreamName } from '../../../src/engine/streams/stream.ts';
+import { badgeOf } from '../../../src/pages/words.ts';
+import { renderStatus } from '../../../src/pages/status/render-status.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import {
+  accountFacts,
+  EVERYTHING_KEPT,
+  manyFacts,
+  operations,
+  runRow,
+  singleStatus,
+  statusFacts,
+} from '../../support/status-facts.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+type Facts = NonNullable<Parameters<typeof statusFacts>[0]>;
+
+/** Changes the facts of one stream. */
+function withStream(name: StreamName, change: Partial<StreamFacts>, read = operations()) {
+  const streams = (read.accounts.get('north') ?? []).map((one) =>
+    one.stream === name ? { ...one, ...change } : one,
+  );
+  return { ...read, accounts: new Map([['north', streams]]) };
+}
+
+const badge = (facts: Facts, name: StreamName) => {
+  const { streams, database } = singleStatus(statusFacts(facts));
+  const found = streams.find(({ stream }) => stream === name);
+  return found && badgeOf(found, database);
+};
+const verdict = (facts: Facts) => buildStatus(statusFacts(facts)).verdict;
+const page = (facts: Facts) => renderStatus(buildStatus(statusFacts(facts)), 'N').replace(/\s+/g, ' ');
+
+const circuit = {
+  stream: 'resources',
+  holdsAll: true,
+  code: 'token_inactive',
+  message: 'the token is inactive',
+  advice: 'Have a new one issued.',
+  sinceMs: NOON - HOUR_MS,
+  nextTryMs: NOON + 5 * MINUTE_MS,
+} as const;
+const failedRun = runRow({ run_id: 9, stream: 'users', status: 'failed', error_code: 'delete_guard' });
+const running = runRow({ run_id: 10, stream: 'users', status: 'running', finished_at: null });
+
+describe('a stream is not shown as fresh', () => {
+  it('while another session holds its lock', () => {
+    const held = withStream('users', { heldUpBy: 'role bi (pid 1)' });
+    expect(badge({ operations: held }, 'users')).toEqual({ level: 'warning', text: 'held up' });
+    expect(badge({ operations: held }, 'resources')).toEqual({ level: 'good', text: 'fresh' });
+  });
+
+  it('while its last reconcile failed, although syncs succeed', () => {
+    const unreconciled = { operations: withStream('followups', { failedReconcile: 'delete_guard' }) };
+    expect(badge(unreconciled, 'followups')).toEqual({ level: 'warning', text: 'last reconcile failed' });
+    expect(verdict(unreconciled)).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but the last reconcile of followups failed.',
+    });
+    expect(verdict(unreconciled).details[0]).toMatch(
+      /^The last reconcile of followups failed \(delete_guard\), and syncs do not do its work\. .*--allow-mass-delete/,
+    );
+  });
+
+  it('while the service refuses its token', () => {
+    const refused = { level: 'warning', text: 'refused by the service' };
+    expect(badge({ openCircuits: [circuit] }, 'followups')).toEqual(refused);
+    const one = { openCircuits: [{ ...circuit, holdsAll: false }] };
+    expect(badge(one, 'resources')).toEqual(refused);
+    expect(badge(one, 'followups')).toEqual({ level: 'good', text: 'fresh' });
+  });
+
+  it('when the database has not been read for minutes', () => {
+    const slow = { nowMs: NOON + 3 * MINUTE_MS, isDatabaseSlow: true };
+    expect(badge(slow, 'users')).toEqual({ level: 'off', text: 'last known: fresh' });
+  });
+
+  it('when some of its rows are not read any more', () => {
+    const parts = [{ part: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
+    const facts = { volumes: { rows: [], days: [], parts } };
+    expect(badge(facts, 'equipments')).toEqual({ level: 'warning', text: '1,200 not read' });
+    expect(verdict(facts)).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but stored data differs from the settings.',
+    });
+    expect(verdict(facts).details.join()).toContain('1,200 live rows of equipment types');
+  });
+
+  it('when its last success is later than now, because a clock was put back', () => {
+    const future = operations({ successMs: { users: NOON + 5 * HOUR_MS } });
+    expect(badge({ operations: future }, 'users')).toEqual({ level: 'bad', text: 'stale' });
+    expect(buildStatus(statusFacts({ operations: future })).notReady).toEqual([
+      'users is stale: its last success has a time that is still to come, so a clock was put back',
+    ]);
+    // A run may succeed while the status is read.
+    const soon = operations({ successMs: { users: NOON + MINUTE_MS } });
+    expect(badge({ operations: soon }, 'users')).toEqual({ level: 'good', text: 'fresh' });
+  });
+
+  it('nor as syncing alone, when it is stale', () => {
+    const late = (ms: number | null) => operations({ runs: [running], successMs: { users: ms } });
+    expect(badge({ operations: late(NOON - 3 * HOUR_MS) }, 'users')).toEqual({
+      level: 'bad',
+      text: 'stale, syncing',
+    });
+    expect(badge({ operations: late(null) }, 'users')).toEqual({ level: 'busy', text: 'syncing' });
+  });
+});
+
+describe('everything is not fresh', () => {
+  it('while the worker is still starting', () => {
+    expect(verdict({ worker: 'starting' })).toMatchObject({ level: 'busy', sentence: 'Starting.' });
+  });
+
+  it('without a warning, when the last run of a stream without a schedule failed or its lock is held', () => {
+    const offReasons = { users: 'not scheduled' } as const;
+    expect(verdict({ operations: operations({ runs: [failedRun] }), offReasons })).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but the last run of users failed.',
+    });
+    const held = withStream('users', { heldUpBy: 'role bi (pid 1)' });
+    expect(verdict({ operations: held, offReasons }).level).toBe('warning');
+    const equipment = runRow({ stream: 'equipments', status: 'failed', error_code: 'server_error' });
+    // No run can correct it, and none is wanted.
+    const skipped = { offReasons: { equipments: 'no equipment types' } } as const;
+    expect(verdict({ operations: operations({ runs: [equipment] }), ...skipped }).level).toBe('good');
+  });
+
+  it('without a warning, when the scheduled report cannot be sent', () => {
+    const failedReports = [{ accountId: 'north', code: 'alert_undelivered' }];
+    const alerts = { open: 1, channels: [], failedReports };
+    expect(verdict({ alerts })).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but the last report failed.',
+    });
+    expect(verdict({ alerts }).details).toHaveLength(1);
+    expect(verdict({ alerts }).details[0]).toMatch(
+      /^The report could not be made or sent \(alert_undelivered\); it is tried again\. /,
+    );
+    expect(verdict({ alerts, accountId: 'other' }).level).toBe('good');
+  });
+
+  it('without a warning, when data is stored that the settings forbid', () => {
+    const facts = { uncleaned: [{ stream: 'followups' as const, isUnderWay: false }] };
+    expect(verdict(facts)).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but stored data differs from the settings.',
+    });
+    expect(verdict(facts).details).toHaveLength(1);
+    expect(page(facts).match(/Stored data does not match the privacy settings/g)).toHaveLength(1);
+  });
+
+  it('without a warning, when data is older than its retention for days', () => {
+    const keeping = { ...EVERYTHING_KEPT, deletedDays: 30 };
+    const removed = (retainedMs: number | null) => ({
+      keeping,
+      operations: withStream('users', { retainedMs }, withRetained(NOON - HOUR_MS)),
+    });
+    expect(verdict(removed(NOON - 3 * DAY_MS))).toMatchObject({
+      level: 'warning',
+      details: [
+        'Data of users is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.',
+      ],
+    });
+    expect(verdict(removed(null)).level).toBe('warning');
+    expect(verdict(removed(NOON - DAY_MS)).level).toBe('good');
+    expect(verdict({ operations: removed(null).operations }).level).toBe('good');
+  });
+});
+
+function withRetained(retainedMs: number) {
+  const read = operations();
+  const streams = (read.accounts.get('north') ?? []).map((one) => ({ ...one, retainedMs }));
+  return { ...read, accounts: new Map([['north', streams]]) };
+}
+
+describe('a first sync is not under way', () => {
+  const none = operations({ runs: [], successMs: { users: null } });
+
+  it('while another session holds the lock', () => {
+    const held = withStream('users', { heldUpBy: 'role bi (pid 1)' }, none);
+    expect(verdict({ operations: held })).toMatchObject({
+      level: 'bad',
+      sentence: 'Users has never been synced.',
+    });
+    expect(verdict({ operations: none })).toMatchObject({ level: 'busy' });
+  });
+
+  it('when it is one more attempt after a failure, other than after a stop', () => {
+    const again = (error_code: string) =>
+      operations({
+        runs: [running, runRow({ run_id: 9, stream: 'users', status: 'failed', error_code })],
+        successMs: { users: null },
+      });
+    expect(verdict({ operations: again('server_error') }).level).toBe('bad');
+    expect(verdict({ operations: again('interrupted') }).level).toBe('busy');
+    expect(verdict({ operations: again('worker_died') }).level).toBe('busy');
+  });
+
+  it('of a stream, hides no warning of another one', () => {
+    const runs = [running, runRow({ stream: 'resources', status: 'failed', error_code: 'server_error' })];
+    expect(verdict({ operations: operations({ runs, successMs: { users: null } }) })).toMatchObject({
+      level: 'warning',
+      sentence: 'The first sync is under way, but the last run of resources failed.',
+    });
+  });
+});
+
+describe('what was not read is not shown as well', () => {
+  it('before the first read', () => {
+    expect(badge({ operations: null }, 'users')).toEqual({ level: 'off', text: 'not read yet' });
+    const text = page({ operations: null });
+    expect(text).not.toContain('None: ');
+    expect(text).not.toContain('No run yet');
+    expect(text.match(/Not read yet\./g)).toHaveLength(2);
+    expect(text).not.toContain('never');
+  });
+
+  it('before the migrations', () => {
+    const facts = {
+      operations: {
+        ...operations({ pendingMigrations: 1 }),
+        accounts: new Map([['north', UNKNOWN_STREAMS]]),
+        rows: null,
+      },
+    };
+    expect(badge(facts, 'users')).toEqual({ level: 'off', text: 'not read yet' });
+    expect(buildStatus(statusFacts(facts)).notReady).toEqual(['1 migration of the warehouse is pending']);
+  });
+
+  it('as a metric', async () => {
+    const metrics = createMetrics({ version: '1', accountIds: ['north'] });
+    const text = await metrics.render(buildStatus(statusFacts({ operations: null })));
+    metrics.close();
+    expect(text).not.toMatch(/^safety_sync_pending_migrations/m);
+  });
+
+  it('in a list of accounts, nor after the database is away', () => {
+    const [streams = []] = operations().accounts.values();
+    const two = [
+      [accountFacts('a'), streams],
+      [accountFacts('b'), streams],
+    ] as const;
+    const shown = (change: Parameters<typeof manyFacts>[1]) =>
+      renderStatus(buildStatus(manyFacts(two, change)), 'N').match(/class="badge[^<]*/g);
+    expect(shown({})).toEqual([
+      'class="badge good">2 healthy',
+      'class="badge good">healthy',
+      'class="badge good">healthy',
+    ]);
+    expect(shown({ databaseProblem: 'gone' })).toEqual([
+      'class="badge off">last known: 2 healthy',
+      'class="badge off">last known: healthy',
+      'class="badge off">last known: healthy',
+    ]);
+    expect(shown({ seen: null })).toEqual([
+      'class="badge off">2 not read yet',
+      'class="badge off">not read yet',
+      'class="badge off">not read yet',
+    ]);
+  });
+});
+
+describe('many accounts', () => {
+  it('with a warning and a first sync have a warning', () => {
+    const [streams = []] = operations().accounts.values();
+    const failed = streams.map((one) => ({
+      ...one,
+      lastRun: { status: 'failed' as const, errorCode: 'delete_guard' },
+    }));
+    const first = streams.map((one) => ({ ...one, lastSuccessMs: null, lastRun: null, running: {} }));
+    const all = [
+      [accountFacts('a'), failed],
+      [accountFacts('b'), first],
+    ] as const;
+    expect(buildStatus(manyFacts(all)).verdict).toMatchObject({
+      level: 'warning',
+      sentence: '1 of 2 accounts has a warning.',
+    });
+  });
+
+  it('are not all fresh while the scheduled report of one fails', () => {
+    const [streams = []] = operations().accounts.values();
+    const all = [
+      [accountFacts('a'), streams],
+      [accountFacts('b'), streams],
+    ] as const;
+    const failedReports = [{ accountId: 'b', code: 'report_unwritable' }];
+    const status = buildStatus(manyFacts(all, { alerts: { open: 0, channels: [], failedReports } }));
+    expect(status.verdict.level).toBe('warning');
+    expect(status.accounts.map(({ accountId, verdict: { level } }) => [accountId, level])).toEqual([
+      ['b', 'warning'],
+      ['a', 'good'],
+    ]);
+  });
+});
+
+describe('figures and sentences', () => {
+  it('do not say that alerts are sent by a channel that refuses them', () => {
+    const alerts = {
+      open: 2,
+      failedReports: [],
+      channels: [
+        { name: 'webhook', waiting: 2, problem: 'HTTP 500' },
+        { name: 'mail', waiting: 0, problem: null },
+      ],
+    } as const;
+    const text = page({ alerts });
+    expect(text).toContain('Alerts are sent by mail; 2 are open. They do not arrive by the webhook.');
+    const none = { ...alerts, channels: alerts.channels.slice(0, 1) };
+    expect(page({ alerts: none })).toContain('Alerts do not arrive by the webhook; 2 are open.');
+  });
+
+  it('count issues beyond their bound as a minimum', () => {
+    const issue = {
+      stream: 'users',
+      kind: 'field_nulled',
+      field: 'due',
+      problem: 'x',
+      firstSeenMs: NOON,
+    } as const;
+    const issues = [{ ...issue, count: 20_000 }];
+    expect(page({ operations: operations({ issues }) })).toContain('20,000 or more issues');
+    expect(page({ operations: operations({ issues: [{ ...issue, count: 3 }] }) })).toContain('3 issues');
+  });
+
+  it('say that an estimate has deleted rows in it', () => {
+    const rows = [{ stream: 'users', rows: 300_000, isEstimate: true }] as const;
+    expect(page({ volumes: { rows, days: [] } })).toContain(
+      'about 300,000 <span class="dim small">with deleted ones</span>',
+    );
+  });
+
+  it('have no colour and no title of a good state once the worker does not respond', () => {
+    const text = page({});
+    expect(text).toContain("document.title = '✗ No response'");
+    expect(text).toContain("main.className = 'lost'");
+    expect(text).toContain("querySelector('h1').textContent = 'No response from the worker.'");
+    expect(text).toContain('main.lost{filter:grayscale(1)');
+    // A tab that is not in front shows its title, too.
+    expect(text).not.toContain('document.hidden');
+  });
+
+  it('say of a volume that fell to zero that it is zero', () => {
+    const rows = [{ stream: 'users', rows: 0, isEstimate: false }] as const;
+    expect(page({ volumes: { rows, days: [] } })).toContain('<dt>records</dt> <dd>0</dd>');
+  });
+});
