@@ -14,7 +14,7 @@ interface Past<W extends TestWorker> {
 }
 
 /**
- * A worker whose warehouse has a past. Each test process stores the past once and clones that warehouse for every test:
+ * A worker on a warehouse with a past. Each test process stores the past once and clones that warehouse for every test:
  * a clone costs as much as an empty warehouse, and each run costs more.
  */
 export async function createWorkerWithPast<W extends TestWorker>(past: Past<W>): Promise<W> {
