@@ -47,17 +47,9 @@ export default defineConfig({
         test: {
           name: 'database',
           setupFiles: [OPTIMIZE_LATER],
-          include: ['test/{contract,crash,integration,model}/*.test.ts'],
+          include: ['test/{contract,crash,e2e,integration,model}/*.test.ts'],
           exclude: ['test/contract/sandbox-*.test.ts'],
-          globalSetup: [SERVER],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'process',
-          setupFiles: [OPTIMIZE_LATER],
-          include: ['test/e2e/*.test.ts'],
+          // One project for both, because each project loads the program in workers of its own.
           globalSetup: [SERVER, PROGRAM],
         },
       },

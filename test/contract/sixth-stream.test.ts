@@ -37,7 +37,7 @@ const workSites = safetySchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.id] })],
 );
 
-const MIGRATION = `create table safety.work_sites (account_id text not null, id text not null, name text,
+const MIGRATION = `create table if not exists safety.work_sites (account_id text not null, id text not null, name text,
   opened_at timestamptz, _hash uuid, _raw jsonb, _synced_at timestamptz not null default now(), _deleted_at timestamptz,
   _run_id bigint not null, primary key (account_id, id))`;
 

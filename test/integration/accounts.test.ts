@@ -7,7 +7,9 @@ import { runInProcess, type Said } from '../support/in-process.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createWorkerWithPast } from '../support/past.ts';
 import { inProof } from '../support/proof.ts';
+import { NOON } from '../support/test-clock.ts';
 
 /** More follow-ups than one step takes. */
 const SIZE = { followups: 520, employees: 12, equipment: 12, resources: 6, users: 6 };
@@ -17,7 +19,22 @@ const test = anyTest.skipIf(isOnCitus || inject('testCloneStrategy') === '');
 
 let worker: TestWorker;
 beforeEach(async () => {
-  worker = await createTestWorker({ sandbox: { size: SIZE }, settings: { accountId: 'north' } });
+  worker = await createWorkerWithPast({
+    name: 'accounts',
+    create: (database) =>
+      createTestWorker({
+        database,
+        sandbox: { size: SIZE, clock: () => NOON },
+        settings: { accountId: 'north' },
+      }),
+    happen: async (earlier, isStored) => {
+      if (!isStored) await fill(earlier);
+    },
+  });
+});
+afterEach(() => worker.close());
+
+async function fill(worker: TestWorker): Promise<void> {
   for (const result of await worker.runAll()) expectSucceeded(result);
   // Rows that no run writes.
   await worker.query(
@@ -32,8 +49,7 @@ beforeEach(async () => {
     values ('north', 'Europe/Oslo', now()), ('south', 'UTC', now())`);
   await worker.query(`insert into safety_sync.outbox (account_id, event, subject, channel, began_at)
     values ('north', 'stale', 'users', 'mail', now())`);
-});
-afterEach(() => worker.close());
+}
 
 /** As it is configured for `account`. */
 const run = (args: readonly string[], account = 'elsewhere', answer?: string): Promise<Said> =>

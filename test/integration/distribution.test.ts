@@ -93,7 +93,7 @@ describe('views', () => {
 
 describe('statements', () => {
   const folder = fileURLToPath(new URL('../../src/engine', import.meta.url));
-  const sources = ['control', 'database', 'history', 'loading', 'privacy', 'reading']
+  const sources = ['control-tables', 'database', 'history', 'loading', 'privacy', 'reading']
     .flatMap((room) =>
       readdirSync(`${folder}/${room}`).map((name) => ({ name, path: `${folder}/${room}/${name}` })),
     )

@@ -11,7 +11,7 @@ import {
   type TimedWorker,
   type TimedWorkerOptions,
 } from '../support/timed-worker.ts';
-import { rowVersions, runsOf, stateOf } from '../support/warehouse-marks.ts';
+import { rowVersions, stateOf } from '../support/warehouse-marks.ts';
 
 const SIZE = { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
@@ -56,36 +56,6 @@ test('a first sync that was cut off goes on, and brings follow-ups without a cre
   expect((await worker.run('followups')).outcome).toBe('failed');
   worker.sandbox.hooks.beforeResponse = undefined;
   await sync();
-  await isEqual();
-});
-
-test('a quiet sync is one request, from behind the watermark by the overlap and one millisecond', async () => {
-  await start({ settings: { followupsOverlapMs: 5 * MINUTE_MS } });
-  await sync();
-  worker.sandbox.requests.length = 0;
-  const before = await rowVersions(worker);
-  const result = await sync();
-  expect(worker.sandbox.requests).toMatchObject([
-    { method: 'followups.list', params: { updated_after: newestUpdate() - 5 * MINUTE_MS - 1 } },
-  ]);
-  expect(result).toMatchObject({ requests: 1, counts: { inserted: 0, updated: 0, deleted: 0 } });
-  expect(await rowVersions(worker)).toEqual(before);
-});
-
-test('a failed run moves no watermark, and what it missed is read by the next one', async () => {
-  await start();
-  await sync();
-  const before = await watermark();
-  worker.time.now += MINUTE_MS;
-  worker.sandbox.live.step(20);
-  worker.sandbox.faults.next(() => true, { kind: 'error', error: 'content_not_found' });
-  const failed = await worker.run('followups');
-  expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'content_not_found' } });
-  expect(await watermark()).toBe(before);
-  const [run] = await runsOf(worker, 'followups');
-  expect(run?.watermark_after).toBe(run?.watermark_before);
-  await sync();
-  expect(await watermark()).toBe(newestUpdate());
   await isEqual();
 });
 
@@ -137,16 +107,6 @@ describe('a clock of the service that was an hour ahead and is put right', () =>
     worker.time.now += 20 * MINUTE_MS;
   }
 
-  test('a reconcile brings what changed since, and reports nothing as repaired', async () => {
-    await startAhead();
-    change('since', worker.time.now);
-    const result = await worker.run('followups', { kind: 'reconcile' });
-    expectSucceeded(result);
-    expect(result).toMatchObject({ repaired: 0, counts: { updated: 1 } });
-    expect(await watermark()).toBe(worker.time.now);
-    await isEqual();
-  });
-
   test('a sync lowers the watermark, and a backfill reads everything again', async () => {
     await startAhead();
     await sync();
@@ -160,28 +120,6 @@ describe('a clock of the service that was an hour ahead and is put right', () =>
 });
 
 describe('reconcile', () => {
-  test('marks deleted what the source no longer has, brings what an incremental missed, and undeletes', async () => {
-    await start();
-    await sync();
-    const [first, second, third] = [...store().keys()];
-    const whole = store().get(first ?? '');
-    store().delete(first ?? '');
-    store().update(second ?? '', { m_assignee_id: 'changed without a new time' });
-    expect((await sync()).counts).toMatchObject({ updated: 0, deleted: 0 });
-    const result = await worker.run('followups', { kind: 'reconcile' });
-    expectSucceeded(result);
-    expect(result.counts).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
-    await isEqual();
-    const deleted = await worker.query(`select id from safety.followups where _deleted_at is not null`);
-    expect(deleted).toEqual([{ id: first }]);
-
-    store().put(whole ?? {});
-    store().update(third ?? '', { updated_on: worker.serviceNow() });
-    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
-    await isEqual();
-    expect(await worker.query('select id from safety.followups where _deleted_at is not null')).toEqual([]);
-  });
-
   test('is refused when more than half of the follow-ups vanished, and accepted when that is asked for', async () => {
     await start();
     await sync();

@@ -7,6 +7,7 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
+import { markVanished } from '../../src/engine/loading/merge-sql.ts';
 import * as issues from '../../src/engine/loading/issue-sql.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -86,6 +87,18 @@ test('issues are closed without comparing each with each, despite the planner’
     { kind: 'field_nulled', is_open: false, count: MANY },
     { kind: 'record_rejected', is_open: false, count: 100 },
   ]);
+});
+
+test('rows that vanished are found once, not again for each row of the table', async () => {
+  const rows = 200;
+  await connection.query(`insert into safety.resources (account_id, id, _run_id, _synced_at)
+    select 'default', 'r' || n, 1, '${NOW}' from generate_series(1, ${rows}) as n`);
+  await connection.query(
+    `insert into pg_temp.stage_seen select n, 'r' || n from generate_series(1, ${rows / 2}) as n`,
+  );
+  const { parent } = streamShape(streamNamed('resources'));
+  const covered = { column: null, parts: [] };
+  expect(await explain(markVanished(parent, covered, { ...scope, runId: 2 }))).toBeLessThan(4 * rows ** 2);
 });
 
 test('70,000 records whose keys come back are one statement, more than it could have parameters', async () => {

@@ -1,6 +1,7 @@
 /** Lists without paging: only a complete, successful response deletes, and only what it covers (contract, 5.4 and 5.7). */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import { createWorkerWithPast } from '../support/past.ts';
 import { casesOf, inProof } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
@@ -21,6 +22,17 @@ afterEach(() => worker.close());
 
 async function start(options: TimedWorkerOptions = {}, sandbox: SandboxOptions = {}): Promise<void> {
   worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
+}
+/** After a first sync. */
+async function startSynced(stream: Snapshot, options: TimedWorkerOptions = {}): Promise<void> {
+  worker = await createWorkerWithPast({
+    name: `snapshots ${stream} ${JSON.stringify(options)}`,
+    create: (database) =>
+      createTimedWorker({ ...options, database, sandbox: { size: SIZE, ...options.sandbox } }),
+    happen: async (earlier, isStored) => {
+      if (!isStored) expectSucceeded(await earlier.run(stream));
+    },
+  });
 }
 const sync = async (stream: Snapshot, allowMassDelete = false) => {
   const result = await worker.run(stream, { allowMassDelete });
@@ -55,8 +67,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   const ofEquipment = stream === 'equipments' ? (define: () => void): void => define() : inProof;
 
   test('what is gone is marked deleted, its children stay with it, and it is undeleted when it comes back', async () => {
-    await start();
-    await sync(stream);
+    await startSynced(stream);
     const [key, record] = [...records(stream)][5] ?? ['', {}];
     records(stream).delete(key);
     expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 1 });
@@ -69,8 +80,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
 
   ofEquipment(() => {
     test('exactly half may vanish, more is refused, and accepted when that is asked for', async () => {
-      await start();
-      await sync(stream);
+      await startSynced(stream);
       removeFirst(stream, records(stream).size / 2);
       expect((await sync(stream)).counts.deleted).toBe(stream === 'resources' ? 30 : 60);
       removeFirst(stream, records(stream).size / 2 + 1);
@@ -80,8 +90,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     });
 
     test('an empty response is refused where 20 rows and more would go', async () => {
-      await start();
-      await sync(stream);
+      await startSynced(stream);
       removeFirst(stream, 1000);
       await expectRefused(stream, 'delete_guard');
     });
@@ -119,8 +128,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   );
 
   test('pages that were not requested and cannot be read: what came is stored, nothing is deleted, the run fails', async () => {
-    await start();
-    await sync(stream);
+    await startSynced(stream);
     const [first] = records(stream).keys();
     records(stream).update(first ?? '', { [SPECIMENS[stream].text.field]: 'changed' });
     Object.assign(worker.sandbox.readings, paging('unreadable').readings);
@@ -138,8 +146,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
 
   ofEquipment(() => {
     test('a response that is cut in the middle again and again deletes nothing', async () => {
-      await start({ retryAttempts: 2 });
-      await sync(stream);
+      await startSynced(stream, { retryAttempts: 2 });
       for (const share of casesOf({ few: [0.999], all: [0.2, 0.9, 0.999] })) {
         worker.sandbox.faults.next(() => true, { kind: 'cut', framing: 'chunked', share }, 12);
         await expectRefused(stream, 'response_cut');
@@ -177,8 +184,7 @@ describe('equipment types', () => {
     );
 
   test('one type that fails keeps its rows; the others are stored, deletions wait for a run in which every type is read', async () => {
-    await start();
-    await sync('equipments');
+    await startSynced('equipments');
     removeFirst('equipments', 2, '21');
     removeFirst('equipments', 3, '22');
     removeFirst('equipments', 4, '24');
@@ -262,8 +268,7 @@ describe('equipment types', () => {
   });
 
   test('a type that lacks too much costs its own deletions, not the other types', async () => {
-    await start();
-    await sync('equipments');
+    await startSynced('equipments');
     removeFirst('equipments', 16, '22');
     removeFirst('equipments', 2, '24');
     worker.sandbox.store.equipment.update(keyOfType('21'), { notes: 'changed' });
@@ -288,8 +293,7 @@ describe('equipment types', () => {
   });
 
   test('a type of which more than half vanished is refused, although it is little of the whole', async () => {
-    await start();
-    await sync('equipments');
+    await startSynced('equipments');
     removeFirst('equipments', 16, '22');
     await expectRefused('equipments', 'delete_guard');
     expect((await sync('equipments', true)).counts.deleted).toBe(16);
@@ -297,8 +301,7 @@ describe('equipment types', () => {
   });
 
   test('a type that is no longer asked for keeps its rows', async () => {
-    await start();
-    await sync('equipments');
+    await startSynced('equipments');
     const before = await types();
     const fewer = { ...worker.settings, equipmentTypes: ['21', '24'] };
     Object.assign(worker.settings, fewer);
@@ -308,8 +311,7 @@ describe('equipment types', () => {
   });
 
   test('equipment that moves to another type moves its row', async () => {
-    await start();
-    await sync('equipments');
+    await startSynced('equipments');
     for (const [from, to] of [
       ['21', '24'],
       ['24', '22'],

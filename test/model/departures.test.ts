@@ -70,13 +70,13 @@ const lastUpdated = (aheadMinutes: number): Step => ({ kind: 'last-updated', ahe
 const reading = (change: Partial<Readings>): Step => ({ kind: 'reading', reading: change });
 const PUT_RIGHT: Step = { kind: 'put-right' };
 
-describe('a paged list without a paging object is read to its end', () => {
-  test('of employees, when the service begins to give fewer than requested', async () => {
-    const training = run('training-employee-status');
-    await holds([training, pass(16), reading({ largestPage: 3 }), training], { trainingPaging: 'absent' });
-  });
+inProof(() => {
+  describe('a paged list without a paging object is read to its end', () => {
+    test('of employees, when the service begins to give fewer than requested', async () => {
+      const training = run('training-employee-status');
+      await holds([training, pass(16), reading({ largestPage: 3 }), training], { trainingPaging: 'absent' });
+    });
 
-  inProof(() => {
     test('of follow-ups, when the service begins to give fewer than requested', async () => {
       await holds([run('followups'), reading({ largestPage: 3 }), run('followups', 'reconcile')], {
         followupsPaging: 'absent',
@@ -150,15 +150,15 @@ inProof(() => {
   });
 });
 
-describe('equipment types', () => {
-  /** Moves several records to the last of the four types. */
-  const moves = [3, 7, 11, 15, 19].map((at): Step => ({ kind: 'move-equipment', at }));
+inProof(() => {
+  describe('equipment types', () => {
+    /** Moves several records to the last of the four types. */
+    const moves = [3, 7, 11, 15, 19].map((at): Step => ({ kind: 'move-equipment', at }));
 
-  test('what moved into a type that fails for good is not deleted', async () => {
-    await holds([run('equipments'), typeFails(3, 'content_not_found'), ...moves, run('equipments')]);
-  });
+    test('what moved into a type that fails for good is not deleted', async () => {
+      await holds([run('equipments'), typeFails(3, 'content_not_found'), ...moves, run('equipments')]);
+    });
 
-  inProof(() => {
     test('the requested type is stored for records without a type, and follows a move', async () => {
       await holds([run('equipments'), ...moves, run('equipments')], {
         leftOut: ['equipment.equipmentType_id', 'equipment.metavalues'],
@@ -177,21 +177,21 @@ describe('equipment types', () => {
   });
 });
 
-describe('clocks', () => {
-  test('follow-ups that change after the clock of the service was put right are not passed by', async () => {
-    await holds([
-      run('followups'),
-      serviceClock(60),
-      reassign(3),
-      run('followups'),
-      serviceClock(0),
-      pass(1),
-      reassign(5),
-      run('followups'),
-    ]);
-  });
+inProof(() => {
+  describe('clocks', () => {
+    test('follow-ups that change after the clock of the service was put right are not passed by', async () => {
+      await holds([
+        run('followups'),
+        serviceClock(60),
+        reassign(3),
+        run('followups'),
+        serviceClock(0),
+        pass(1),
+        reassign(5),
+        run('followups'),
+      ]);
+    });
 
-  inProof(() => {
     test('nor when no run saw the clock while it was behind what had been read', async () => {
       await holds([
         run('followups'),
@@ -221,26 +221,26 @@ describe('clocks', () => {
         run('followups'),
       ]);
     });
-  });
 
-  test.each(casesOf({ few: [30], all: [30, 2 * 1_440] }))(
-    'a last_updated that was %i minutes ahead does not freeze trainings',
-    async (ahead) => {
-      const training = run('training-employee-status');
-      await holds([
-        training,
-        pass(16),
-        lastUpdated(ahead),
-        training,
-        lastUpdated(0),
-        update('employees', 1),
-        pass(16),
-        training,
-        pass(16),
-        training,
-      ]);
-    },
-  );
+    test.each([30, 2 * 1_440])(
+      'a last_updated that was %i minutes ahead does not freeze trainings',
+      async (ahead) => {
+        const training = run('training-employee-status');
+        await holds([
+          training,
+          pass(16),
+          lastUpdated(ahead),
+          training,
+          lastUpdated(0),
+          update('employees', 1),
+          pass(16),
+          training,
+          pass(16),
+          training,
+        ]);
+      },
+    );
+  });
 });
 
 test('what the service cached for a run that failed is stored until the cache is over, and the change after it then', async () => {
@@ -271,10 +271,12 @@ inProof(() => {
   });
 });
 
-test('issues that are put through again make no stream look fresh', async () => {
-  await holds([
-    { kind: 'retry', stream: 'followups' },
-    run('followups'),
-    { kind: 'retry', stream: 'followups' },
-  ]);
+inProof(() => {
+  test('issues that are put through again make no stream look fresh', async () => {
+    await holds([
+      { kind: 'retry', stream: 'followups' },
+      run('followups'),
+      { kind: 'retry', stream: 'followups' },
+    ]);
+  });
 });

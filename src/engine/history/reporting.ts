@@ -64,11 +64,15 @@ export async function writeReportingTimezones(
     .map(({ accountId: id, timezone }) => ({ accountId: id, timezone: timezone ?? written.get(id) ?? 'UTC' }))
     .filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
   if (changed.length === 0) return [];
-  const zones = [...new Set(changed.map(({ timezone }) => timezone))];
-  const [unknown] = await db.execute<{ zone: string }>(
-    sql`select zone from unnest(${toArrayLiteral(zones)}::text[]) as zone
+  // Every PostgreSQL knows UTC; to list the names it reads the files of all zones.
+  const zones = [...new Set(changed.map(({ timezone }) => timezone))].filter((zone) => zone !== 'UTC');
+  const [unknown] =
+    zones.length === 0
+      ? []
+      : await db.execute<{ zone: string }>(
+          sql`select zone from unnest(${toArrayLiteral(zones)}::text[]) as zone
       where not exists (select from pg_timezone_names where lower(name) = lower(zone)) limit 1`,
-  );
+        );
   if (unknown !== undefined) {
     throw new SafetySyncError(
       'configuration_invalid',

@@ -186,9 +186,11 @@ export function readVanishedFields(
 export function markVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
   const key = name(parent.key[0] ?? '');
-  return sql`update ${target(parent)} g
+  // Materialized, because in a table without statistics a plain subselect was evaluated again for each row of the account.
+  return sql`with vanished as materialized (${readVanished(parent, covered, accountId)})
+    update ${target(parent)} g
     set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
-    where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, covered, accountId)}) returning g.${key} as key`;
+    from vanished v where g.account_id = ${accountId} and g.${key} = v.key returning g.${key} as key`;
 }
 
 /** Counts records that this transaction wrote and that the source had changed up to this time, in ms. */
