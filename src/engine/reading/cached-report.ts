@@ -103,9 +103,13 @@ async function* readPages(
   }
   const shortfall = tally.shortfall();
   if (shortfall === null) return null;
-  const extra = await countExtraRows(read, tally.repeated, (record) => {
-    const key = keyOf(record, stream.keyField);
-    return key === null ? undefined : { ...params, m_user_ids: [key] };
+  const extra = await countExtraRows(read, {
+    repeated: tally.repeated,
+    whole: params,
+    toRequest: (record) => {
+      const key = keyOf(record, stream.keyField);
+      return key === null ? undefined : { ...params, m_user_ids: [key] };
+    },
   });
   if (extra > 0 && tally.shortfall(extra) === null) return null;
   return new SafetySyncError('read_incomplete', `${stream.method}: ${shortfall}`);

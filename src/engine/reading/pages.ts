@@ -172,23 +172,33 @@ export async function* pages(
   }
 }
 
+/** A list for which `countExtraRows` counts. */
+interface DoubtfulList {
+  readonly repeated: PageTally['repeated'];
+  /** Requests the whole list. */
+  readonly whole: Params & { readonly limit: number };
+  /** Requests one record; undefined: there are no parameters for it. */
+  readonly toRequest: (record: Received) => (Params & { readonly limit: number }) | undefined;
+}
+
 /**
  * How many rows the source has in addition to the first one of the same record. A repeated row alone proves nothing, because
  * it may have replaced another record. So each repeated record is requested by itself, and the response counts if it is
- * complete. `toRequest` returns the parameters; undefined: there are none for this record.
+ * complete. A response as long as that of the whole list may have been cut: the service may return fewer rows than `limit`.
  */
 export async function countExtraRows(
   source: Source,
-  repeated: PageTally['repeated'],
-  toRequest: (record: Received) => (Params & { readonly limit: number }) | undefined,
+  { repeated, whole, toRequest }: DoubtfulList,
 ): Promise<number> {
   const { keyField } = source.stream;
   const requests = [...repeated.values()].map(toRequest).filter((params) => params !== undefined);
   const different = new Map(requests.map((params) => [JSON.stringify(params), params]));
+  if (different.size === 0) return 0;
+  const mostRows = Math.min(whole.limit, (await fetchPage(source, whole)).records.length);
   let extra = 0;
   for (const params of [...different.values()].slice(0, MOST_REPEATS)) {
     const { records, paging } = await fetchPage(source, params);
-    if (records.length < params.limit && records.length === paging?.total)
+    if (records.length < mostRows && records.length === paging?.total)
       extra += records.length - countDistinct(records, keyField);
   }
   return extra;

@@ -83,9 +83,13 @@ export function createSliceReader(source: Source, filters: Params = {}) {
 
   /** A request for one millisecond returns only rows with that creation time. */
   const countExtra = (repeated: PageTally['repeated']): Promise<number> =>
-    countExtraRows(source, repeated, (record) => {
-      const fromMs = Math.floor(timeOf(record, 'created_on') ?? 0);
-      return toParams({ fromMs, toMs: fromMs + 1 });
+    countExtraRows(source, {
+      repeated,
+      whole: { limit: pageSize },
+      toRequest: (record) => {
+        const fromMs = Math.floor(timeOf(record, 'created_on') ?? 0);
+        return toParams({ fromMs, toMs: fromMs + 1 });
+      },
     });
 
   const toIncomplete = (slice: CreationSlice, why: string) =>

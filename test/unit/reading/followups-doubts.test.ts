@@ -199,6 +199,17 @@ describe('a response that repeats records', () => {
     expect(result.counts.deleted).toBe(0);
   });
 
+  test('and is cut by pages of the service does not stand for one whose total counts rows', async () => {
+    await start({ largestPage: 3, repeatedRows: true });
+    expect(await worker.run('followups')).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'read_incomplete' },
+    });
+    worker.sandbox.readings.repeatedRows = false;
+    await sync();
+    await isEqual();
+  });
+
   test('in the place of others deletes none of them, when it is the only one', async () => {
     await start({ largestPage: null, repeatedRows: true });
     worker.sandbox.readings.repeatedRows = false;
