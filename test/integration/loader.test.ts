@@ -117,16 +117,16 @@ test('a record that is still the same in a later batch is not written again', as
 });
 
 test('of two versions in one transaction the newer one stays, whichever was read first, without a state in the history', async () => {
-  const newer = followup('a', 5, [message('new')]);
-  const older = followup('a', 4, [message('old')]);
-  for (const [first, second] of [
-    [newer, older],
-    [older, newer],
+  for (const [id, isNewerFirst] of [
+    ['a', true],
+    ['b', false],
   ] as const) {
-    await add([first, ...fill('one', 1_999)], {});
-    await add([second, ...fill('other', 1_999), ...fill('last', 1)], {});
+    const newer = { ...followup(id, 5, [message('new')]), open: false };
+    const older = followup(id, 4, [message('old')]);
+    await add([isNewerFirst ? newer : older, ...fill(`one-${id}`, 1_999)], {});
+    await add([isNewerFirst ? older : newer, ...fill(`other-${id}`, 1_999), ...fill('last', 1)], {});
     expect(await commit()).toMatchObject({ updated: 0, rejected: 0 });
-    expect(await stored()).toMatchObject({ a: 'new' });
+    expect(await stored()).toMatchObject({ [id]: 'new' });
     expect(await historyOf()).toEqual([]);
   }
 });

@@ -329,9 +329,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a second version of a new record within one transaction leaves a state in the history',
     invariant: 1,
-    file: 'src/engine/loading/compare.ts',
-    search: "then '2' else '1' end",
-    replace: "then '1' else '1' end",
+    file: 'src/engine/history/history-sql.ts',
+    search: 'sql`(t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`',
+    replace: 'sql`(false and t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`',
     tests: [LOADER],
     names: 'without a state in the history',
   },
