@@ -4,7 +4,7 @@
  * planning counts. For a view that takes longer than promised, the time until a client has all rows is also reported, and
  * the same for a table with only these rows. Run it with `npm run bench:views`. It fills its own database by SQL.
  * DATABASE_URL is a server on which it may create databases; default: the embedded one, which has no JIT. FOLLOWUPS,
- * EMPLOYEES and EQUIPMENT are the numbers of rows. `--plans` prints the plans of slow statements; `KEEP=1` keeps the
+ * EMPLOYEES and EQUIPMENT are the numbers of rows, in ACCOUNTS equal accounts. `--plans` prints the plans of slow statements; `KEEP=1` keeps the
  * database.
  */
 import { once } from 'node:events';
@@ -14,16 +14,18 @@ import type { Connection } from '../src/engine/database/connection.ts';
 import { countDays, createDayStage } from '../src/engine/history/followup-days.ts';
 import { startServer } from './support/database.ts';
 
-const FOLLOWUPS = Number(process.env['FOLLOWUPS'] ?? 100_000);
-const EMPLOYEES = Number(process.env['EMPLOYEES'] ?? 5000);
-const EQUIPMENT = Number(process.env['EQUIPMENT'] ?? 10_000);
-const PROMISED_MS = FOLLOWUPS > 100_000 ? 1000 : 200;
+const ACCOUNTS = Number(process.env['ACCOUNTS'] ?? 1);
+/** Rows of each account. */
+const FOLLOWUPS = Number(process.env['FOLLOWUPS'] ?? 100_000) / ACCOUNTS;
+const EMPLOYEES = Number(process.env['EMPLOYEES'] ?? 5000) / ACCOUNTS;
+const EQUIPMENT = Number(process.env['EQUIPMENT'] ?? 10_000) / ACCOUNTS;
+const PROMISED_MS = FOLLOWUPS * ACCOUNTS > 100_000 ? 1000 : 200;
 const RUNS = 3;
 /** `_raw` is as large as in a follow-up of the sandbox, because the amount of data that a scan reads depends on it. */
 const BOOKKEEPING = `null, jsonb_build_object('id', i, 'description', repeat('words ', 110)), now(),
   case when i % 50 = 0 then now() - interval '3 days' end, 1`;
 
-/** Every second follow-up has one earlier state; equipment has three, and employees have four. */
+/** Account `default`. Every second follow-up has one earlier state; equipment has three, and employees have four. */
 const FILL = [
   `insert into safety.users select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
   `insert into safety_sync.user_lookups (account_id, user_id) select 'default', i::text from generate_series(1, ${Math.max(EMPLOYEES, 2000)}) i`,
@@ -35,27 +37,28 @@ const FILL = [
    from (select i, now() - (1 + i % 1500) * interval '1 day' - i % 86400 * interval '1 second' as at from generate_series(1, ${FOLLOWUPS}) i) s`,
   `insert into safety.followup_states
    select account_id, id, form_id, response_id, true, created_at, created_at, observer_id, assigner_id, assignee_id, due_on, null, null,
-     created_at, _valid_from from safety.followups where response_id % 2 = 0`,
+     created_at, _valid_from from safety.followups where account_id = 'default' and response_id % 2 = 0`,
   `insert into safety.followup_messages
    select 'default', 'f' || (i / 3 + 1), i::text, i % 3 + 1, now() - i * interval '1 minute', (i % 2000)::text, repeat('words ', 15),
      case when i % 5 = 0 then (i % 2000)::text end, null, true from generate_series(0, ${3 * FOLLOWUPS - 1}) i`,
   `update safety.followups f set _message_count = c.count, _reassignment_count = c.handed, _last_message_at = c.last, _first_response_at = c.first
    from (select o.account_id, o.id, count(m.id) as count, count(*) filter (where m.reassignee_id <> '') as handed, max(m.sent_at) as last,
        min(m.sent_at) filter (where m.user_id is distinct from o.observer_id) as first
-     from safety.followups o join safety.followup_messages m on m.account_id = o.account_id and m.followup_id = o.id group by 1, 2) c
+     from safety.followups o join safety.followup_messages m on m.account_id = o.account_id and m.followup_id = o.id
+     where o.account_id = 'default' group by 1, 2) c
    where f.account_id = c.account_id and f.id = c.id`,
   `insert into safety.training_employee_status
    select 'default', i::text, (array['active', 'expiring', 'incomplete', 'unassigned'])[i % 4 + 1], i % 101, array[1, 2, 3], array[4, 5, 6, 7, 8],
      now() - interval '1 day', now() - (i % 300) * interval '1 day', ${BOOKKEEPING} from generate_series(1, ${EMPLOYEES}) i`,
   `insert into safety.training_employee_status_states
    select account_id, user_id, 'incomplete', 1, array[1], array[2], calculated_at, _valid_from - n * interval '20 days',
-     _valid_from - (n - 1) * interval '20 days' from safety.training_employee_status, generate_series(1, 4) n`,
+     _valid_from - (n - 1) * interval '20 days' from safety.training_employee_status, generate_series(1, 4) n where account_id = 'default'`,
   `insert into safety.training_completions
    select 'default', (i / 10 + 1)::text, i % 10, current_date - i % 700, current_date - i % 700 + 365, current_date - i % 700 + 330, i % 2 = 0
    from generate_series(0, ${10 * EMPLOYEES - 1}) i`,
   `insert into safety.training_completion_states
    select account_id, user_id, training_id, completed_on - 365, expires_on - 365, starts_expiring_on - 365, is_required,
-     _valid_from - interval '365 days', _valid_from from safety.training_completions`,
+     _valid_from - interval '365 days', _valid_from from safety.training_completions where account_id = 'default'`,
   `insert into safety.equipment
    select 'default', 'e' || i, 'SN' || i, (20 + i % 8)::text, now(), '', array[(i % 50)::text], '1', array[(i % 7)::text, (i % 11)::text],
      array[(i % 2000)::text], 'Crane ' || i, repeat('note ', 10), i % 9 > 0, '{"1": "x", "2": 5}'::jsonb,
@@ -70,10 +73,10 @@ const FILL = [
   `insert into safety.equipment_states
    select account_id, id, serial_number, equipment_type_id, created_at, parent_id, field_office_ids, line_of_business_id, client_ids,
      assigned_user_ids, title, notes, is_in_service, metavalues, 'uptodate', _valid_from - n * interval '30 days',
-     _valid_from - (n - 1) * interval '30 days' from safety.equipment, generate_series(1, 3) n`,
+     _valid_from - (n - 1) * interval '30 days' from safety.equipment, generate_series(1, 3) n where account_id = 'default'`,
   `insert into safety.equipment_schedule_states
    select account_id, equipment_id, schedule_id, 'uptodate', expires_at, expiring_at, last_completed_at, _valid_from - interval '90 days', _valid_from
-   from safety.equipment_schedules`,
+   from safety.equipment_schedules where account_id = 'default'`,
   `insert into safety.resources
    select 'default', 'r' || i, 'Document ' || i, now(), i, (i % 20)::text, array['a', 'b', 'c'], true, ${BOOKKEEPING} from generate_series(1, 5000) i`,
   `insert into safety.resource_versions
@@ -81,7 +84,6 @@ const FILL = [
   `insert into safety.labels select 'default', kind, i::text, kind || ' ' || i, null
    from unnest(array['form', 'training', 'equipment_type', 'schedule', 'category', 'field_office', 'client', 'line_of_business']) as kind,
      generate_series(0, 99) i`,
-  'vacuum analyze',
 ];
 
 /** In addition to each view as a whole: the queries of a dashboard. */
@@ -161,13 +163,16 @@ interface Measured {
 }
 
 async function run(connection: Connection, databaseUrl: string): Promise<void> {
-  for (const statement of FILL) await connection.query(statement);
+  const accounts = Array.from({ length: ACCOUNTS }, (_, at) => (at === 0 ? 'default' : `account-${at}`));
+  for (const account of accounts)
+    for (const statement of FILL) await connection.query(statement.replaceAll(`'default'`, `'${account}'`));
+  await connection.query('vacuum analyze');
   const begunMs = performance.now();
   await createDayStage(connection.db);
-  for (const stream of ['followups', 'training-employee-status', 'equipments'] as const) {
-    const now = new Date().toISOString();
-    await countDays(connection.db, { accountId: 'default', stream, now, keepsSpans: stream === 'followups' });
-  }
+  const now = new Date().toISOString();
+  for (const accountId of accounts)
+    for (const stream of ['followups', 'training-employee-status', 'equipments'] as const)
+      await countDays(connection.db, { accountId, stream, now, keepsSpans: stream === 'followups' });
   print({ counted_days_ms: Math.round(performance.now() - begunMs) });
   await connection.query('vacuum full analyze safety.followups');
   await connection.query('vacuum analyze');
@@ -220,7 +225,11 @@ function readQuestions(): (readonly [string, string])[] {
 const server = await startServer();
 const warehouse = await server.createWarehouse();
 try {
-  print({ server: server.description, followups: FOLLOWUPS, employees: EMPLOYEES, equipment: EQUIPMENT });
+  print({
+    server: server.description,
+    accounts: ACCOUNTS,
+    of_each: { followups: FOLLOWUPS, employees: EMPLOYEES, equipment: EQUIPMENT },
+  });
   await run(warehouse.connection, warehouse.url);
 } finally {
   await (process.env['KEEP'] === undefined ? warehouse.drop() : warehouse.connection.close());
