@@ -9,11 +9,17 @@ export type ViewRow = Record<string, string | null>;
 
 const DAY_MS = 86_400_000;
 
+const dayFormats = new Map<string, Intl.DateTimeFormat>();
+
 /** The day of a moment, and conversions between days and numbers. */
 export function dayOf(ms: Cell, timezone: string): string | null {
   if (ms === null) return null;
-  // The Swedish date format equals ISO's.
-  return new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(Number(ms));
+  const format =
+    dayFormats.get(timezone) ??
+    // The Swedish date format equals ISO's.
+    new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' });
+  dayFormats.set(timezone, format);
+  return format.format(Number(ms));
 }
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
 export const toDay = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);

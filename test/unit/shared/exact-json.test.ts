@@ -79,16 +79,15 @@ describe('reading JSON', () => {
     expect(Array.isArray(parseExactJson(text))).toBe(true);
   });
 
-  test('megabytes of digits are read in no time', () => {
-    const startedMs = performance.now();
+  // A reader that takes quadratic time does not end before the test's time limit.
+  test('a number of very many digits is read digit by digit once', () => {
     const value = parseExactJson(
-      `[1${'0'.repeat(4_000_000)}1, 0.${'0'.repeat(4_000_000)}1]`,
+      `[1${'0'.repeat(1_000_000)}1, 0.${'0'.repeat(1_000_000)}1]`,
     ) as ExactNumber[];
     expect(value.map((one) => [one.isStorable, one.toWholeText(), String(one).length])).toEqual([
-      [false, undefined, 4_000_004],
+      [false, undefined, 1_000_004],
       [false, undefined, 10],
     ]);
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 });
 
