@@ -12,7 +12,19 @@ const GROWING = readdirSync('test', { recursive: true, encoding: 'utf8' })
       path.endsWith('.test.ts') && /\/support\/(proof|stream-battery)\.ts'/.test(readFileSync(path, 'utf8')),
   );
 
-/** `npm test` runs all projects but `proof`, which `npm run test:proof` runs: the same promises at size and for hours. */
+const UNIT = [
+  'test/*.test.ts',
+  'test/{unit,mutation}/**/*.test.ts',
+  'test/contract/sandbox-*.test.ts',
+  'test/integration/api/*.test.ts',
+];
+const DATABASE = ['test/{contract,crash,e2e,integration,model}/*.test.ts'];
+
+/**
+ * `npm test` runs the project `tests`. `npm run test:proof` runs `proof`: the same promises at size and for hours. `unit` and
+ * `database` are halves of `tests`, for use while you work: each project loads the program in workers of its own, so that
+ * `tests` as a whole is faster than its halves.
+ */
 export default defineConfig({
   test: {
     testTimeout: 60_000,
@@ -29,27 +41,23 @@ export default defineConfig({
     isolate: false,
     reporters: ['default', './test/support/summary-reporter.ts'],
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          setupFiles: [OPTIMIZE_LATER],
-          include: [
-            'test/*.test.ts',
-            'test/{unit,mutation}/**/*.test.ts',
-            'test/contract/sandbox-*.test.ts',
-            'test/integration/api/*.test.ts',
-          ],
-        },
-      },
+      { extends: true, test: { name: 'unit', setupFiles: [OPTIMIZE_LATER], include: UNIT } },
       {
         extends: true,
         test: {
           name: 'database',
           setupFiles: [OPTIMIZE_LATER],
-          include: ['test/{contract,crash,e2e,integration,model}/*.test.ts'],
-          exclude: ['test/contract/sandbox-*.test.ts'],
-          // One project for both, because each project loads the program in workers of its own.
+          include: DATABASE,
+          exclude: UNIT,
+          globalSetup: [SERVER, PROGRAM],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'tests',
+          setupFiles: [OPTIMIZE_LATER],
+          include: [...DATABASE, ...UNIT],
           globalSetup: [SERVER, PROGRAM],
         },
       },

@@ -63,7 +63,7 @@ describe('the README', () => {
     expect(readme).toContain('npm ci && npm test\n');
     expect(manifest.bin).toEqual({ 'safety-sync': 'dist/main.js' });
     expect(manifest.scripts.prepare).toBe('node .ci/prepare.mjs');
-    expect(manifest.scripts.test).toBe("vitest run --project '!proof'");
+    expect(manifest.scripts.test).toBe('vitest run --project tests');
     expect(verbs).toContain('demo');
   });
 

@@ -11,8 +11,8 @@ test('every stream has a specimen and tables to compare', () => {
   expect(Object.keys(TABLES_OF).toSorted()).toEqual(names);
 });
 
-/** One that reads increments and the one that looks up; one that reads whole lists is the sixth stream. */
-const SAMPLES = ['followups', 'users'];
+/** One that reads increments; one that reads whole lists is the sixth stream. */
+const SAMPLES = ['followups'];
 const specimens = new Map<string, Specimen>(Object.entries(SPECIMENS));
 for (const stream of STREAMS) {
   const specimen = specimens.get(stream.name);

@@ -162,10 +162,10 @@ it('when it is due one of several workers makes it: a file of its day, and a mai
 
 it('a workbook that is too large for a mail is not attached, and the mail says where it is or how to get it', async () => {
   await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
-    select 'default', 'large-' || n, true, 'o/1', '2020-01-01', '2020-01-01', now(), 1 from generate_series(1, 500) n`);
+    select 'default', 'large-' || n, true, 'o/1', '2020-01-01', '2020-01-01', now(), 1 from generate_series(1, 400) n`);
   await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note)
     select 'default', 'large-' || n, 'm', 1, (select string_agg(encode(sha512((random()::text || n || m)::bytea), 'base64'), '') from generate_series(1, 200) m)
-    from generate_series(1, 500) n`);
+    from generate_series(1, 400) n`);
   const name = (await todaysName())?.replace('html', 'xlsx') ?? '';
   try {
     for (const [to, where] of [
