@@ -4,5 +4,5 @@
  */
 import { setFlagsFromString } from 'node:v8';
 
-/** Bytecode budget of a function before optimization: about thirty times V8's default. */
-setFlagsFromString('--interrupt-budget=2000000');
+/** Bytecode budget of a function before optimization: about eight times V8's default. */
+setFlagsFromString('--interrupt-budget=500000');
