@@ -178,7 +178,7 @@ const ALERTS = {
     'The organisation’s name, at the head of its [report](cli.md). Not set: the account is named.',
   ),
   RECORD_URL_TEMPLATE_FOLLOWUP: recordUrl(
-    'Page of a follow-up in the service, with `{id}` in the place of its id: the report, its mail and its lists [link to it](operations.md#take-the-report-along), and views have it as [`record_url`](bi.md#links-to-records). Not set: no links; views keep the last one that was set.',
+    'Page of a follow-up in the service, with `{id}` in the place of its id: the report, its mail and its lists [link to it](operations.md#take-the-report-along), and views have it as [`record_url`](bi.md#links-to-records). Not set: the last one that was set applies, if any.',
     { example: 'https://service.example.com/followups/{id}' },
   ),
   RECORD_URL_TEMPLATE_RESOURCE: recordUrl('Page of a document, in the same form.'),

@@ -13,7 +13,7 @@ const VIEWS = [
 /** An id that needs another form in an address. */
 const ODD_ID = 'a b/../c';
 
-test('views have a link to the page of each record, and a command without the templates leaves them', async () => {
+test('views have a link to the page of each record, and a command without the templates leaves them, which its report shows', async () => {
   const worker = await createTestWorker();
   const [record] = worker.sandbox.store.followups.values();
   worker.sandbox.store.followups.put({ ...record, id: ODD_ID });
@@ -48,6 +48,8 @@ test('views have a link to the page of each record, and a command without the te
   expect(await links()).toEqual(all);
   await runInProcess(['migrate'], base);
   expect(await links()).toEqual(all);
+  const { stdout: page } = await runInProcess(['report', '--out', '-'], base);
+  expect(page).toContain('<a href="https://service.example.com/');
 
   await runInProcess(['migrate'], {
     ...base,

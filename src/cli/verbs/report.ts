@@ -31,11 +31,10 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
   const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
   const example = (name: string) => `report --account ${name} --out ${name}.html`;
   const written: string[] = [];
-  const { answered, title, recordUrls } = await withApp(context, options, async (app) => {
+  const { answered, title } = await withApp(context, options, async (app) => {
     const { id, config } = onlyAccountOf(app, { what: 'a report', example });
-    const { recordUrls } = app.config;
     const takeAlong = async (db: Parameters<typeof listsOf>[0], report: Report): Promise<void> => {
-      const lists = listsOf(db, report, recordUrls);
+      const lists = listsOf(db, report);
       const note = (counts: Readonly<Record<string, number>>, where: string): void => {
         const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
         const names = Object.keys(counts).length;
@@ -45,9 +44,12 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
       if (csv !== undefined) note(await writeCsv(lists, csv), `the CSV files of ${resolve(csv)}`);
       if (xlsx !== undefined) note(await writeWorkbook(lists, xlsx), `the workbook ${resolve(xlsx)}`);
     };
-    const equipmentTypes = config.equipmentTypes;
-    const answered = await readReport(app.warehouse.connection, id, { equipmentTypes, also: takeAlong });
-    return { answered, title: config.reportTitle, recordUrls };
+    const answered = await readReport(app.warehouse.connection, id, {
+      equipmentTypes: config.equipmentTypes,
+      recordUrls: app.config.recordUrls,
+      also: takeAlong,
+    });
+    return { answered, title: config.reportTitle };
   });
   const isStdoutTaken = json === true || out === STDOUT;
   const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
@@ -56,7 +58,7 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
     terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
   } else if (out !== undefined) {
     terminal.note(terminal.noteColors.dim('drawing the report …'));
-    const page = renderReport(answered, { title, recordUrls, along: { csv, xlsx } });
+    const page = renderReport(answered, { title, along: { csv, xlsx } });
     if (out === STDOUT) terminal.printFile(page);
     else {
       await writeWholeFile(out, page);

@@ -118,16 +118,17 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     let workbook: Workbook | undefined;
     const report = await readReport(connection, id, {
       equipmentTypes,
+      recordUrls,
       async also(db, read) {
         if (!isAnythingRead(read)) return;
-        const lists = listsOf(db, read, recordUrls);
+        const lists = listsOf(db, read);
         const name = `${fileNameOf(read)}.xlsx`;
         workbook = await makeWorkbook(lists, { name, path: pathOf(name), isMailed: mail !== undefined });
       },
     });
     const isAlong = workbook !== undefined && (workbook.path ?? workbook.content) !== undefined;
-    const shown = { recordUrls, along: isAlong ? { xlsx: workbook?.name } : {} };
-    const page = renderReport(report, { title: reportTitle, ...shown });
+    const along = isAlong ? { xlsx: workbook?.name } : {};
+    const page = renderReport(report, { title: reportTitle, along });
     const filename = `${fileNameOf(report)}.html`;
     const path = pathOf(filename);
     if (path !== undefined) await write(() => writeWholeFile(path, page));
@@ -136,7 +137,7 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
       const signature = `safety-sync ${version}, account ${id}, ${owner}`;
       const message = toReportMail({
         title,
-        report: showReport(report, shown),
+        report: showReport(report, along),
         filename,
         page,
         workbook,

@@ -5,6 +5,7 @@ import type { StreamName } from '../../engine/streams/stream.ts';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { RECORD_KINDS, type RecordKind, type RecordUrls } from '../../shared/record-urls.ts';
 import type { IssueGroup } from '../../operate/status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
 import { ask, type Question } from './questions/question.ts';
@@ -40,6 +41,7 @@ export interface Report {
   readonly unread: readonly StoredPart[];
   readonly streams: readonly StreamFreshness[];
   readonly issues: readonly IssueGroup[];
+  readonly recordUrls: RecordUrls;
 }
 
 export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
@@ -50,15 +52,32 @@ export const NOTHING_READ = 'Nothing was read from the service yet, so there is 
 interface ReadOptions {
   /** The configured types; absent: unknown. */
   readonly equipmentTypes?: readonly string[];
+  /** The configured templates; default: the stored ones. */
+  readonly recordUrls?: RecordUrls;
   /** Reads more in the report's snapshot, which ends with it. */
   readonly also?: (db: Pick<Queryable, 'execute'>, report: Report) => Promise<void>;
+}
+
+/** The configured templates, and the stored ones of other kinds, so that the report links as views do. */
+async function readRecordUrls(
+  db: Pick<Queryable, 'execute'>,
+  accountId: string,
+  configured: RecordUrls,
+): Promise<RecordUrls> {
+  const [stored = {}] = await db.execute<Partial<Record<RecordKind, string | null>>>(
+    sql`select followup_url as followup, resource_url as resource, equipment_url as equipment, employee_url as employee
+      from safety.reporting_settings where account_id = ${accountId}`,
+  );
+  return Object.fromEntries(
+    RECORD_KINDS.map((kind) => [kind, configured[kind] ?? stored[kind] ?? undefined]),
+  );
 }
 
 /** Needs a migrated warehouse. */
 export async function readReport(
   connection: Connection,
   accountId: string,
-  { equipmentTypes, also }: ReadOptions = {},
+  { equipmentTypes, recordUrls = {}, also }: ReadOptions = {},
 ): Promise<Report> {
   // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
   const { databaseNowMs, accounts, rows } = await readAccounts(connection, [accountId], { isInFull: true });
@@ -91,6 +110,7 @@ export async function readReport(
           failedWith: lastRun?.status === 'failed' ? lastRun.errorCode : null,
         })),
         issues: rows?.issues ?? [],
+        recordUrls: await readRecordUrls(tx, accountId, recordUrls),
       };
       await also?.(tx, report);
       return report;

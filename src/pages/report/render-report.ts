@@ -1,5 +1,4 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
-import type { RecordUrls } from '../../shared/record-urls.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
@@ -91,7 +90,6 @@ function dataSection(report: ShownReport): Html {
 interface RenderOptions {
   /** The organisation in the title (REPORT_TITLE); null: the account's name is shown. */
   readonly title: string | null;
-  readonly recordUrls?: RecordUrls;
   /** Files that were written with the page; default: none. */
   readonly along?: Along;
 }
@@ -118,8 +116,8 @@ function sectionsOf(report: ShownReport): PageSection[] {
   ].filter(({ body }) => body !== null);
 }
 
-export function renderReport(read: Report, { title, recordUrls = {}, along = {} }: RenderOptions): string {
-  const report = showReport(read, { recordUrls, along });
+export function renderReport(read: Report, { title, along }: RenderOptions): string {
+  const report = showReport(read, along);
   const age = ageOf(report);
   const { accountId, asOfMs, timezone } = report;
   const sections = sectionsOf(report);

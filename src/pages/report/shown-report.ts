@@ -1,6 +1,6 @@
 /** The report as it is drawn: its answers, links to records, and the place of the rows that the page leaves out. */
 import { formatCount } from '../../shared/format.ts';
-import { recordUrlOf, type RecordKind, type RecordUrls } from '../../shared/record-urls.ts';
+import { recordUrlOf, type RecordKind } from '../../shared/record-urls.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { personOf } from '../words.ts';
 import { disambiguate } from './disambiguate.ts';
@@ -15,17 +15,17 @@ export interface Along {
 }
 
 export interface ShownReport extends Report {
-  readonly recordUrls: RecordUrls;
   readonly along: Along;
 }
 
 /** Makes equal names distinct. */
-export const showReport = (
-  report: Report,
-  { recordUrls = {}, along = {} }: Partial<Pick<ShownReport, 'recordUrls' | 'along'>>,
-): ShownReport => ({ ...report, answers: disambiguate(report.answers), recordUrls, along });
+export const showReport = (report: Report, along: Along = {}): ShownReport => ({
+  ...report,
+  answers: disambiguate(report.answers),
+  along,
+});
 
-type Linking = Pick<ShownReport, 'recordUrls'>;
+type Linking = Pick<Report, 'recordUrls'>;
 
 /** `shown`, as a link to the record where its page is known. */
 export function linked({ recordUrls }: Linking, kind: RecordKind, id: string | null, shown: HtmlValue): Html {

@@ -28,10 +28,14 @@ export interface Lists {
 
 export function listsOf(
   db: Lists['db'],
-  { accountId, asOfMs, timezone }: Pick<Report, 'accountId' | 'asOfMs' | 'timezone'>,
-  urls: RecordUrls,
+  {
+    accountId,
+    asOfMs,
+    timezone,
+    recordUrls,
+  }: Pick<Report, 'accountId' | 'asOfMs' | 'timezone' | 'recordUrls'>,
 ): Lists {
-  return { db, accountId, urls, asOf: `${formatMoment(asOfMs, timezone)} (${timezone})` };
+  return { db, accountId, urls: recordUrls, asOf: `${formatMoment(asOfMs, timezone)} (${timezone})` };
 }
 
 /** Number of rows, by list. */
