@@ -152,12 +152,6 @@ Correct the named variables; nothing was tried.
     expect(code).toBe(2);
   });
 
-  it('needs a database of its own in the container image', async () => {
-    const { code, stderr } = await stage.run(['status'], { SAFETY_SYNC_CONTAINER: '1' });
-    expect(stderr).toContain('DATABASE_URL is not set: in the container image');
-    expect(code).toBe(2);
-  });
-
   it('reads values from files, also with a line break at their end', async () => {
     const tokenFile = join(stage.cli.directory, 'token');
     const databaseFile = join(stage.cli.directory, 'database');

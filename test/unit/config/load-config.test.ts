@@ -90,6 +90,25 @@ test('the page of a record is a URL with its id, as a part of it', () => {
   expect(recordUrlOf(recordUrls, 'resource', '7')).toBeNull();
 });
 
+test.each([
+  [{}, true, { format: 'pretty', colorize: true }],
+  [{ NO_COLOR: '1' }, true, { format: 'pretty', colorize: false }],
+  [{ NO_COLOR: '' }, true, { format: 'pretty', colorize: true }],
+  [{ LOG_FORMAT: 'json' }, true, { format: 'json' }],
+  [{}, false, { format: 'json', colorize: false }],
+])('the log with %j, on a terminal: %s, is %j', (env, isTerminal, log) => {
+  expect(loadConfig({ ...good, ...env }, { needsService: true, isTerminal }).log).toMatchObject(log);
+});
+
+test('in the container a missing DATABASE_URL is one problem, and a malformed one is another', () => {
+  const container = { ...good, SAFETY_SYNC_CONTAINER: '1' };
+  const advice = 'DATABASE_URL is not set: in the container image';
+  expect(problemsOf(container)).toContain(advice);
+  expect(problemsOf({ ...container, DATABASE_URL: 'mysql://db/warehouse' })).not.toContain(advice);
+  expect(() => load({ ...container, DATABASE_URL: 'postgres://db/warehouse' })).not.toThrow();
+  expect(() => load(good)).not.toThrow();
+});
+
 test('address and token are enough; everything else has the documented default', () => {
   expect(accountOf(good)).toEqual({
     accountId: 'default',
