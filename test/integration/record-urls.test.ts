@@ -65,5 +65,10 @@ test('views have a link to the page of each record, and a command without the te
     },
     { id: ODD_ID, record_url: null },
   ]);
+
+  await worker.query(`update safety.reporting_settings set followup_url = 'javascript:alert({id})'`);
+  const { stdout: careful } = await runInProcess(['report', '--out', '-'], base);
+  expect(careful).toContain('<a href="https://service.example.com/');
+  expect(careful).not.toContain('javascript:');
   await worker.close();
 });

@@ -5,7 +5,12 @@ import type { StreamName } from '../../engine/streams/stream.ts';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
-import { RECORD_KINDS, type RecordKind, type RecordUrls } from '../../shared/record-urls.ts';
+import {
+  isRecordUrlTemplate,
+  RECORD_KINDS,
+  type RecordKind,
+  type RecordUrls,
+} from '../../shared/record-urls.ts';
 import type { IssueGroup } from '../../operate/status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
 import { ask, type Question } from './questions/question.ts';
@@ -68,8 +73,11 @@ async function readRecordUrls(
     sql`select followup_url as followup, resource_url as resource, equipment_url as equipment, employee_url as employee
       from safety.reporting_settings where account_id = ${accountId}`,
   );
+  const validOf = (template = ''): string | undefined =>
+    isRecordUrlTemplate(template) ? template : undefined;
   return Object.fromEntries(
-    RECORD_KINDS.map((kind) => [kind, configured[kind] ?? stored[kind] ?? undefined]),
+    // A stored template is checked again, because an update by hand is not.
+    RECORD_KINDS.map((kind) => [kind, configured[kind] ?? validOf(stored[kind] ?? undefined)]),
   );
 }
 
