@@ -463,10 +463,11 @@ CREATE TABLE "safety"."followup_days" (
 	"id" text NOT NULL,
 	"from_on" date NOT NULL,
 	"to_on" date NOT NULL,
-	"open" integer NOT NULL,
-	"overdue" integer NOT NULL,
-	"closed" integer NOT NULL,
-	"unknown" integer NOT NULL,
+	"days" date[] NOT NULL,
+	"open" integer[] NOT NULL,
+	"overdue" integer[] NOT NULL,
+	"closed" integer[] NOT NULL,
+	"unknown" integer[] NOT NULL,
 	CONSTRAINT "followup_days_account_id_counted_by_id_from_on_pk" PRIMARY KEY("account_id","counted_by","id","from_on")
 );
 --> statement-breakpoint

@@ -182,17 +182,18 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     },
     followup_days: {
       comment:
-        'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. Spans of future days have the numbers for the case that nothing changes.',
+        'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A row holds those that begin in one year. Future ones are for the case that nothing changes.',
       columns: {
         ...ACCOUNT,
-        counted_by: 'View that uses the span: all, assignee or form.',
+        counted_by: 'View that uses the spans: all, assignee or form.',
         id: 'Assignee or form; empty: none, or all follow-ups.',
-        from_on: 'First day.',
-        to_on: 'Day after the last day; infinity: until something changes.',
-        open: 'Open follow-ups that are not overdue.',
-        overdue: 'Open follow-ups after their due day.',
-        closed: 'Closed follow-ups.',
-        unknown: 'Follow-ups without a value for open from the source.',
+        from_on: 'First day of the first span.',
+        to_on: 'Day after the last span; infinity: until something changes.',
+        days: 'First day of each span. A span ends before the next one begins.',
+        open: 'Open follow-ups that are not overdue, per span.',
+        overdue: 'Open follow-ups after their due day, per span.',
+        closed: 'Closed follow-ups, per span.',
+        unknown: 'Follow-ups without a value for open from the source, per span.',
       },
     },
     counted_days: {

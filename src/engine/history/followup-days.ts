@@ -1,7 +1,8 @@
 /**
- * Days of follow-ups. `safety.followup_days` holds spans: from `from_on` to the day before `to_on` the same number was
- * open, overdue and closed. A row also has spans in the future, for the case that nothing changes (open today, overdue
- * after its due day). So the start of a day writes no span; the views end at `safety.counted_days.counted_to`.
+ * Days of follow-ups. A span is a range of days with equal numbers of open, overdue and closed follow-ups. A row of
+ * `safety.followup_days` holds those of an assignee, a form or all that begin in one year, as arrays, because a row for
+ * each span takes eight times the space. Spans in the future are for the case that nothing changes (open today, overdue
+ * after its due day). So the start of a day writes none; the views end at `safety.counted_days.counted_to`.
  *
  * A change removes its follow-ups from the spans with their old values, and adds them with their new values, in its
  * transaction. Both are done by steps: a step is the difference of each number on a day.
@@ -21,13 +22,16 @@ export const followupDays = safetySchema.table(
     counted_by: text().$type<'all' | 'assignee' | 'form'>().notNull(),
     /** The id of the assignee or form; empty: none. */
     id: text().notNull(),
+    /** First day of the first span. */
     from_on: date({ mode: 'string' }).notNull(),
-    /** Exclusive; `infinity` while nothing changes. */
+    /** Day after the last span; `infinity` while nothing changes. */
     to_on: date({ mode: 'string' }).notNull(),
-    open: integer().notNull(),
-    overdue: integer().notNull(),
-    closed: integer().notNull(),
-    unknown: integer().notNull(),
+    /** First day of each span, in order; each span ends where the next one begins. */
+    days: date({ mode: 'string' }).array().notNull(),
+    open: integer().array().notNull(),
+    overdue: integer().array().notNull(),
+    closed: integer().array().notNull(),
+    unknown: integer().array().notNull(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.counted_by, t.id, t.from_on] })],
 );
@@ -140,29 +144,30 @@ export async function addSteps(
   if (request.keys.length > 0) await db.execute(sql`insert into ${sql.raw(STEPS)} ${stepsOf(days, request)}`);
 }
 
-/** Adds the steps of stored spans `d` of `from`, up to `before`. */
+/** Adds the steps of the stored spans of rows `d` of `from`, up to `before`. */
 async function addSpans(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
   await db.execute(sql`insert into ${sql.raw(STEPS)}
-    select d.counted_by, d.id, s.* from ${from} cross join lateral (values
-      (d.from_on, ${ofNumbers((one) => `d.${one}`)}),
-      (least(d.to_on, ${before}::date), ${ofNumbers((one) => `-d.${one}`)})) as s (day, ${ofNumbers((one) => one)})
-    where s.day < 'infinity'`);
+    select d.counted_by, d.id, t.* from ${from}
+    cross join lateral unnest(d.days, d.days[2:] || d.to_on, ${ofNumbers((one) => `d.${one}`)})
+      as s (from_on, to_on, ${ofNumbers((one) => one)})
+    cross join lateral (values
+      (s.from_on, ${ofNumbers((one) => `s.${one}`)}),
+      (least(s.to_on, ${before}::date), ${ofNumbers((one) => `-s.${one}`)})) as t (day, ${ofNumbers((one) => one)})
+    where t.day < 'infinity' and s.from_on < coalesce(${before}::date, 'infinity')`);
 }
 
-/** Makes spans of steps: one for each id and day. Without follow-ups there are days too, so spans of `all` may be empty. */
+/** Makes spans of steps, one for each id and day. The window sorts by year too, so the arrays are in the order of the days. */
 async function writeSpans(db: Queryable, account: string, steps: SQL): Promise<void> {
-  await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, ${ofNumbers((one) => one)})
-    select ${account}::text, s.counted_by, s.id, s.day, s.next_day, ${ofNumbers((one) => `s.${one}`)}
+  await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, days, ${ofNumbers((one) => one)})
+    select ${account}::text, s.counted_by, s.id, min(s.day), max(s.next_day), array_agg(s.day),
+      ${ofNumbers((one) => `array_agg(s.${one})`)}
     from (
-      select t.counted_by, t.id, t.day, coalesce(lead(t.day) over w, 'infinity') as next_day,
+      select t.id, t.counted_by, t.year, t.day, coalesce(lead(t.day) over w, 'infinity') as next_day,
         ${ofNumbers((one) => `(sum(t.${one}) over w)::int as ${one}`)}
-      from (${steps}) t where t.counted_by = 'all' or ${anyOf('t')} window w as (partition by t.counted_by, t.id order by t.day)
+      from (select *, date_part('year', day) as year from (${steps}) steps) t where ${anyOf('t')}
+      window w as (partition by t.id, t.counted_by order by t.year, t.day)
     ) s
-    where s.counted_by = 'all' or ${anyOf('s')}`);
-  const isEmpty = sql.raw(NUMBERS.map((one) => `d.${one} = 0`).join(' and '));
-  // Days begin with the first follow-up.
-  await db.execute(sql`delete from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and ${isEmpty}
-    and d.from_on < (select min(d.from_on) from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and not (${isEmpty}))`);
+    group by s.id, s.counted_by, s.year having s.counted_by = 'all' or bool_or(${anyOf('s')})`);
 }
 
 async function writeStagedSpans(db: Queryable, account: string): Promise<void> {
@@ -243,8 +248,7 @@ async function countAll(db: Queryable, account: string): Promise<void> {
     return;
   }
   await db.execute(sql`insert into ${sql.raw(STEPS)} ${steps}`);
-  const finished = sql`(select * from ${followupDays} where account_id = ${account} and from_on < ${finalBefore}::date) d`;
-  await addSpans(db, finished, finalBefore);
+  await addSpans(db, sql`(select * from ${followupDays} where account_id = ${account}) d`, finalBefore);
   await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
   await writeStagedSpans(db, account);
 }
@@ -265,10 +269,7 @@ export async function voidDays(db: Queryable, account: string): Promise<void> {
   );
 }
 
-/**
- * Changes ids of assignees or forms in the days; if two ids become one, their days are added. Returns the number of changed
- * ids.
- */
+/** Changes ids of assignees or forms; days of ids that become one are added. Returns the number of changed ids. */
 export async function renameDays(
   db: Queryable,
   account: string,
