@@ -15,14 +15,7 @@ import { msOfInstant } from '../streams/time-text.ts';
 import type { ChangeStatus, Comparison } from './compare.ts';
 import type { CopyText, RecordCopies } from './copy-records.ts';
 import { normalize, type PreparedRecord } from './normalize.ts';
-import {
-  identityOf,
-  isStorable,
-  type KeyedRecord,
-  type ParsedRecord,
-  parseRecord,
-  type ReadRecord,
-} from './record.ts';
+import { identityOf, isStorable, type KeyedRecord, parseRecord, type ReadRecord } from './record.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
 import type { Staging } from './staging.ts';
 import { collectUnknownFields } from './unknown-fields.ts';
@@ -87,7 +80,6 @@ interface Batches {
 /** A record that is not stored as it was received. */
 interface News {
   readonly read: KeyedRecord;
-  readonly parsed: ParsedRecord;
   readonly status: ChangeStatus;
 }
 
@@ -151,13 +143,13 @@ export function createBatches(options: BatchOptions): Batches {
     for (const [at, read] of records.entries()) {
       const status = statuses[at] ?? 'changed';
       if (status === 'unchanged' && !fullCompare) unchanged.push(read);
-      else news.push({ read, status, parsed: parseRecord(stream, read) });
+      else news.push({ read, status });
     }
     const inOtherBytes = news.filter(({ status }) => status === 'other_bytes');
     const stored = await compare.byContent(
-      inOtherBytes.map(({ read, parsed }) => ({
+      inOtherBytes.map(({ read }) => ({
         key: read.key,
-        text: parsed.text,
+        text: parseRecord(stream, read).text,
         equipmentTypeId: read.about.equipmentTypeId ?? null,
       })),
     );
@@ -180,7 +172,9 @@ export function createBatches(options: BatchOptions): Batches {
   ): void {
     const added: PreparedRecord[] = [];
     const changed: PreparedRecord[] = [];
-    for (const { read, parsed, status } of news) {
+    for (const { read, status } of news) {
+      // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
+      const parsed = parseRecord(stream, read);
       const { issues, ...rows } = normalize(stream, read, parsed);
       for (const issue of issues) {
         if (issue.kind === 'unknown_field') unknownFields.add(issue);

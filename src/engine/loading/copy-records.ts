@@ -3,7 +3,7 @@
  * which the merge takes them. If PostgreSQL refuses a record for its data, halving the batch finds it, and the others are
  * stored.
  */
-import { toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
+import { joinChunks, toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
@@ -151,7 +151,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   async function copy(buffers: CopyText['buffers'], destination: Destination): Promise<void> {
     for (const [position, { statement }] of copies[destination].entries()) {
       const ofTable = buffers[position] ?? [];
-      if (ofTable.length > 0) await connection.copy(statement, ofTable);
+      if (ofTable.length > 0) await connection.copy(statement, joinChunks(ofTable));
     }
   }
 

@@ -68,6 +68,20 @@ export function toCopyChunks(write: (add: (line: string) => void) => void, asked
   return chunks;
 }
 
+/** Joins small chunks, because each one costs a write to the socket. */
+export function* joinChunks(chunks: readonly Buffer[]): Generator<Buffer> {
+  let from = 0;
+  let bytes = 0;
+  for (const [at, chunk] of chunks.entries()) {
+    if (bytes > 0 && bytes + chunk.length > CHUNK_BYTES) {
+      yield Buffer.concat(chunks.slice(from, at), bytes);
+      [from, bytes] = [at, 0];
+    }
+    bytes += chunk.length;
+  }
+  if (bytes > 0) yield Buffer.concat(chunks.slice(from), bytes);
+}
+
 /** The lines of rows, in chunks. */
 export function toCopyText(columns: readonly ColumnShape[], rows: Iterable<Row>, size?: number): Buffer[] {
   return toCopyChunks((add) => {

@@ -42,6 +42,14 @@ interface LookupNote {
   readonly usable: readonly string[];
 }
 
+/** Drops notes that a later one replaces, because each page of a slice has a note about the slice. */
+export function latestNotes(notes: readonly Note[]): readonly Note[] {
+  const sliceOf = (note: Note): string | null =>
+    note.kind === 'slice' ? `${note.slice.fromMs} ${note.slice.toMs}` : null;
+  const latest = new Map(notes.map((note) => [sliceOf(note), note]));
+  return notes.filter((note) => sliceOf(note) === null || latest.get(sliceOf(note)) === note);
+}
+
 export interface BackfillProgress {
   readonly records: number;
   /** null: the service returns none. */

@@ -22,7 +22,7 @@ import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
-import type { Note, ReadOutcome, Steps } from '../reading/step.ts';
+import { latestNotes, type Note, type ReadOutcome, type Steps } from '../reading/step.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
@@ -43,9 +43,10 @@ import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
 import type { RunKey, StreamKey } from '../control-tables/control-tables.ts';
 
 /**
- * A commit takes a few round trips, so there is not one for each response, unless the reader waits for the service anyway.
+ * A commit takes some twenty round trips, so there is not one for each response, unless the reader waits for the service
+ * anyway.
  */
-const RECORDS_OF_A_COMMIT = 4000;
+const RECORDS_OF_A_COMMIT = 10000;
 
 /** The part of the run's result that its steps determine. */
 export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
@@ -133,7 +134,7 @@ async function writeNotes(
   scope: StreamKey & TransactionTime,
   notes: readonly Note[],
 ): Promise<void> {
-  for (const note of notes) {
+  for (const note of latestNotes(notes)) {
     if (note.kind !== 'lookups') {
       await writeLedger(db, scope, note);
       continue;
