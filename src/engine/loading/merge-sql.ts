@@ -147,10 +147,6 @@ function coveredRows(parent: TableShape, { column, asked, parts }: TableCoverage
   };
 }
 
-function notSeen(parent: TableShape): SQL {
-  return sql`not exists (select from ${taken('stage_seen', ['key'])} s where s.key = t.${name(parent.key[0] ?? '')})`;
-}
-
 /**
  * For each covered part: the number of rows that were live before this transaction, and the number of them that the snapshot
  * did not show.
@@ -164,10 +160,14 @@ export function countVanished(parent: TableShape, covered: TableCoverage, within
     where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
 }
 
-/** The keys of the covered live rows that the snapshot did not show. */
+/**
+ * The keys of the covered live rows that the snapshot did not show. A set operation, because no plan turns it into a loop: in
+ * a table without statistics PostgreSQL expects a single row, and would search the snapshot again for each row.
+ */
 export function readVanished(parent: TableShape, covered: TableCoverage, accountId: string): SQL {
   const { from, where } = coveredRows(parent, covered, accountId);
-  return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where} and ${notSeen(parent)}`;
+  return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where}
+    except select s.key from ${taken('stage_seen', ['key'])} s`;
 }
 
 /** The values of wire fields of the covered live rows that the snapshot did not show, as a JSON list. */
@@ -176,17 +176,17 @@ export function readVanishedFields(
   fields: readonly string[],
   { covered, accountId }: { readonly covered: TableCoverage; readonly accountId: string },
 ): SQL {
-  const { from, where } = coveredRows(parent, covered, accountId);
+  const key = name(parent.key[0] ?? '');
   const values = fields.map((field) => sql`t._raw->${field}::text`);
-  return sql`select t.${name(parent.key[0] ?? '')} as key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
-    from ${from} where ${where} and ${notSeen(parent)}`;
+  return sql`with vanished as materialized (${readVanished(parent, covered, accountId)})
+    select v.key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
+    from vanished v join ${target(parent)} t on t.account_id = ${accountId} and t.${key} = v.key`;
 }
 
 /** Marks rows that a complete snapshot did not show as deleted. Returns the keys. */
 export function markVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
   const key = name(parent.key[0] ?? '');
-  // Materialized, because in a table without statistics a plain subselect was evaluated again for each row of the account.
   return sql`with vanished as materialized (${readVanished(parent, covered, accountId)})
     update ${target(parent)} g
     set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
