@@ -5,7 +5,7 @@
  */
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type AccountConfig,
   baseUrlProblems,

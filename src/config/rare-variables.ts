@@ -1,5 +1,5 @@
 /** Variables for large warehouses and for services with unusual limits. */
-import { z } from 'zod';
+import * as z from 'zod';
 import * as form from './value-forms.ts';
 import { EXPECTED, variable } from './value-forms.ts';
 

@@ -1,6 +1,6 @@
 /** Forms of values in variables and in the accounts file: each reads a text, and describes it for errors and documents. */
 import { validate as isCron } from 'node-cron';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
 
 export const wholeNumber = (min: number, max: number) =>

@@ -1,5 +1,5 @@
 /** Every environment variable: form, default, meaning. docs/configuration.md and .env.example are generated from them. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
 import { databaseUrlProblem } from './database-url.ts';

@@ -2,7 +2,7 @@
  * The metrics of docs/dbt as SQL, in the way of MetricFlow. The schema is written by hand: the parts of dbt's published
  * JSON schema (dbt-jsonschema, dbt_yml_files) that the file uses.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const name = z.string().regex(/^(?!.*__)[a-z][a-z0-9_]*[a-z0-9]$/);
 const text = z.string().min(1);

@@ -1,5 +1,5 @@
 /** Reads the envelope of a response: whether the request succeeded, and how many records there are. */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The result of a request according to its response (specification, "Common protocol"). */
 type Verdict =

@@ -3,7 +3,7 @@
  * specification leaves possible (numbers as text and vice versa) and rejects values that cannot be kept without inventing
  * something. Absent and null both become null and are never a problem.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import { toDate, toInstant, toKnownDay } from './time-text.ts';

@@ -1,5 +1,5 @@
 /** The lists that the report counts, each with all its rows: the files and sheets to take along. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { RecordKind } from '../../shared/record-urls.ts';
 import { FOLLOWUP_QUESTIONS, NOTE_COLUMNS, NOTES } from './questions/followup-questions.ts';
 import { EQUIPMENT_QUESTIONS } from './questions/asset-questions.ts';

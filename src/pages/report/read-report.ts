@@ -1,6 +1,6 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';

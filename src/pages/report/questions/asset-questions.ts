@@ -1,5 +1,5 @@
 /** Questions about equipment and documents. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { day, dayOrNull, number, question, text, textOrNull } from './question.ts';
 
 /** All assignees of a piece of equipment. */

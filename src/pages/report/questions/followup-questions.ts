@@ -1,5 +1,5 @@
 /** Questions about follow-ups. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { day, dayOrNull, number, numberOrNull, question, text, textOrNull } from './question.ts';
 
 /** Joins the first message, which describes the problem, and the last one if it is a different message. */

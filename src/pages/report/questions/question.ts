@@ -1,6 +1,6 @@
 /** A question that the safety report answers from the warehouse's views: its SQL, and the schema of its rows. */
 import { type SQL, sql } from 'drizzle-orm';
-import { z } from 'zod';
+import * as z from 'zod';
 import { toArrayLiteral } from '../../../engine/database/array-literal.ts';
 import type { Queryable } from '../../../engine/database/connection.ts';
 

@@ -1,5 +1,5 @@
 /** All questions of the safety report. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { DOCUMENT_QUESTIONS, EQUIPMENT_QUESTIONS } from './asset-questions.ts';
 import { FOLLOWUP_QUESTIONS } from './followup-questions.ts';
 import { question, text } from './question.ts';

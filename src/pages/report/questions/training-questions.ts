@@ -1,5 +1,5 @@
 /** Questions about trainings. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { day, number, numberOrNull, question, text, textOrNull } from './question.ts';
 
 export const TRAINING_QUESTIONS = {

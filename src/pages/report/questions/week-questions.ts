@@ -1,5 +1,5 @@
 /** Questions about the next seven days: counts per person, and the first tasks of the people on the page. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
 import { form, NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
 import { day, number, question, text, textOrNull } from './question.ts';
