@@ -63,9 +63,9 @@ const STEPS = 'pg_temp.stage_days';
 const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;
 const anyOf = (alias: string): SQL => sql.raw(NUMBERS.map((one) => `${alias}.${one} <> 0`).join(' or '));
 const ofNumbers = (toSql: (column: string) => string): SQL => sql.raw(NUMBERS.map(toSql).join(', '));
-/** Steps that wait in the session. */
+/** Steps that wait in the session. Their ids sort by bytes, because other collations take several times as long. */
 export async function createDayStage(db: Queryable): Promise<void> {
-  await db.execute(sql`create temporary table if not exists stage_days (counted_by text, id text, day date,
+  await db.execute(sql`create temporary table if not exists stage_days (counted_by text, id text collate "C", day date,
     open int, overdue int, closed int, unknown int)`);
 }
 
@@ -126,7 +126,7 @@ function stepsOf(
       ) r
     )
     select case grouping(assignee, form) when 3 then 'all' when 1 then 'assignee' else 'form' end as counted_by,
-      case grouping(assignee, form) when 3 then '' when 1 then assignee else form end as id, day,
+      case grouping(assignee, form) when 3 then '' when 1 then assignee else form end collate "C" as id, day,
       ${ofNumbers((one) => `sum(${one})::int as ${one}`)}
     from (
       ${step('from_on', ['1', '0', '0', '0'])} union all ${step('late_on', ['-1', '1', '0', '0'])}
