@@ -1,3 +1,4 @@
+import { inject } from 'vitest';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 import type { TestWorker } from './worker.ts';
 
@@ -19,6 +20,12 @@ interface Past<W extends TestWorker> {
  */
 export async function createWorkerWithPast<W extends TestWorker>(past: Past<W>): Promise<W> {
   const { name, create, happen } = past;
+  // A background worker of Citus is connected to each of its databases, so they cannot be cloned.
+  if (inject('testServerNodes').length > 1) {
+    const first = await create(await createTestDatabase());
+    await happen(first, false);
+    return first;
+  }
   const original = stored.get(name) ?? store(past);
   stored.set(name, original);
   const worker = await create(await createTestDatabase(await original));
