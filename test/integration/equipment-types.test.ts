@@ -42,9 +42,8 @@ async function readTime(type: string): Promise<string> {
 const freshness = async () =>
   (
     await stage.query<Record<string, unknown>>(
-      `select unread_rows::int as rows, unread_types as types,
-         unread_since = (select (read_parts ->> '24')::timestamptz from safety_sync.stream_state) as is_since
-       from safety.freshness where stream = 'equipments'`,
+      `select unread_rows::int as rows, unread_types as types, unread_since = (s.read_parts ->> '24')::timestamptz as is_since
+       from safety.freshness f join safety_sync.stream_state s using (account_id, stream) where stream = 'equipments'`,
     )
   )[0];
 

@@ -498,12 +498,14 @@ describe('somebody who is forgotten', () => {
        where u.account_id = 'default' and u.id = '${forgotten.pseudonym}' and f.id = 'one' and e.id = 'e'`,
     );
     expect(joined).toEqual([{ name: forgotten.pseudonym, observes: true, trains: true, has: true }]);
-    const [completions] = await worker.query<{ n: number; states: number }>(
-      `select count(*)::int as n, (select count(distinct training_id)::int from safety.training_completion_states
-         where user_id = '${forgotten.pseudonym}' and training_id > 9007199254740993) as states
-       from safety.training_completions where user_id = '${second.pseudonym}'`,
+    const [completions] = await worker.query<{ n: number }>(
+      `select count(*)::int as n from safety.training_completions where user_id = '${second.pseudonym}'`,
     );
     expect(completions?.n).toBeGreaterThan(0);
+    const [states] = await worker.query<{ n: number }>(
+      `select count(distinct training_id)::int as n from safety.training_completion_states
+       where user_id = '${forgotten.pseudonym}' and training_id > 9007199254740993`,
+    );
     expect(await findKeysWithoutPerson(worker)).toEqual([]);
     const people = await worker.query(
       `select user_id, name, is_trained_here from safety.people where is_forgotten order by user_id`,
@@ -513,7 +515,7 @@ describe('somebody who is forgotten', () => {
         .toSorted()
         .map((one) => ({ user_id: one, name: one, is_trained_here: true })),
     );
-    expect(completions?.states).toBe(1100);
+    expect(states?.n).toBe(1100);
 
     const asked = worker.sandbox.requests.length;
     for (const [round, kind] of [
@@ -595,8 +597,8 @@ describe('somebody who is forgotten', () => {
     worker.sandbox.store.recalculateTraining();
     await sync();
     const { pseudonym } = await forgetPerson(worker.context, { id: ID });
-    const rows = `select s.user_id, c.training_id from safety.training_employee_status s
-      join safety.training_completions c on c.user_id = s.user_id where s.user_id like 'pseudonym:%'`;
+    const rows = `select user_id, c.training_id from safety.training_employee_status s
+      join safety.training_completions c using (account_id, user_id) where user_id like 'pseudonym:%'`;
     expect(await worker.query(rows)).toEqual([{ user_id: pseudonym, training_id: '1' }]);
     expect(await findText(worker, [ID, ID.toLowerCase()])).toEqual([]);
   });
@@ -636,8 +638,8 @@ describe('somebody who is forgotten', () => {
     expect(namesakes).toEqual(['202', '303']);
     const read = async () =>
       await worker.query(`select observer_id, observer_name, assignee_name, assigner_name, m.note, u._raw ->> 'name' as raw
-        from safety.followup_overview f join safety.followup_messages m on m.followup_id = f.id
-          join safety.users u on u.id = f.assignee_id where f.id = 'one'`);
+        from safety.followup_overview f join safety.followup_messages m on m.account_id = f.account_id and m.followup_id = f.id
+          join safety.users u on u.account_id = f.account_id and u.id = f.assignee_id where f.id = 'one'`);
     const expected = [
       {
         observer_id: pseudonym,
