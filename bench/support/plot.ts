@@ -1,6 +1,6 @@
 /** Draws the figures that have a floor, as SVG: rows per second of the load, and of one COPY of the same rows. */
 import { writeFile } from 'node:fs/promises';
-import { drawing, element, textAt } from '../../src/pages/charts.ts';
+import { drawing, element, textAt } from '../../src/pages/chart-kit.ts';
 import type { Figure } from './figures.ts';
 
 const WIDTH = 900;

@@ -3,7 +3,7 @@
  * accounts. Everything else, such as a table created by hand or a materialized view, is not granted to it,
  * not even in advance.
  */
-import type { Asked } from '../engine/database/connection.ts';
+import type { TextQueries } from '../engine/database/connection.ts';
 import { nameSome } from '../shared/format.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -27,7 +27,7 @@ const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'cal
     or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
 
 /** Relations that this role should be able to read and cannot. */
-export async function readReadable(connection: Asked, role: string): Promise<readonly string[]> {
+export async function readReadable(connection: TextQueries, role: string): Promise<readonly string[]> {
   const rows = await connection.query<{ name: string }>(
     `select format('%I.%I', 'safety', c.relname) as name from pg_class c, pg_roles r
      where r.rolname = $1 and c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
@@ -60,7 +60,7 @@ interface UnsecuredView {
  * Views without `security_invoker`; and the owner's views without `security_barrier`: a reader's condition
  * would be evaluated on rows before they are filtered out, and could disclose them, for example by an error.
  */
-export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
+export async function readUnsecuredViews(connection: TextQueries): Promise<readonly UnsecuredView[]> {
   const rows = await connection.query<{ name: string; isOwn: boolean; option: string }>(
     `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as "isOwn", o.option
      from pg_class c cross join lateral (
@@ -89,7 +89,7 @@ export interface Fault {
 }
 
 /** Relations without policies that these roles, or roles that inherit from them, may read. */
-export async function readOverreach(connection: Asked, roles: readonly string[]): Promise<Fault[]> {
+export async function readOverreach(connection: TextQueries, roles: readonly string[]): Promise<Fault[]> {
   const rows = await connection.query<{ role: string; member: string; relations: string }>(
     `select r.rolname as role, m.rolname as member, json_agg(n.name order by n.name)::text as relations
      from pg_roles r
@@ -117,7 +117,7 @@ export async function readOverreach(connection: Asked, roles: readonly string[])
  * Roles among these that should be confined and may not read all of schema safety: after a restore, for
  * instance.
  */
-export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {
+export async function readShutOut(connection: TextQueries, roles: readonly string[]): Promise<string[]> {
   const rows = await connection.query<{ role: string }>(
     `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))
        and (not has_schema_privilege(r.oid, 'safety', 'usage') or exists (select from pg_class c

@@ -2,7 +2,7 @@
  * Checks roles that are confined to accounts: whether policies apply to them, and which rights would let them
  * see more.
  */
-import { type Asked } from '../engine/database/connection.ts';
+import { type TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
 import { type Fault, quoted, readOverreach } from './access-relations.ts';
 import { READER_ROLE } from './reader-role.ts';
@@ -10,7 +10,7 @@ import { READER_ROLE } from './reader-role.ts';
 const SERVER_WITH_SET_OPTION = 160000;
 
 /** Roles that policies do not restrict, or that could remove them. */
-async function readUnfit(connection: Asked, roles: readonly string[]): Promise<Fault[]> {
+async function readUnfit(connection: TextQueries, roles: readonly string[]): Promise<Fault[]> {
   const rows = await connection.query<{ role: string; member: string; reason: string | null }>(
     `select r.rolname as role, m.rolname as member, case
          when m.rolsuper then 'is a superuser'
@@ -31,7 +31,7 @@ async function readUnfit(connection: Asked, roles: readonly string[]): Promise<F
   );
 }
 
-export async function hasRole(connection: Asked, role: string): Promise<boolean> {
+export async function hasRole(connection: TextQueries, role: string): Promise<boolean> {
   return (await connection.query('select from pg_roles where rolname = $1', [role])).length > 0;
 }
 
@@ -39,7 +39,7 @@ export async function hasRole(connection: Asked, role: string): Promise<boolean>
  * Ways around a confinement: a role that is confined as one of `roles`, or inherits from it, can become another role, and
  * then reads that role's rows.
  */
-async function readWaysOut(connection: Asked, roles: readonly string[]): Promise<Fault[]> {
+async function readWaysOut(connection: TextQueries, roles: readonly string[]): Promise<Fault[]> {
   const becomes = (await readServerNumber(connection)) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
   const rows = await connection.query<{ role: string; member: string; other: string }>(
     `select r.rolname as role, m.rolname as member, u.rolname as other
@@ -61,7 +61,7 @@ async function readWaysOut(connection: Asked, roles: readonly string[]): Promise
 }
 
 /** By which these roles, or roles that inherit from them, see more than the accounts of the policies. */
-export const readFaults = async (connection: Asked, roles: readonly string[]): Promise<Fault[]> => [
+export const readFaults = async (connection: TextQueries, roles: readonly string[]): Promise<Fault[]> => [
   ...(await readUnfit(connection, roles)),
   ...(await readOverreach(connection, roles)),
   ...(await readWaysOut(connection, roles)),

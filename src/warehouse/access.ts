@@ -9,14 +9,14 @@
  * confined.
  */
 import { grantStatements, quoted, readReadable, readUnsecuredViews } from './access-relations.ts';
-import { type Asked } from '../engine/database/connection.ts';
+import { type TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
 
 /** From this version on PostgreSQL supports `security_invoker` for views. */
 const OLDEST_SERVER = 150000;
 
 /** Why roles cannot be confined here; null: they can. */
-export async function whyNotConfine(connection: Asked): Promise<string | null> {
+export async function whyNotConfine(connection: TextQueries): Promise<string | null> {
   const [server] = await connection.query<{ number: number; version: string; has_citus: boolean }>(
     `select current_setting('server_version_num')::int as number, current_setting('server_version') as version,
        exists (select from pg_extension where extname = 'citus') as has_citus`,
@@ -69,7 +69,7 @@ const namesIn = (literal: string | null): string[] =>
     .split(',')
     .map((name) => name.replaceAll('"', ''));
 
-export async function readPolicyTables(connection: Asked): Promise<PolicyTable[]> {
+export async function readPolicyTables(connection: TextQueries): Promise<PolicyTable[]> {
   const tables = await connection.query<Omit<PolicyTable, 'policies'> & { oid: string }>(TABLES);
   const policies = await connection.query<{
     oid: string;
@@ -154,7 +154,7 @@ export function confinementsIn(tables: readonly PolicyTable[]): Confinement[] {
  * tables, and only then grants the new relations. Part of the migrating transaction, because a view that a
  * migration replaces has lost the setting. Takes no lock where nothing is missing.
  */
-export async function completeAccess(connection: Asked): Promise<void> {
+export async function completeAccess(connection: TextQueries): Promise<void> {
   if ((await readServerNumber(connection)) < OLDEST_SERVER) return;
   const views = await readUnsecuredViews(connection);
   const statements = views.filter((view) => view.isOwn).map(({ statement }) => statement);

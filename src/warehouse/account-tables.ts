@@ -3,7 +3,7 @@
  * A step is one statement over a range of keys and all rows that refer to them, because foreign keys hold after every
  * statement. Each step can be committed alone.
  */
-import type { Asked } from '../engine/database/connection.ts';
+import type { TextQueries } from '../engine/database/connection.ts';
 
 interface Column {
   readonly name: string;
@@ -69,7 +69,7 @@ function childrenOf(name: string, all: readonly FoundTable[]): ChildTable[] {
   );
 }
 
-export async function readAccountTables(connection: Asked): Promise<AccountTable[]> {
+export async function readAccountTables(connection: TextQueries): Promise<AccountTable[]> {
   const rows = await connection.query<{ name: string; key: string; parent: string | null }>(TABLES);
   const all = rows
     .filter(({ name }) => name !== CHANGES)
@@ -87,7 +87,7 @@ export async function readAccountTables(connection: Asked): Promise<AccountTable
 
 /** Counts the rows of an account by table; empty tables are omitted. */
 export async function countAccountRows(
-  connection: Asked,
+  connection: TextQueries,
   tables: readonly AccountTable[],
   account: string,
 ): Promise<Map<string, number>> {
@@ -117,7 +117,7 @@ const values = (key: readonly Column[], first: number): string =>
 
 /** Finds the last key of the next step; undefined: no row is left. */
 async function readStepEnd(
-  connection: Asked,
+  connection: TextQueries,
   { name, key }: AccountTable,
   { account, after }: { readonly account: string; readonly after: Position | undefined },
 ): Promise<Position | undefined> {
@@ -177,7 +177,7 @@ interface StepRequest {
 
 /** Makes the next step; undefined: the table is done. */
 export async function nextStep(
-  connection: Asked,
+  connection: TextQueries,
   table: AccountTable,
   { from, to, after }: StepRequest,
 ): Promise<Step | undefined> {

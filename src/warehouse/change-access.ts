@@ -20,7 +20,7 @@ import {
   withdrawStatements,
 } from './access-relations.ts';
 import { hasRole, readFaults } from './access-roles.ts';
-import type { Asked, Connection } from '../engine/database/connection.ts';
+import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
 /** The time for which statements of other sessions may wait behind a statement that waits for its lock. */
@@ -71,7 +71,11 @@ function assertOwner(tables: readonly PolicyTable[], command: string, statements
   );
 }
 
-async function assertKnown(connection: Asked, wanted: readonly string[], configured: readonly string[]) {
+async function assertKnown(
+  connection: TextQueries,
+  wanted: readonly string[],
+  configured: readonly string[],
+) {
   const stored = await connection.query<{ account_id: string }>(
     'select account_id from safety.reporting_settings union select account_id from safety_sync.stream_state',
   );
@@ -81,7 +85,7 @@ async function assertKnown(connection: Asked, wanted: readonly string[], configu
   throw usageError(`no account is named ${unknown.join(', ')}; there are: ${nameSome(known, LISTED_NAMES)}`);
 }
 
-async function assertFit(connection: Asked, role: string): Promise<void> {
+async function assertFit(connection: TextQueries, role: string): Promise<void> {
   if (!(await hasRole(connection, role))) {
     throw usageError(
       `this server has no role ${role}`,

@@ -20,7 +20,7 @@ import {
 } from './account-tables.ts';
 import { grantAccess, revokeAccess } from './change-access.ts';
 import { readCitus } from './citus.ts';
-import type { Asked, Connection } from '../engine/database/connection.ts';
+import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import {
   openStreamSession,
   type StreamSession,
@@ -65,7 +65,7 @@ async function lockAccounts(context: ChangeContext, accounts: readonly string[])
 
 /** Returns whether the change was begun before. Errors: `usage_invalid`, `account_busy`. */
 async function hasBegun(
-  connection: Asked,
+  connection: TextQueries,
   tables: readonly AccountTable[],
   change: AccountChange,
 ): Promise<boolean> {
@@ -105,7 +105,7 @@ async function changeReaders(
   for (const { role, accounts } of confined) if (accounts.includes(from)) await change(role);
 }
 
-async function inTransaction(session: StreamSession, work: (connection: Asked) => Promise<number>) {
+async function inTransaction(session: StreamSession, work: (connection: TextQueries) => Promise<number>) {
   await session.begin();
   const rows = await work(session.connection);
   await session.commit({ isDurable: true });

@@ -4,7 +4,7 @@
  * PostgreSQL.
  */
 import { SafetySyncError } from '../shared/errors.ts';
-import type { Asked } from '../engine/database/connection.ts';
+import type { TextQueries } from '../engine/database/connection.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const OLDEST_CITUS = 13;
@@ -33,7 +33,7 @@ interface Table {
 }
 
 /** Parents first: a foreign key may only point to a table that is distributed already. */
-async function readTables(connection: Asked): Promise<readonly Table[]> {
+async function readTables(connection: TextQueries): Promise<readonly Table[]> {
   return await connection.query<Table>(
     `with recursive ours as (
        select c.oid, n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -55,7 +55,7 @@ const isPlaced = ({ name, placed, has_account }: Table): boolean =>
   (REFERENCE_TABLES.includes(name) ? placed === 'n' : placed === 'h' || !has_account);
 
 /** undefined: this database has no Citus. */
-export async function readCitus(connection: Asked): Promise<CitusStatus | undefined> {
+export async function readCitus(connection: TextQueries): Promise<CitusStatus | undefined> {
   const [extension] = await connection.query<{ version: string }>(
     `select extversion as version from pg_extension where extname = 'citus'`,
   );
@@ -73,7 +73,7 @@ export async function readCitus(connection: Asked): Promise<CitusStatus | undefi
 }
 
 /** Checks that the tables can be distributed. Errors: `citus_missing`, `citus_unfit`. */
-export async function assertCitus(connection: Asked): Promise<void> {
+export async function assertCitus(connection: TextQueries): Promise<void> {
   const citus = await readCitus(connection);
   if (citus === undefined) {
     throw new SafetySyncError(
@@ -106,7 +106,7 @@ const ALLOW_FUNCTIONS = `select run_command_on_all_nodes(format(
   'alter database %I set citus.allow_nested_distributed_execution = on', current_database()))`;
 
 /** Distributes the remaining tables, with the rows that they hold. Returns the tables. */
-export async function distribute(connection: Asked): Promise<readonly string[]> {
+export async function distribute(connection: TextQueries): Promise<readonly string[]> {
   const tables = (await readTables(connection)).filter((table) => !isPlaced(table));
   for (const { name } of tables) {
     if (REFERENCE_TABLES.includes(name)) {
@@ -151,7 +151,7 @@ exception when insufficient_privilege then null;
 end $$`;
 
 /** Grants the reader's missing rights, if there is a reader, as far as this user may. */
-export async function grantControl(connection: Asked): Promise<void> {
+export async function grantControl(connection: TextQueries): Promise<void> {
   const [reader] = await connection.query<{ may: boolean }>(MAY_READ_CONTROL);
   if (reader?.may === false) await connection.query(LET_READ_CONTROL);
 }

@@ -1,6 +1,6 @@
 /** Records and plots the memory of the workers in a long run. */
 import { readFile } from 'node:fs/promises';
-import { drawing, element, round, textAt } from '../../src/pages/charts.ts';
+import { drawing, element, round, textAt } from '../../src/pages/chart-kit.ts';
 
 export interface MemorySample {
   readonly replica: number;

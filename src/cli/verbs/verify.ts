@@ -124,7 +124,7 @@ function print(verification: Verification, terminal: Terminal): void {
   const { colors } = terminal;
   const { fields, remarks, calculatedAtMs, isEqual, requests } = verification;
   terminal.print(colors.bold(headline(verification)));
-  terminal.print(`Asked with ${formatNumber(requests, 'request')}.`);
+  terminal.print(`Read with ${formatNumber(requests, 'request')}.`);
   if (calculatedAtMs !== null) {
     terminal.print(
       `It comes from the training report of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,

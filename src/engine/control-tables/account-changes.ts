@@ -1,6 +1,6 @@
 /** Reads and writes `safety_sync.account_changes`: accounts that are being renamed or removed. */
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { Asked } from '../database/connection.ts';
+import type { TextQueries } from '../database/connection.ts';
 
 /** A rename of `from`; `to` null: a removal. */
 export interface AccountChange {
@@ -10,7 +10,7 @@ export interface AccountChange {
 
 /** Reads the unfinished changes of these accounts, or of all. */
 export async function readAccountChanges(
-  connection: Asked,
+  connection: TextQueries,
   accounts: readonly string[] | null = null,
 ): Promise<AccountChange[]> {
   const all = await connection.query<AccountChange>(
@@ -29,7 +29,7 @@ export const describeChange = ({ from, to }: AccountChange): string =>
   to === null ? `account ${from} is being removed` : `account ${from} is being renamed to ${to}`;
 
 /** Throws `account_busy` during a change. Called under the lock of a stream, because a run would store the moved rows again. */
-export async function assertUnchanged(connection: Asked, account: string): Promise<void> {
+export async function assertUnchanged(connection: TextQueries, account: string): Promise<void> {
   const [change] = await readAccountChanges(connection, [account]);
   if (change === undefined) return;
   throw new SafetySyncError('account_busy', `${describeChange(change)}, which was not finished`, {
@@ -37,19 +37,22 @@ export async function assertUnchanged(connection: Asked, account: string): Promi
   });
 }
 
-export async function recordAccountChange(connection: Asked, { from, to }: AccountChange): Promise<void> {
+export async function recordAccountChange(
+  connection: TextQueries,
+  { from, to }: AccountChange,
+): Promise<void> {
   await connection.query('insert into safety_sync.account_changes (account_id, renamed_to) values ($1, $2)', [
     from,
     to,
   ]);
 }
 
-export async function removeAccountChange(connection: Asked, { from }: AccountChange): Promise<void> {
+export async function removeAccountChange(connection: TextQueries, { from }: AccountChange): Promise<void> {
   await connection.query('delete from safety_sync.account_changes where account_id = $1', [from]);
 }
 
 /** Lists the accounts that have rows; the few rows that a worker writes for every configured account do not count. */
-export async function readStoredAccounts(connection: Asked): Promise<string[]> {
+export async function readStoredAccounts(connection: TextQueries): Promise<string[]> {
   const rows = await connection.query<{ account_id: string }>(
     `select account_id from safety_sync.stream_state union select account_id from safety.labels
      union select account_id from safety_sync.forgotten union select account_id from safety_sync.account_changes

@@ -66,7 +66,7 @@ export interface Connection {
 }
 
 /** The part of a connection that runs statements as text. */
-export type Asked = Pick<Connection, 'query'>;
+export type TextQueries = Pick<Connection, 'query'>;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 /**

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { Asked } from './connection.ts';
+import type { TextQueries } from './connection.ts';
 import { databaseCode } from './database-error.ts';
 
 interface Definition {
@@ -79,7 +79,7 @@ function detailOf(error: unknown): string {
 }
 
 /** Drops all views and creates them again, with the grants on them. */
-async function recreate(connection: Asked, list: readonly Definition[]): Promise<void> {
+async function recreate(connection: TextQueries, list: readonly Definition[]): Promise<void> {
   const views = list.filter(({ isView }) => isView).map(({ name }) => name);
   const grants = await connection.query<{ statement: string }>(READ_GRANTS, [`{${views.join(',')}}`]);
   try {
@@ -97,7 +97,7 @@ async function recreate(connection: Asked, list: readonly Definition[]): Promise
 }
 
 /** Part of a transaction. A view is replaced in place, so that grants and views of others on top of it stay. */
-export async function applyDefinitions(connection: Asked, { list }: Definitions): Promise<void> {
+export async function applyDefinitions(connection: TextQueries, { list }: Definitions): Promise<void> {
   await connection.query('savepoint definitions');
   try {
     for (const { statements } of list) await connection.query(statements);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { PACKAGE_URL, VERSION } from '../../version.ts';
-import type { Asked } from './connection.ts';
+import type { TextQueries } from './connection.ts';
 import { readDefinitions } from './definitions.ts';
 
 export const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
@@ -62,7 +62,7 @@ const tooOld = (): SafetySyncError =>
  * Counts the missing migrations. A warehouse that was never migrated lacks all of them. Errors:
  * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
  */
-export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
+export async function readMigrationStatus(connection: TextQueries): Promise<MigrationStatus> {
   const known = KNOWN.length + 1;
   const [found] = await connection.query<{ present: boolean; is_dated: boolean }>(
     `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present, exists (
@@ -82,7 +82,7 @@ export async function readMigrationStatus(connection: Asked): Promise<MigrationS
 }
 
 /** Errors: `database_not_migrated` when the warehouse lacks a migration of this program, `database_newer`. */
-export async function assertMigrated(connection: Asked): Promise<void> {
+export async function assertMigrated(connection: TextQueries): Promise<void> {
   const { pending } = await readMigrationStatus(connection);
   if (pending > 0) {
     throw new SafetySyncError(

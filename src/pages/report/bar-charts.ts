@@ -11,7 +11,7 @@ import {
   type Texts,
   textAt,
   widthOf,
-} from '../charts.ts';
+} from '../chart-kit.ts';
 import { formatShortDay, shorten, toDate } from '../words.ts';
 
 const BAR_PX = 23;

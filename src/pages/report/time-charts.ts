@@ -13,7 +13,7 @@ import {
   type Texts,
   textAt,
   widthOf,
-} from '../charts.ts';
+} from '../chart-kit.ts';
 import { dayAfter, formatDay, formatMonth, formatShortDay, shorten, toDate } from '../words.ts';
 
 const LINE_PX = 16;
