@@ -41,6 +41,8 @@ const FILL = [
   `insert into safety.followup_messages
    select 'default', 'f' || (i / 3 + 1), i::text, i % 3 + 1, now() - i * interval '1 minute', (i % 2000)::text, repeat('words ', 15),
      case when i % 5 = 0 then (i % 2000)::text end, null, true from generate_series(0, ${3 * FOLLOWUPS - 1}) i`,
+  // Without statistics the next statement compares each follow-up with each message.
+  `analyze safety.followups, safety.followup_messages`,
   `update safety.followups f set _message_count = c.count, _reassignment_count = c.handed, _last_message_at = c.last, _first_response_at = c.first
    from (select o.account_id, o.id, count(m.id) as count, count(*) filter (where m.reassignee_id <> '') as handed, max(m.sent_at) as last,
        min(m.sent_at) filter (where m.user_id is distinct from o.observer_id) as first
