@@ -333,7 +333,7 @@ describe('files', () => {
 
   it('have names in kebab-case', () => {
     const odd = sources.filter(
-      ({ path }) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(path),
+      ({ path }) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.d)?\.ts$/.test(path),
     );
     expect(odd.map(({ path }) => path)).toEqual([]);
   });
