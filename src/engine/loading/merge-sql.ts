@@ -187,6 +187,7 @@ export function readVanishedFields(
 export function markVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
   const key = name(parent.key[0] ?? '');
+  // Materialized, because a plain subselect would be evaluated again for each row of the account.
   return sql`with vanished as materialized (${readVanished(parent, covered, accountId)})
     update ${target(parent)} g
     set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
