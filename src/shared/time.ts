@@ -69,14 +69,16 @@ type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTim
 
 /** Waits for the work at most this long; the work goes on, and a failure after that is ignored. */
 export async function withTimeout<T>(work: Promise<T>, ms: number): Promise<InTime<T>> {
-  const late = new AbortController();
   void ignoreRejection(work);
+  let timer: NodeJS.Timeout | undefined;
   try {
     return await Promise.race([
       work.then((value): InTime<T> => ({ inTime: true, value })),
-      sleep(ms, late.signal).then((): InTime<T> => ({ inTime: false })),
+      new Promise<InTime<T>>((resolve) => {
+        timer = setTimeout(resolve, ms, { inTime: false });
+      }),
     ]);
   } finally {
-    late.abort();
+    clearTimeout(timer);
   }
 }

@@ -16,6 +16,7 @@ const NINE = 0x39;
 export const COLON = 0x3a;
 export const BACKSLASH = 0x5c;
 const LOWER_E = 0x65;
+const DELETE = 0x7f;
 export const OPENING_BRACE = 0x7b;
 export const CLOSING_BRACE = 0x7d;
 export const OPENING_BRACKET = 0x5b;
@@ -45,6 +46,29 @@ function literalAt(bytes: Buffer, at: number): Buffer | undefined {
   const end = Math.min(literal.length, bytes.length - at);
   for (let index = 0; index < end; index += 1) if (bytes[at + index] !== literal[index]) return undefined;
   return literal;
+}
+
+/**
+ * A value in its usual form: digits that a double holds, or ASCII without escapes; undefined: another value. Parsed here,
+ * because JSON.parse of each field takes 4 % of an unchanged read.
+ */
+function plainValueAt(bytes: Buffer, start: number, end: number): number | string | undefined {
+  const isText = bytes[start] === QUOTE && end - start > 1;
+  if (isText) {
+    for (let at = start + 1; at < end - 1; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if (byte < SPACE || byte >= DELETE || byte === QUOTE || byte === BACKSLASH) return undefined;
+    }
+    return bytes[end - 1] === QUOTE ? bytes.toString('latin1', start + 1, end - 1) : undefined;
+  }
+  if (start === end || end - start >= LONG_NUMBER_BYTES || bytes[start] === ZERO) return undefined;
+  let number = 0;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte < ZERO || byte > NINE) return undefined;
+    number = number * 10 + byte - ZERO;
+  }
+  return number;
 }
 
 const notJson = () => new UnusableResponse('response_not_json', 'an element of the list is not JSON');
@@ -150,9 +174,11 @@ class ElementScan {
     for (let index = 0; index < this.names.length; index += 1) {
       const end = this.ends[index] ?? 0;
       if (end === 0) continue;
-      const text = bytes.toString('utf8', this.starts[index], end);
+      const start = this.starts[index] ?? 0;
       try {
-        fields[this.names[index]?.[0] ?? ''] = parseReceived(text, this.hasLongNumber);
+        fields[this.names[index]?.[0] ?? ''] =
+          plainValueAt(bytes, start, end) ??
+          parseReceived(bytes.toString('utf8', start, end), this.hasLongNumber);
       } catch {
         throw notJson();
       }
@@ -163,8 +189,10 @@ class ElementScan {
   private find(bytes: Buffer, from: number, to: number): number {
     for (let index = 0; index < this.names.length; index += 1) {
       const name = this.names[index]?.[1];
-      if (name?.length === to - from && name[0] === bytes[from] && name.compare(bytes, from, to) === 0)
-        return index;
+      if (name?.length !== to - from) continue;
+      let at = 0;
+      while (at < name.length && name[at] === bytes[from + at]) at += 1;
+      if (at === name.length) return index;
     }
     return -1;
   }

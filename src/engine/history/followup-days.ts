@@ -156,18 +156,25 @@ async function addSpans(db: Queryable, from: SQL, before: string | null = null):
     where t.day < 'infinity' and s.from_on < coalesce(${before}::date, 'infinity')`);
 }
 
-/** Makes spans of steps, one for each id and day. The window sorts by year too, so the arrays are in the order of the days. */
+/**
+ * Makes spans of steps, one for each id and day. The steps of one id are sorted by themselves, because a sort of all of them
+ * takes half of the time of a count.
+ */
 async function writeSpans(db: Queryable, account: string, steps: SQL): Promise<void> {
   await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, days, ${ofNumbers((one) => one)})
-    select ${account}::text, s.counted_by, s.id, min(s.day), max(s.next_day), array_agg(s.day),
-      ${ofNumbers((one) => `array_agg(s.${one})`)}
+    select ${account}::text, t.counted_by, t.id, s.*
     from (
-      select t.id, t.counted_by, t.year, t.day, coalesce(lead(t.day) over w, 'infinity') as next_day,
-        ${ofNumbers((one) => `(sum(t.${one}) over w)::int as ${one}`)}
-      from (select *, date_part('year', day) as year from (${steps}) steps) t where ${anyOf('t')}
-      window w as (partition by t.id, t.counted_by order by t.year, t.day)
-    ) s
-    group by s.id, s.counted_by, s.year having s.counted_by = 'all' or bool_or(${anyOf('s')})`);
+      select counted_by, id, array_agg(day) as days, ${ofNumbers((one) => `array_agg(${one}) as ${one}`)}
+      from (${steps}) steps where ${anyOf('steps')} group by counted_by, id
+    ) t cross join lateral (
+      select min(day), max(next_day), array_agg(day), ${ofNumbers((one) => `array_agg(${one})`)}
+      from (
+        select day, coalesce(lead(day) over w, 'infinity') as next_day, ${ofNumbers((one) => `(sum(${one}) over w)::int as ${one}`)}
+        from unnest(t.days, ${ofNumbers((one) => `t.${one}`)}) as d (day, ${ofNumbers((one) => one)})
+        window w as (order by day)
+      ) s
+      group by date_part('year', day) having t.counted_by = 'all' or bool_or(${anyOf('s')})
+    ) s`);
 }
 
 async function writeStagedSpans(db: Queryable, account: string): Promise<void> {

@@ -22,6 +22,9 @@ interface ParsedRow {
   readonly equipmentTypeId: string | null;
 }
 
+/** Keys of a first load in memory: some 10 MB. */
+const MOST_KEYS = 100_000;
+
 export interface Comparison {
   /** One statement, for records with different keys. */
   byChecksum(records: readonly { readonly key: string; readonly hash: string }[]): Promise<ChangeStatus[]>;
@@ -48,9 +51,31 @@ export function createComparison(
           when left(t._hash::text, 2) = left(k.hash::text, 2) then '2' else '1' end
         from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;
+  /** Until the first comparison. */
+  let isFirst = true;
+  /** The keys of a first load; null: the account had rows before, or has too many now. */
+  let added: Set<string> | null = null;
+  async function hasRows(): Promise<boolean> {
+    const found = await connection.query(`select from ${table} where account_id = $1 limit 1`, [accountId]);
+    return found.length > 0;
+  }
+
+  /** True if the account had no rows and no such records before. */
+  async function areFirst(keys: readonly string[]): Promise<boolean> {
+    if (isFirst) {
+      isFirst = false;
+      if (!(await hasRows())) added = new Set();
+    }
+    if (added === null) return false;
+    if (added.size + keys.length > MOST_KEYS || keys.some((one) => added?.has(one))) added = null;
+    else for (const one of keys) added.add(one);
+    return added !== null;
+  }
+
   return {
     async byChecksum(records) {
       if (records.length === 0) return [];
+      if (await areFirst(records.map((record) => record.key))) return records.map(() => 'added');
       const [row] = await connection.query<{ digits: string | null }>(checksums, [
         accountId,
         toArrayLiteral(records.map((record) => record.key)),

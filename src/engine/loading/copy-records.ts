@@ -3,7 +3,7 @@
  * which the merge takes them. If PostgreSQL refuses a record for its data, halving the batch finds it, and the others are
  * stored.
  */
-import { joinChunks, toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
+import { CopyChunks, toCell, toCopyLine } from './copy-text.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
@@ -24,12 +24,15 @@ interface RefusedRecord {
   readonly error: Error;
 }
 
-/** Rows of records in the format of COPY. */
-export interface CopyText {
+interface Lines {
   readonly destination: Destination;
+  /** One for each table, parents first. */
+  readonly chunks: readonly CopyChunks[];
+}
+
+/** Rows of records in the format of COPY. */
+export interface CopyText extends Lines {
   readonly records: ReadRecord[];
-  /** One list for each table, parents first. */
-  readonly buffers: Buffer[][];
   /** Records with rows that refer to rows outside of the record. */
   readonly refused: RefusedRecord[];
   /** The latest beginning of their states by the source's own time; null: no row has one. */
@@ -109,19 +112,20 @@ const toStage = (shape: TableShape): TableCopy => ({
   prefixOf: ({ read }) => `${read.ord}\t`,
 });
 
-/** `position` 0: the parents. */
-const toText = (
+/** The lines of records in one table; `position` 0: the parents. */
+function toLines(
   { columns, prefixOf }: TableCopy,
   records: readonly PreparedRecord[],
   position: number,
-): Buffer[] =>
-  toCopyChunks((add) => {
-    for (const record of records) {
-      const prefix = prefixOf(record);
-      if (position === 0) add(toCopyLine(columns, record.parent, prefix));
-      else for (const row of record.children[position - 1] ?? []) add(toCopyLine(columns, row, prefix));
-    }
-  });
+): string {
+  let lines = '';
+  for (const record of records) {
+    const prefix = prefixOf(record);
+    if (position === 0) lines += toCopyLine(columns, record.parent, prefix);
+    else for (const row of record.children[position - 1] ?? []) lines += toCopyLine(columns, row, prefix);
+  }
+  return lines;
+}
 
 export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey): RecordCopies {
   const { connection } = session;
@@ -130,12 +134,13 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     tables: tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent })),
     stages: tables.map(toStage),
   };
+  const newChunks = () => tables.map(() => new CopyChunks());
   const settings = createCopySettings(connection, shape);
   const isSelfContained = createReferenceCheck(shape);
   const since = shape.parent.history?.since ?? undefined;
   const datedChildren = shape.children.flatMap((child, at) => (hasSince(child) ? [at] : []));
 
-  function toBuffers(records: readonly PreparedRecord[], destination: Destination): CopyText['buffers'] {
+  function addLines(records: readonly PreparedRecord[], { destination, chunks }: Lines): void {
     if (destination === 'tables' && since !== undefined) {
       for (const { parent, children } of records) {
         const began = { _valid_from: (parent as Row)[since] ?? NOW };
@@ -145,13 +150,14 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
         }
       }
     }
-    return copies[destination].map((table, position) => toText(table, records, position));
+    for (const [position, table] of copies[destination].entries())
+      chunks[position]?.add(toLines(table, records, position));
   }
 
-  async function copy(buffers: CopyText['buffers'], destination: Destination): Promise<void> {
+  async function copy({ destination, chunks }: Lines): Promise<void> {
     for (const [position, { statement }] of copies[destination].entries()) {
-      const ofTable = buffers[position] ?? [];
-      if (ofTable.length > 0) await connection.copy(statement, joinChunks(ofTable));
+      const ofTable = chunks[position]?.close() ?? [];
+      if (ofTable.length > 0) await connection.copy(statement, ofTable);
     }
   }
 
@@ -212,7 +218,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     begin: (destination) => ({
       destination,
       records: [],
-      buffers: tables.map(() => []),
+      chunks: newChunks(),
       refused: [],
       latestSince: null,
     }),
@@ -220,10 +226,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       // A reference to rows outside of the record would not be detected if the lookups of foreign keys are skipped.
       const wrong = into.destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
-      if (right.length > 0) {
-        for (const [at, rendered] of toBuffers(right, into.destination).entries())
-          into.buffers[at]?.push(...rendered);
-      }
+      addLines(right, into);
       for (const { read, parent } of right) {
         into.records.push(read);
         if (since !== undefined)
@@ -232,14 +235,16 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const error = new Error('a row of it refers to a row that it does not hold');
       for (const { read } of wrong) into.refused.push({ record: read, error });
     },
-    async send({ destination, records, buffers, refused, latestSince }) {
+    async send(text) {
+      const { destination, records, refused, latestSince } = text;
       const normalizeAgain = (read: ReadRecord): PreparedRecord => ({
         read,
         ...normalize(shape.stream, read, parseRecord(shape.stream, read)),
       });
       const copySome = async (some: readonly ReadRecord[]) => {
-        const text = some === records ? buffers : toBuffers(some.map(normalizeAgain), destination);
-        const copying = () => copy(text, destination);
+        const lines = some === records ? text : { destination, chunks: newChunks() };
+        if (lines !== text) addLines(some.map(normalizeAgain), lines);
+        const copying = () => copy(lines);
         await (destination === 'tables' ? settings.during(copying) : copying());
       };
       const all = [...refused, ...(await copyOrRefuse(records, copySome))];

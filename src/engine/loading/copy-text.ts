@@ -47,44 +47,41 @@ const CHUNK_BYTES = 256 * 1024;
 /** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
 const MOST_BYTES_OF_A_UNIT = 3;
 
-/** Buffer for encoding lines; its content is not kept between calls. */
-const scratch = Buffer.allocUnsafe(CHUNK_BYTES);
+/** The text of one COPY, encoded into large chunks, because each chunk costs a write to the socket. */
+export class CopyChunks {
+  private readonly full: Buffer[] = [];
+  private readonly size: number;
+  private open: Buffer | undefined;
+  private used = 0;
 
-/** The lines that `write` adds, in chunks. */
-export function toCopyChunks(write: (add: (line: string) => void) => void, asked = CHUNK_BYTES): Buffer[] {
-  const chunks: Buffer[] = [];
-  const size = Math.min(asked, CHUNK_BYTES);
-  let used = 0;
-  const flush = (): void => {
-    if (used > 0) chunks.push(Buffer.from(scratch.subarray(0, used)));
-    used = 0;
-  };
-  write((line) => {
-    if (used + line.length * MOST_BYTES_OF_A_UNIT > size) flush();
-    if (line.length * MOST_BYTES_OF_A_UNIT > size) chunks.push(Buffer.from(line));
-    else used += scratch.write(line, used);
-  });
-  flush();
-  return chunks;
-}
-
-/** Joins small chunks, because each one costs a write to the socket. */
-export function* joinChunks(chunks: readonly Buffer[]): Generator<Buffer> {
-  let from = 0;
-  let bytes = 0;
-  for (const [at, chunk] of chunks.entries()) {
-    if (bytes > 0 && bytes + chunk.length > CHUNK_BYTES) {
-      yield Buffer.concat(chunks.slice(from, at), bytes);
-      [from, bytes] = [at, 0];
-    }
-    bytes += chunk.length;
+  /** `size`: bytes of a chunk. */
+  constructor(size = CHUNK_BYTES) {
+    this.size = Math.min(size, CHUNK_BYTES);
   }
-  if (bytes > 0) yield Buffer.concat(chunks.slice(from), bytes);
+
+  add(text: string): void {
+    const most = text.length * MOST_BYTES_OF_A_UNIT;
+    if (this.used + most > this.size) this.close();
+    if (most > this.size) this.full.push(Buffer.from(text));
+    else this.used += (this.open ??= Buffer.allocUnsafeSlow(this.size)).write(text, this.used);
+  }
+
+  /** The chunks of everything that was added. */
+  close(): readonly Buffer[] {
+    if (this.open !== undefined) this.full.push(this.open.subarray(0, this.used));
+    this.open = undefined;
+    this.used = 0;
+    return this.full;
+  }
 }
 
 /** The lines of rows, in chunks. */
-export function toCopyText(columns: readonly ColumnShape[], rows: Iterable<Row>, size?: number): Buffer[] {
-  return toCopyChunks((add) => {
-    for (const row of rows) add(toCopyLine(columns, row));
-  }, size);
+export function toCopyText(
+  columns: readonly ColumnShape[],
+  rows: Iterable<Row>,
+  size?: number,
+): readonly Buffer[] {
+  const chunks = new CopyChunks(size);
+  for (const row of rows) chunks.add(toCopyLine(columns, row));
+  return chunks.close();
 }

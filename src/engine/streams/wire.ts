@@ -242,8 +242,11 @@ export function isWireRecord(value: unknown): value is WireRecord {
 
 /** The key under which a record is stored; null: it has no usable one. */
 export function keyOf(record: Received, keyField: string): string | null {
-  const sent = record.field(keyField);
-  return key.read(typeof sent === 'string' ? toStorableText(sent) : sent, () => undefined);
+  if (record.key === undefined) {
+    const sent = record.field(keyField);
+    record.key = key.read(typeof sent === 'string' ? toStorableText(sent) : sent, () => undefined);
+  }
+  return record.key;
 }
 
 /** Replaces characters that PostgreSQL's text cannot store: NUL, and unpaired surrogates. */
