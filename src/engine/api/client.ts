@@ -171,13 +171,13 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   return {
     list,
     page: async (request) => {
-      const parts = list(request);
-      let records: readonly Received[] = [];
-      for (;;) {
-        const next = await parts.next();
-        if (next.done === true) return { ...next.value, records };
-        records = next.value.kind === 'restart' ? [] : [...records, ...next.value.records];
-      }
+      let records: Received[] = [];
+      const takeNext = (): TakeRecords => {
+        records = [];
+        return (some) => Promise.resolve(void records.push(...some));
+      };
+      const response = await run(request, takeNext);
+      return { ...toListResponse(response), records };
     },
     fetchObject: async (request) => (await run(request)).envelope[request.objectKey],
     get pressure() {

@@ -1,8 +1,9 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
-import { and, asc, desc, eq, gt, lt, not, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lt, not, or, type SQL, sql } from 'drizzle-orm';
 import { backoff } from '../../shared/backoff.ts';
 import { DAY_MS, MINUTE_MS, toMs } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
 import { asGiven } from '../database/sql-names.ts';
@@ -82,21 +83,22 @@ function toSlice(row: typeof backfillSlices.$inferSelect): LedgerSlice {
 }
 
 /** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
-export async function writeLedger(db: Queryable, scope: StreamKey, change: LedgerChange): Promise<void> {
-  switch (change.kind) {
-    case 'plan':
-      await writePlan(db, scope, change);
-      break;
-    case 'slice':
-      await writeSlice(db, scope, change.slice);
-      break;
-    case 'hole':
-      await addHole(db, scope, change.slice);
-      break;
-    case 'cut':
+export async function writeLedger(
+  db: Queryable,
+  scope: StreamKey,
+  changes: readonly LedgerChange[],
+): Promise<void> {
+  for (const change of changes) {
+    if (change.kind === 'plan') await writePlan(db, scope, change);
+    else if (change.kind === 'hole') await addHole(db, scope, change.slice);
+    else if (change.kind === 'cut') {
       await db.delete(backfillSlices).where(isSlice(scope, change.slice));
       await addSlices(db, scope, change.parts);
+    }
   }
+  // After a cut, because a slice that was cut has no row any more.
+  const slices = changes.flatMap((change) => (change.kind === 'slice' ? [change.slice] : []));
+  if (slices.length > 0) await writeSlices(db, scope, slices);
 }
 
 /** The range is already a hole, and has failed again. */
@@ -161,16 +163,18 @@ async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeS
   }
 }
 
-async function writeSlice(db: Queryable, scope: StreamKey, slice: LedgerSlice): Promise<void> {
-  await db
-    .update(backfillSlices)
-    .set({
-      status: slice.status,
-      read_to: toText(slice.readToMs),
-      expected: slice.expected,
-      records: slice.records,
-      failures: slice.failures,
-      finished_at: slice.status === 'pending' ? null : sql`statement_timestamp()`,
-    })
-    .where(isSlice(scope, slice));
+/** In one statement, because several readers change their slices between two commits. */
+async function writeSlices(db: Queryable, scope: StreamKey, slices: readonly LedgerSlice[]): Promise<void> {
+  const list = (valueOf: (slice: LedgerSlice) => string | number | null, type: string): SQL =>
+    sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
+  const { account_id, stream, created_from, created_to } = backfillSlices;
+  await db.execute(sql`
+    update ${backfillSlices} set status = u.status, read_to = u.read_to, expected = u.expected, records = u.records,
+      failures = u.failures, finished_at = case when u.status <> 'pending' then statement_timestamp() end
+    from unnest(${list(({ fromMs }) => toText(fromMs), 'timestamptz')}, ${list(({ toMs: to }) => toText(to), 'timestamptz')},
+      ${list(({ status }) => status, 'text')}, ${list(({ readToMs }) => toText(readToMs), 'timestamptz')},
+      ${list(({ expected }) => expected, 'bigint')}, ${list(({ records }) => records, 'bigint')}, ${list(({ failures }) => failures, 'int')})
+      as u (created_from, created_to, status, read_to, expected, records, failures)
+    where ${account_id} = ${scope.accountId} and ${stream} = ${scope.stream}
+      and ${created_from} = u.created_from and ${created_to} = u.created_to`);
 }

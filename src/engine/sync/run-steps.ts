@@ -46,7 +46,7 @@ import type { RunKey, StreamKey } from '../control-tables/control-tables.ts';
  * A commit takes some twenty round trips, so there is not one for each response, unless the reader waits for the service
  * anyway.
  */
-const RECORDS_OF_A_COMMIT = 10000;
+const RECORDS_OF_A_COMMIT = 20_000;
 
 /** The part of the run's result that its steps determine. */
 export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
@@ -134,11 +134,14 @@ async function writeNotes(
   scope: StreamKey & TransactionTime,
   notes: readonly Note[],
 ): Promise<void> {
-  for (const note of latestNotes(notes)) {
-    if (note.kind !== 'lookups') {
-      await writeLedger(db, scope, note);
-      continue;
-    }
+  const latest = latestNotes(notes);
+  await writeLedger(
+    db,
+    scope,
+    latest.filter((note) => note.kind !== 'lookups'),
+  );
+  for (const note of latest) {
+    if (note.kind !== 'lookups') continue;
     const { begunAt, results, usable } = note;
     await writeLookupResults(db, { accountId: scope.accountId, now: scope.now, begunAt }, results);
     if (usable.length > 0) await db.execute(resolveLookups(usable, scope));
