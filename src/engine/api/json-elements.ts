@@ -5,9 +5,7 @@
 import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
-/**
- * The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these.
- */
+/** The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these. */
 const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
@@ -30,10 +28,7 @@ const LONG_NUMBER_BYTES = 16;
 /** An element is held in memory as a whole, a list is not. Of a larger element only the fields at its beginning are read. */
 const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
-/**
- * An element that did not end within this number of bytes is scanned again after the number has doubled, because each scan
- * begins at its start.
- */
+/** An element that is longer is scanned again when its length has doubled, because each scan begins at its start. */
 const RESCANNED_BYTES = 64 * 1024;
 
 const TRUE = Buffer.from('true');
@@ -95,14 +90,12 @@ class ElementScan {
     const end = bytes.length;
     this.ends.fill(0);
     this.hasLongNumber = true;
-    let depth = 0;
-    let deepest = 0;
+    let [depth, deepest] = [0, 0];
     let isLong = false;
     let at = start;
     /** The position after the last comma, colon, bracket or quote. */
     let valueStart = start;
-    let textStart = start;
-    let textEnd = start;
+    let [textStart, textEnd] = [start, start];
     /** The wanted field with the present value. */
     let field = -1;
     while (at < end) {
@@ -125,7 +118,7 @@ class ElementScan {
           }
         }
         valueStart = at;
-      } else if (byte === COMMA) {
+      } else if (byte === COMMA || (byte | LOWER_BIT) === CLOSING_BRACE) {
         if (at - valueStart > LONG_NUMBER_BYTES) isLong = true;
         if (depth <= 1) {
           if (field >= 0) this.ends[field] = at - 1;
@@ -136,23 +129,11 @@ class ElementScan {
             return at - 1;
           }
         }
+        if (byte !== COMMA) depth -= 1;
         valueStart = at;
       } else if ((byte | LOWER_BIT) === OPENING_BRACE) {
         depth += 1;
         if (depth > deepest) deepest = depth;
-        valueStart = at;
-      } else if ((byte | LOWER_BIT) === CLOSING_BRACE) {
-        if (at - valueStart > LONG_NUMBER_BYTES) isLong = true;
-        if (depth <= 1) {
-          if (field >= 0) this.ends[field] = at - 1;
-          field = -1;
-          if (depth === 0) {
-            this.deepest = deepest;
-            this.hasLongNumber = isLong;
-            return at - 1;
-          }
-        }
-        depth -= 1;
         valueStart = at;
       } else if (byte > NINE) {
         const before = bytes[at - 2] ?? 0;

@@ -53,11 +53,7 @@ export const countedDays = safetySchema.table(
 );
 
 /** Days that are counted, and how. */
-export interface CountedDays {
-  readonly accountId: string;
-  readonly timezone: string;
-  readonly finalBefore: string | null;
-}
+export type CountedDays = Readonly<{ accountId: string; timezone: string; finalBefore: string | null }>;
 
 const STEPS = 'pg_temp.stage_days';
 const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;
@@ -71,13 +67,11 @@ export async function createDayStage(db: Queryable): Promise<void> {
 
 /** null: the days have to be counted as a whole. */
 export async function readCountedDays(db: Queryable, account: string): Promise<CountedDays | null> {
-  const [row] = await db.execute<{ timezone: string; final_before: string | null }>(sql`
-    select n.timezone, n.final_before::text as final_before from ${countedDays} n
+  const [row] = await db.execute<CountedDays>(sql`
+    select n.account_id as "accountId", n.timezone, n.final_before::text as "finalBefore" from ${countedDays} n
     where n.account_id = ${account} and n.stream = 'followups' and n.is_valid
       and n.timezone = coalesce((select z.timezone from safety.reporting_settings z where z.account_id = ${account}), 'UTC')`);
-  return row === undefined
-    ? null
-    : { accountId: account, timezone: row.timezone, finalBefore: row.final_before };
+  return row ?? null;
 }
 
 /**
@@ -241,12 +235,13 @@ export async function countDays(db: Queryable, request: DayCount): Promise<void>
 }
 
 async function countAll(db: Queryable, account: string): Promise<void> {
-  const [row] = await db.execute<{ timezone: string; final_before: string | null }>(sql`
-    select z.timezone, (select n.final_before::text from ${countedDays} n where n.account_id = ${account} and n.stream = 'followups')
-      as final_before
+  const [days = { accountId: account, timezone: 'UTC', finalBefore: null }] =
+    await db.execute<CountedDays>(sql`
+    select ${account}::text as "accountId", z.timezone, (select n.final_before::text from ${countedDays} n
+      where n.account_id = ${account} and n.stream = 'followups') as "finalBefore"
     from (select coalesce(max(s.timezone), 'UTC') as timezone from safety.reporting_settings s where s.account_id = ${account}) z`);
-  const { timezone = 'UTC', final_before: finalBefore = null } = row ?? {};
-  const steps = stepsOf({ accountId: account, timezone, finalBefore }, { keys: null, sign: 1 });
+  const { finalBefore } = days;
+  const steps = stepsOf(days, { keys: null, sign: 1 });
   // Sorts of 100,000 follow-ups stay in memory.
   await db.execute(sql`set local work_mem = '64MB'`);
   if (finalBefore === null) {

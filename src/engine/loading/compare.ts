@@ -51,22 +51,17 @@ export function createComparison(
           when left(t._hash::text, 2) = left(k.hash::text, 2) then '2' else '1' end
         from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;
-  /** Until the first comparison. */
-  let isFirst = true;
-  /** The keys of a first load; null: the account had rows before, or has too many now. */
-  let added: Set<string> | null = null;
+  let hadRows: Promise<boolean> | undefined;
+  /** The keys of a first load; null: too many. */
+  let added: Set<string> | null = new Set();
   async function hasRows(): Promise<boolean> {
     const found = await connection.query(`select from ${table} where account_id = $1 limit 1`, [accountId]);
     return found.length > 0;
   }
 
-  /** True if the account had no rows and no such records before. */
+  /** True if the account had no rows before the load, and none of these keys was added since. */
   async function areFirst(keys: readonly string[]): Promise<boolean> {
-    if (isFirst) {
-      isFirst = false;
-      if (!(await hasRows())) added = new Set();
-    }
-    if (added === null) return false;
+    if ((await (hadRows ??= hasRows())) || added === null) return false;
     if (added.size + keys.length > MOST_KEYS || keys.some((one) => added?.has(one))) added = null;
     else for (const one of keys) added.add(one);
     return added !== null;
