@@ -60,11 +60,7 @@ interface TestChoice {
   readonly timeoutMs: number;
 }
 
-function runTests(
-  tree: string,
-  { tests, names, timeoutMs }: TestChoice,
-  options: readonly string[] = [],
-): TestRun {
+function runTests(tree: string, { tests, names, timeoutMs }: TestChoice): TestRun {
   const report = join(tree, 'report.json');
   rmSync(report, { force: true });
   const { status, stdout, stderr } = spawnSync(
@@ -72,7 +68,6 @@ function runTests(
     [
       'node_modules/vitest/vitest.mjs',
       'run',
-      ...options,
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
@@ -131,7 +126,7 @@ function tryMutation(tree: string, mutation: Mutation, unbroken: TestRun): Verdi
     original.replace(search, () => replace),
   );
   try {
-    const broken = runTests(tree, { tests, names, timeoutMs: MOST_MS }, ['--bail=1']);
+    const broken = runTests(tree, { tests, names, timeoutMs: MOST_MS });
     if (broken.failed.some((id) => unbroken.passed.has(id))) return { verdict: 'caught' };
     if (broken.isGreen && broken.passed.size > 0) return { verdict: 'NOT CAUGHT' };
     return { verdict: 'not run', why: broken.end };

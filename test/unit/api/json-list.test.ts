@@ -215,8 +215,16 @@ describe('the fields that readers look at', () => {
     ['["id",{"id":1}]', [undefined, undefined, undefined]],
     ['{"text":"\\"id\\":5","idx":1,"i":2}', [undefined, undefined, undefined]],
     ['"id"', [undefined, undefined, undefined]],
+    ['{"id":"","created_on":0,"name":" ~"}', ['', 0, ' ~']],
+    ['{"id":"\\u00e9","created_on":-17,"name":"é😀"}', ['é', -17, 'é😀']],
+    ['{"id":"a\\tb","created_on":1.5e3,"name":true}', ['a\tb', 1500, true]],
+    ['{"id":"\u007f","created_on": 999999999999999 ,"name":{}}', ['\u007f', 999_999_999_999_999, {}]],
   ])('%s: %j, in chunks of any size', (record, expected) => {
     for (const size of [1, 3, 1000]) expect(fieldsOf(record, size)).toEqual(expected);
+  });
+
+  test.each(['017', '"a\tb"', '"', '1-2', ''])('%j is not JSON', (value) => {
+    expect(() => fieldsOf(`{"id":${value}}`, 1000)).toThrow(UnusableResponse);
   });
 
   test('a number keeps every digit', () => {
