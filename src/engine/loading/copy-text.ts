@@ -43,7 +43,7 @@ export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = '
 }
 
 /** Bytes of a chunk that is worth a write to the socket. */
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 /** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
 const MOST_BYTES_OF_A_UNIT = 3;
 
