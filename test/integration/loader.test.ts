@@ -325,21 +325,3 @@ test.skipIf(isKindHidden)(
     ]);
   },
 );
-
-test('rows that refer to what is not there are refused, also where PostgreSQL would not look', async () => {
-  const stream = streamNamed('followups');
-  load = await openLoad({
-    ...stream,
-    toRows(record, context, report) {
-      const rows = stream.toRows(record, context, report);
-      const [messages = [], attachments = []] = rows.children;
-      return {
-        ...rows,
-        children: [messages.map((row) => ({ ...row, followup_id: 'nobody' })), attachments],
-      };
-    },
-  });
-  await add([followup('a', 1, []), followup('b', 1, [message('x')])], {});
-  expect(await commit()).toMatchObject({ inserted: 1, rejected: 1 });
-  expect(await stored()).toEqual({ a: '' });
-});

@@ -251,7 +251,7 @@ export function createBatches(options: BatchOptions): Batches {
     return {
       counts: {
         ...counts,
-        inserted: added.records.length + added.refused.length - refusedAdded.length,
+        inserted: added.records.length - refusedAdded.length,
         rejected: counts.rejected + refused.length,
       },
       stagedKeys: keysOf(changed.records),

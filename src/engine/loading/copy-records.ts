@@ -15,7 +15,6 @@ import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
 import { createCopySettings } from './copy-settings.ts';
 import { normalize, type PreparedRecord } from './normalize.ts';
 import { parseRecord, type ReadRecord } from './record.ts';
-import { createReferenceCheck } from './references.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
@@ -33,8 +32,6 @@ interface Lines {
 /** Rows of records in the format of COPY. */
 export interface CopyText extends Lines {
   readonly records: ReadRecord[];
-  /** Records with rows that refer to rows outside of the record. */
-  readonly refused: RefusedRecord[];
   /** The latest beginning of their states by the source's own time; null: no row has one. */
   latestSince: string | null;
 }
@@ -136,7 +133,6 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   };
   const newChunks = () => tables.map(() => new CopyChunks());
   const settings = createCopySettings(connection, shape);
-  const isSelfContained = createReferenceCheck(shape);
   const since = shape.parent.history?.since ?? undefined;
   const datedChildren = shape.children.flatMap((child, at) => (hasSince(child) ? [at] : []));
 
@@ -219,24 +215,18 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       destination,
       records: [],
       chunks: newChunks(),
-      refused: [],
       latestSince: null,
     }),
     render(records, into) {
-      // A reference to rows outside of the record would not be detected if the lookups of foreign keys are skipped.
-      const wrong = into.destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
-      const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
-      addLines(right, into);
-      for (const { read, parent } of right) {
+      addLines(records, into);
+      for (const { read, parent } of records) {
         into.records.push(read);
         if (since !== undefined)
           into.latestSince = laterOf(into.latestSince, (parent as Row)[since] as string | null);
       }
-      const error = new Error('a row of it refers to a row that it does not hold');
-      for (const { read } of wrong) into.refused.push({ record: read, error });
     },
     async send(text) {
-      const { destination, records, refused, latestSince } = text;
+      const { destination, records, latestSince } = text;
       const normalizeAgain = (read: ReadRecord): PreparedRecord => ({
         read,
         ...normalize(shape.stream, read, parseRecord(shape.stream, read)),
@@ -247,9 +237,9 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
         const copying = () => copy(lines);
         await (destination === 'tables' ? settings.during(copying) : copying());
       };
-      const all = [...refused, ...(await copyOrRefuse(records, copySome))];
+      const refused = await copyOrRefuse(records, copySome);
       if (destination === 'tables' && records.length > 0) await correctTimes(records, latestSince);
-      return all;
+      return refused;
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Configures the foreign key checks of PostgreSQL while rows of new records are copied. Each row causes a lookup in the
- * referenced table; this is most of the work of a first load and is redundant, because the caller has already checked that
- * all referenced rows are stored in the same transaction (references.ts).
+ * referenced table; this is most of the work of a first load and is redundant, because the rows of a record refer only to each
+ * other (a test of every stream), and a record is stored as a whole.
  *
  * - A role that may set `session_replication_role` (a superuser, or from PostgreSQL 15 on a role with the grant) copies
  *   without the lookups, like a replica. The exception is a trigger on one of the tables, because the setting would disable it

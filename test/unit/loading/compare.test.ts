@@ -14,8 +14,8 @@ function compareWith(rows: readonly object[]) {
       return Promise.resolve(isLookForRows ? rows : [{ digits: '0'.repeat(keys.split(',').length) }]);
     },
   } as unknown as StreamSession['connection'];
-  const { byChecksum } = createComparison({ connection }, streamShape(resourcesStream), 'a');
-  const compare = (...keys: string[]) => byChecksum(keys.map((key) => ({ key, hash: '' })));
+  const comparison = createComparison({ connection }, streamShape(resourcesStream), 'a');
+  const compare = (...keys: string[]) => comparison.byChecksum(keys.map((key) => ({ key, hash: '' })));
   return { compare, sent };
 }
 

@@ -1,0 +1,65 @@
+import { getTableConfig } from 'drizzle-orm/pg-core';
+import { expect, test } from 'vitest';
+import { streamShape } from '../../../src/engine/database/table-shape.ts';
+import { STREAMS } from '../../../src/engine/streams/index.ts';
+import type { Row, WireRecord } from '../../../src/engine/streams/stream.ts';
+import { createRandom } from '../../support/seeded-random.ts';
+import { type Specimen, SPECIMENS } from '../../support/specimens.ts';
+
+const random = createRandom(7);
+/** Values that a service may send in the place of an identifier. */
+const KEYS = ['a', 'b', ' a', 'A', 7, '7', '', null, {}, ['a'], 1.5, 2 ** 60, 'é', 'x'.repeat(700)];
+
+/** The record with some identifiers replaced, and some elements of its lists left out, repeated or added. */
+function distort(value: unknown, name = ''): unknown {
+  if (Array.isArray(value)) {
+    const items = value.flatMap((item: unknown) =>
+      Array.from({ length: random.below(4) }, () => distort(item)),
+    );
+    return random.below(8) === 0 ? [...items, random.pick(KEYS)] : items;
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, distort(inner, field)]));
+  }
+  return /id$|key$/i.test(name) && random.below(3) === 0 ? random.pick(KEYS) : value;
+}
+
+const specimens = new Map<string, Specimen>(Object.entries(SPECIMENS));
+const WITH_CHILDREN = STREAMS.filter(({ children }) => children.length > 0);
+
+test.each(WITH_CHILDREN.map((stream) => [stream.name, stream] as const))(
+  '%s: the rows of a record refer only to each other, because COPY does not look up foreign keys',
+  (name, stream) => {
+    const { parent, children } = streamShape(stream);
+    const tables = [parent, ...children].map(({ table }) => table);
+    let references = 0;
+    for (let round = 0; round < 2000; round += 1) {
+      const record = {
+        ...(distort(specimens.get(name)?.build('k')) as WireRecord),
+        [stream.keyField]: 'k',
+        messages: distort([
+          { id: 'm', date: 1, attachments: [{ key: 'f' }] },
+          { id: 'n', date: 2, attachments: [{ key: 'g' }] },
+        ]),
+      };
+      const made = stream.toRows(record, {}, () => undefined);
+      const rows: readonly (readonly Row[])[] = [[made.parent], ...made.children];
+      for (const [from, table] of tables.entries()) {
+        for (const key of getTableConfig(table).foreignKeys) {
+          const { columns, foreignColumns, foreignTable } = key.reference();
+          const [own, foreign] = [columns, foreignColumns].map((some) =>
+            some.map((one) => one.name).slice(1),
+          );
+          const valuesOf = (row: Row, names: readonly string[] = []) =>
+            JSON.stringify(names.map((one) => row[one]));
+          const there = new Set(rows[tables.indexOf(foreignTable)]?.map((row) => valuesOf(row, foreign)));
+          for (const row of rows[from] ?? []) {
+            references += 1;
+            expect(there).toContain(valuesOf(row, own));
+          }
+        }
+      }
+    }
+    expect(references).toBeGreaterThan(1000);
+  },
+);
