@@ -46,7 +46,7 @@ export interface Stored {
 
 /** A batch with its rows. */
 export interface Prepared {
-  /** Keys of all received records, also of those that cannot be rows. */
+  /** If they are tracked: the keys of all received records, also of those that cannot be rows. */
   readonly seen: readonly string[];
   readonly added: CopyText;
   readonly changed: CopyText;
@@ -200,9 +200,8 @@ export function createBatches(options: BatchOptions): Batches {
     const distinct = newestOfEach(stream, storable);
     const { news, unchanged } = await findNews(distinct);
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
-    const keys = new Set(records.flatMap(({ key }) => key ?? []));
     const batch: Prepared = {
-      seen: [...keys],
+      seen: options.tracksSeen ? [...new Set(keysOf(records))] : [],
       added: copies.begin('tables'),
       changed: copies.begin('stages'),
       issues: records.flatMap((one) =>

@@ -4,7 +4,7 @@ import type { RecordIssue, Row, StreamDefinition, WireRecord } from '../streams/
 import type { ParsedRecord, ReadRecord } from './record.ts';
 import { type StagedIssue, toStagedIssue } from './staged-issue.ts';
 
-export interface RowsOfRecord {
+interface RowsOfRecord {
   readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
   /** One array of rows per child table. */
   readonly children: readonly (readonly Row[])[];
