@@ -74,7 +74,8 @@ export function createComparison(
       const [row] = await connection.query<{ digits: string | null }>(checksums, [
         accountId,
         toArrayLiteral(records.map((record) => record.key)),
-        toArrayLiteral(records.map((record) => record.hash)),
+        // Digits need no quotes.
+        `{${records.map((record) => record.hash).join(',')}}`,
       ]);
       return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
     },

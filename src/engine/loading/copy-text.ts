@@ -50,20 +50,14 @@ const MOST_BYTES_OF_A_UNIT = 3;
 /** The text of one COPY, encoded into large chunks, because each chunk costs a write to the socket. */
 export class CopyChunks {
   private readonly full: Buffer[] = [];
-  private readonly size: number;
   private open: Buffer | undefined;
   private used = 0;
 
-  /** `size`: bytes of a chunk. */
-  constructor(size = CHUNK_BYTES) {
-    this.size = Math.min(size, CHUNK_BYTES);
-  }
-
   add(text: string): void {
     const most = text.length * MOST_BYTES_OF_A_UNIT;
-    if (this.used + most > this.size) this.close();
-    if (most > this.size) this.full.push(Buffer.from(text));
-    else this.used += (this.open ??= Buffer.allocUnsafeSlow(this.size)).write(text, this.used);
+    if (this.used + most > CHUNK_BYTES) this.close();
+    if (most > CHUNK_BYTES) this.full.push(Buffer.from(text));
+    else this.used += (this.open ??= Buffer.allocUnsafeSlow(CHUNK_BYTES)).write(text, this.used);
   }
 
   /** The chunks of everything that was added. */
@@ -76,12 +70,8 @@ export class CopyChunks {
 }
 
 /** The lines of rows, in chunks. */
-export function toCopyText(
-  columns: readonly ColumnShape[],
-  rows: Iterable<Row>,
-  size?: number,
-): readonly Buffer[] {
-  const chunks = new CopyChunks(size);
+export function toCopyText(columns: readonly ColumnShape[], rows: Iterable<Row>): readonly Buffer[] {
+  const chunks = new CopyChunks();
   for (const row of rows) chunks.add(toCopyLine(columns, row));
   return chunks.close();
 }

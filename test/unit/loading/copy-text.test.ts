@@ -44,9 +44,11 @@ test('an array keeps nulls apart from the text NULL', () => {
 
 test('chunks are the lines in order, none lost at a border', () => {
   const text = (chunks: readonly Buffer[]) => Buffer.concat(chunks).toString();
-  const rows = Array.from({ length: 100 }, (_, index) => ({ a: `row ${index} ${'żółw 🐢 '.repeat(index)}` }));
+  const rows = Array.from({ length: 400 }, (_, index) => ({ a: `row ${index} ${'żółw 🐢 '.repeat(index)}` }));
   const lines = rows.map((row) => toCopyLine(columns, row)).join('');
-  for (const size of [1, 7, 64, 1000, 1e9]) expect(text(toCopyText(columns, rows, size))).toBe(lines);
+  const chunks = toCopyText(columns, rows);
+  expect(text(chunks)).toBe(lines);
+  expect(chunks.length).toBeGreaterThan(10);
   expect(toCopyText(columns, [])).toEqual([]);
   const one = columns.slice(0, 1);
   expect(toCopyLine(one, { a: 'b' }, 'x\t')).toBe('x\tb\n');
