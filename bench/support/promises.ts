@@ -15,10 +15,10 @@ interface Promised {
 
 /** Shares of the floor, as whole processes. */
 const RATIOS = {
-  followups: { first: [0.4, 0.5], unchanged: [1.4, 1.6] },
-  equipments: { first: [0.4, 0.5], unchanged: [1.2, 1.6] },
+  followups: { first: [0.45, 0.5], unchanged: [1.5, 1.6] },
+  equipments: { first: [0.42, 0.5], unchanged: [1.3, 1.6] },
   resources: { first: [0.45, 0.5], unchanged: [1.4, 1.6] },
-  'training-employee-status': { first: [0.42, 0.5], unchanged: [1.4, 1.6] },
+  'training-employee-status': { first: [0.45, 0.5], unchanged: [1.4, 1.6] },
 } as const satisfies Record<string, Record<Phase, readonly [promise: number, aim: number]>>;
 const MEMORY_MEGABYTES = [170, 150] as const;
 
