@@ -14,7 +14,7 @@ import { type AccountsRead, readAccounts } from '../../src/operate/status/read-a
 import { createScheduledReport, nextReportMs } from '../../src/operate/worker/scheduled-report.ts';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { buildNotifier } from '../../src/operate/worker/notifications.ts';
+import { buildNotifier } from '../../src/operate/worker/build-notifier.ts';
 import { createGate } from '../support/gate.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';

@@ -17,7 +17,7 @@ import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-log.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { buildHeartbeat, buildNotifier } from './notifications.ts';
+import { buildHeartbeat, buildNotifier } from './build-notifier.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
