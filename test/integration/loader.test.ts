@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, inject, test, onTestFinished } from 'vit
 import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { identityOf } from '../../src/engine/loading/record.ts';
-import { createLoad, type Load } from '../../src/engine/loading/load.ts';
+import { BATCH_RECORDS, createLoad, type Load } from '../../src/engine/loading/load.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { openStreamSession, type StreamSession } from '../../src/engine/control-tables/stream-session.ts';
@@ -90,9 +90,10 @@ async function beginHeldCommit(): Promise<Gate> {
   await reached.opened;
   return gate;
 }
-/** 2,000 fill a batch. */
 const fill = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => followup(`${name}-${index}`, 1, []));
+/** Records that fill a batch with one more record. */
+const fillBatch = (name: string) => fill(name, BATCH_RECORDS - 1);
 const stored = async (): Promise<Record<string, string>> => {
   const rows = await reader.query<{ id: string; messages: string }>(
     `select f.id, coalesce(string_agg(m.id, ',' order by m.id), '') as messages from safety.followups f
@@ -104,16 +105,26 @@ const stored = async (): Promise<Record<string, string>> => {
 const historyOf = () => reader.query('select id, valid_from, valid_to from safety.followup_states');
 
 test('a version that was compared before the one ahead of it was stored is compared again', async () => {
-  await add([followup('a', 1, [message('x'), message('y')]), ...fill('one', 1_999)], {});
-  await add([followup('a', 2, [message('y')]), ...fill('other', 1_999)], {});
-  expect(await commit()).toMatchObject({ read: 4_000, inserted: 3_999, updated: 0, unchanged: 1 });
+  await add([followup('a', 1, [message('x'), message('y')]), ...fillBatch('one')], {});
+  await add([followup('a', 2, [message('y')]), ...fillBatch('other')], {});
+  expect(await commit()).toMatchObject({
+    read: 2 * BATCH_RECORDS,
+    inserted: 2 * BATCH_RECORDS - 1,
+    updated: 0,
+    unchanged: 1,
+  });
   expect(await stored()).toMatchObject({ a: 'y', 'one-0': '', 'other-0': '' });
 });
 
 test('a record that is still the same in a later batch is not written again', async () => {
   const same = followup('a', 1, [message('x')]);
-  await add([same, ...fill('one', 1_999), same, ...fill('other', 1_999)], {});
-  expect(await commit()).toMatchObject({ read: 4_000, inserted: 3_999, updated: 0, unchanged: 1 });
+  await add([same, ...fillBatch('one'), same, ...fillBatch('other')], {});
+  expect(await commit()).toMatchObject({
+    read: 2 * BATCH_RECORDS,
+    inserted: 2 * BATCH_RECORDS - 1,
+    updated: 0,
+    unchanged: 1,
+  });
 });
 
 test('of two versions in one transaction the newer one stays, whichever was read first, without a state in the history', async () => {
@@ -123,8 +134,8 @@ test('of two versions in one transaction the newer one stays, whichever was read
   ] as const) {
     const newer = { ...followup(id, 5, [message('new')]), open: false };
     const older = followup(id, 4, [message('old')]);
-    await add([isNewerFirst ? newer : older, ...fill(`one-${id}`, 1_999)], {});
-    await add([isNewerFirst ? older : newer, ...fill(`other-${id}`, 1_999), ...fill('last', 1)], {});
+    await add([isNewerFirst ? newer : older, ...fillBatch(`one-${id}`)], {});
+    await add([isNewerFirst ? older : newer, ...fillBatch(`other-${id}`), ...fill('last', 1)], {});
     expect(await commit()).toMatchObject({ updated: 0, rejected: 0 });
     expect(await stored()).toMatchObject({ [id]: 'new' });
     expect(await historyOf()).toEqual([]);
@@ -132,16 +143,16 @@ test('of two versions in one transaction the newer one stays, whichever was read
 });
 
 test('what was wrong with a version that made room for a newer one is no issue', async () => {
-  await add([{ ...followup('a', 1, []), due: 'never' }, ...fill('one', 1_999)], {});
-  await add([followup('a', 2, []), ...fill('other', 1_999)], {});
-  expect(await commit()).toMatchObject({ inserted: 3_999, unchanged: 1 });
+  await add([{ ...followup('a', 1, []), due: 'never' }, ...fillBatch('one')], {});
+  await add([followup('a', 2, []), ...fillBatch('other')], {});
+  expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1 });
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
 test('what is wrong with a version that is older than the one that is stored is no issue', async () => {
-  await add([followup('a', 2, []), ...fill('one', 1_999)], {});
-  await add([{ ...followup('a', 1, []), due: 'never' }, ...fill('other', 1_999)], {});
-  expect(await commit()).toMatchObject({ inserted: 3_999, unchanged: 1 });
+  await add([followup('a', 2, []), ...fillBatch('one')], {});
+  await add([{ ...followup('a', 1, []), due: 'never' }, ...fillBatch('other')], {});
+  expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1 });
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
@@ -161,11 +172,16 @@ test('a version that is compared while the one before it is being committed is a
   await add([followup('a', 1, [message('x')])], {});
   await load.savepoint();
   const gate = await beginHeldCommit();
-  await add([{ ...followup('a', 2, [message('y')]), open: false }, ...fill('one', 500)], {});
+  await add([{ ...followup('a', 2, [message('y')]), open: false }, ...fillBatch('one')], {});
   // Sent after the comparison, on the same connection: answered after it.
   await session.connection.query('select 1');
   gate.open();
-  expect(await commit()).toMatchObject({ read: 502, inserted: 501, updated: 1, unchanged: 0 });
+  expect(await commit()).toMatchObject({
+    read: BATCH_RECORDS + 1,
+    inserted: BATCH_RECORDS,
+    updated: 1,
+    unchanged: 0,
+  });
   expect(await stored()).toMatchObject({ a: 'y' });
   expect(await historyOf()).toHaveLength(1);
 });
@@ -182,7 +198,7 @@ test('a record that comes with its key closes the issue of the one without, also
   // With a record that counts as stored by the transaction that is about to end.
   await add([{ ...followup('a', 2, []), form_id: 9 }, late], {});
   await add(
-    fill('one', 600).map((one) => ({ ...one, form_id: 9 })),
+    fillBatch('one').map((one) => ({ ...one, form_id: 9 })),
     {},
   );
   await session.connection.query('select 1');

@@ -19,7 +19,7 @@ import { createStaging } from './staging.ts';
 import { type CommitOptions, createTransaction, type TransactionOptions } from './transaction.ts';
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
-const BATCH_RECORDS = 2500;
+export const BATCH_RECORDS = 2500;
 /** A batch of large records is full at this number of bytes. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 /**
