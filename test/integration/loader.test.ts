@@ -1,5 +1,5 @@
 /** One transaction: batches that are compared while others are stored, savepoints, records that come twice. */
-import { afterEach, beforeEach, expect, inject, test, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test, onTestFinished, vi } from 'vitest';
 import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { identityOf } from '../../src/engine/loading/record.ts';
@@ -339,5 +339,27 @@ test.skipIf(isKindHidden)(
         problem: expect.stringContaining('PostgreSQL cannot store it') as unknown,
       },
     ]);
+  },
+);
+
+test.skipIf(isKindHidden)(
+  'a batch that is compared while PostgreSQL refuses a record of the one ahead of it is compared again',
+  async () => {
+    const lock = 7;
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await session.connection.query(`create function public.refuse_late() returns trigger language plpgsql as
+    'begin if new.id = ''bad'' then perform pg_advisory_xact_lock_shared(${lock}); raise data_exception; end if; return new; end'`);
+    await session.connection.query(
+      'create trigger refuse before insert on safety.followups for each row execute function public.refuse_late()',
+    );
+    await add([followup('a', 1, [])], {});
+    await commit();
+    await reader.query(`select pg_advisory_lock(${lock})`);
+    // A repeated key, because a first load compares its keys without a statement.
+    await add([followup('a', 1, []), followup('bad', 1, []), ...fill('one', BATCH_RECORDS - 2)], {});
+    await vi.waitFor(async () => expect(await reader.query(waiting)).toHaveLength(1));
+    await add([followup('b', 1, []), ...fillBatch('other')], {});
+    await reader.query(`select pg_advisory_unlock(${lock})`);
+    expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1, rejected: 1 });
   },
 );
