@@ -68,6 +68,9 @@ function runTests(tree: string, { tests, names, timeoutMs }: TestChoice): TestRu
     [
       'node_modules/vitest/vitest.mjs',
       'run',
+      // Every test is in one of these two projects; without them a test of `tests` runs in its half, too.
+      '--project=tests',
+      '--project=proof',
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
