@@ -1,7 +1,7 @@
 /** Numbers that a double does not hold: what PostgreSQL has is what the service sent, to the last digit. */
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { createElementCutter } from '../../src/engine/api/response-body.ts';
+import { ElementCutter } from '../../src/engine/api/element-cutter.ts';
 import { RawNumber } from '../../src/sandbox/index.ts';
 import { stringifyExactJson } from '../../src/shared/exact-json.ts';
 import { resourcesStream } from '../../src/engine/streams/resources.ts';
@@ -75,7 +75,7 @@ test('the stored record is what PostgreSQL itself reads of the text that was rec
         const records = values.map((value, id) => `{"id":${id},"value":${value}}`);
         const response = Buffer.from(`{"ok":true,"items":[${records.join(',')}]}`);
         const end = at % response.length;
-        const cutter = createElementCutter('items');
+        const cutter = new ElementCutter('items');
         cutter.push(response.subarray(0, end));
         cutter.push(response.subarray(end));
         cutter.end();

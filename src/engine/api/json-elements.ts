@@ -1,12 +1,12 @@
 /**
- * Cuts the elements of a JSON array out of its bytes. Only brackets, texts and literals are checked here; other errors of
- * JSON are found when an element is parsed.
+ * Finds the end of an element of a JSON array in its bytes. Only brackets, texts and literals are checked here; other
+ * errors of JSON are found when an element is parsed.
  */
-import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../../shared/received.ts';
+import { parseReceived } from '../../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these. */
-const SPACE = 0x20;
+export const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 const ZERO = 0x30;
@@ -20,16 +20,10 @@ export const CLOSING_BRACE = 0x7d;
 export const OPENING_BRACKET = 0x5b;
 export const CLOSING_BRACKET = 0x5d;
 /** With this bit a bracket becomes the brace of that side, and a capital letter becomes a small one. */
-const LOWER_BIT = 0x20;
+export const LOWER_BIT = 0x20;
 
 /** A number of fewer characters has no more digits than a double holds. */
 const LONG_NUMBER_BYTES = 16;
-
-/** An element is held in memory as a whole, a list is not. Of a larger element only the fields at its beginning are read. */
-const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
-
-/** An element that is longer is scanned again when its length has doubled, because each scan begins at its start. */
-const RESCANNED_BYTES = 64 * 1024;
 
 const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');
@@ -69,7 +63,7 @@ function plainValueAt(bytes: Buffer, start: number, end: number): number | strin
 const notJson = () => new UnusableResponse('response_not_json', 'an element of the list is not JSON');
 
 /** Scans one element, and finds the wanted fields of its outermost object. */
-class ElementScan {
+export class ElementScan {
   deepest = 0;
   hasLongNumber = false;
   private readonly names: readonly (readonly [string, Buffer])[];
@@ -180,7 +174,7 @@ class ElementScan {
 }
 
 /** Finds the end of an element that is not held, chunk by chunk. */
-class ElementSkip {
+export class ElementSkip {
   private depth = 0;
   private inString = false;
   private isEscaped = false;
@@ -197,103 +191,5 @@ class ElementSkip {
       else if ((byte | LOWER_BIT) === CLOSING_BRACE) this.depth -= 1;
     }
     return -1;
-  }
-}
-
-/** Cuts one JSON array, given in chunks, at the commas between its elements. */
-export class ElementScanner {
-  private elements: Received[] = [];
-  private count = 0;
-  private readonly scan: ElementScan;
-  /** Bytes of the element that has not ended yet. */
-  private rest: Buffer[] = [];
-  private restBytes = 0;
-  private scanFromBytes = 0;
-  private skip: ElementSkip | undefined;
-
-  /** `names`: the fields that readers look at. */
-  constructor(names: readonly string[]) {
-    this.scan = new ElementScan(names);
-  }
-
-  /** Elements that ended since the last call. */
-  take(): Received[] {
-    const taken = this.elements;
-    this.elements = [];
-    return taken;
-  }
-
-  /** The bytes after the list's closing bracket; undefined while the list has not ended. */
-  push(chunk: Buffer): Buffer | undefined {
-    if (this.skip !== undefined) {
-      const end = this.skip.run(chunk);
-      if (end === -1) return undefined;
-      this.skip = undefined;
-      if (chunk[end] !== COMMA) return this.close(chunk, end);
-      return this.push(chunk.subarray(end + 1));
-    }
-    this.rest.push(chunk);
-    this.restBytes += chunk.length;
-    const isDue = this.restBytes >= this.scanFromBytes || this.restBytes > LARGEST_ELEMENT_BYTES;
-    return isDue ? this.cut() : undefined;
-  }
-
-  /** Scans the remaining bytes at the end of the response. Returns as `push` does. */
-  end(): Buffer | undefined {
-    return this.skip === undefined ? this.cut() : undefined;
-  }
-
-  private cut(): Buffer | undefined {
-    const bytes = this.rest.length === 1 ? (this.rest[0] ?? Buffer.alloc(0)) : Buffer.concat(this.rest);
-    let start = 0;
-    for (;;) {
-      const end = this.scan.run(bytes, start);
-      if (end === -1) break;
-      const isLast = bytes[end] !== COMMA;
-      this.add(bytes, start, end, isLast);
-      if (isLast) return this.close(bytes, end);
-      start = end + 1;
-    }
-    const rest = bytes.subarray(start);
-    this.rest = rest.length === 0 ? [] : [rest];
-    this.restBytes = rest.length;
-    this.scanFromBytes = rest.length < RESCANNED_BYTES ? 0 : 2 * rest.length;
-    return rest.length > LARGEST_ELEMENT_BYTES ? this.beginSkip(rest, bytes) : undefined;
-  }
-
-  private close(bytes: Buffer, end: number): Buffer {
-    if (bytes[end] !== CLOSING_BRACKET) {
-      throw new UnusableResponse('response_not_json', 'the list is closed by a brace');
-    }
-    return bytes.subarray(end + 1);
-  }
-
-  private add(bytes: Buffer, from: number, to: number, isLast: boolean): void {
-    let start = from;
-    let end = to;
-    while (start < end && (bytes[start] ?? 0) <= SPACE) start += 1;
-    while (end > start && (bytes[end - 1] ?? 0) <= SPACE) end -= 1;
-    if (start === end) {
-      if (isLast && this.count === 0) return;
-      throw new UnusableResponse('response_not_json', 'the list has a comma without an element');
-    }
-    this.count += 1;
-    const { deepest, hasLongNumber } = this.scan;
-    const excess = deepest > DEEPEST ? TOO_DEEP : null;
-    this.elements.push(
-      new Received(bytes.subarray(start, end), { fields: this.scan.fields(bytes), excess, hasLongNumber }),
-    );
-  }
-
-  /** The fields that ended in the beginning of an element that is too large are kept. */
-  private beginSkip(rest: Buffer, bytes: Buffer): Buffer | undefined {
-    this.count += 1;
-    const excess = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${this.count} of its response)`;
-    this.elements.push(new Received(Buffer.alloc(0), { fields: this.scan.fields(bytes), excess }));
-    this.rest = [];
-    this.restBytes = 0;
-    this.scanFromBytes = 0;
-    this.skip = new ElementSkip();
-    return this.push(rest);
   }
 }

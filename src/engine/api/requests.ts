@@ -53,7 +53,7 @@ export function createRequestMeter(): RequestMeter {
   return { requests: 0, retries: 0, lastRequestId: undefined, bytes: 0, throttled: 0 };
 }
 
-interface Request {
+export interface ApiRequest {
   /** The last part of the path, as the specification names it: `followups.list`. */
   readonly method: string;
   /** Without the token: the client adds it. */
@@ -62,19 +62,16 @@ interface Request {
   readonly signal?: AbortSignal | undefined;
   /** Errors with fewer retries than others. */
   readonly fewRetries?: FewRetries | undefined;
-}
-
-export interface ListRequest extends Request {
   /** The property of the response that holds the list. */
-  readonly listKey: string;
-  /** Fields of an element that are looked at before it is parsed. */
+  readonly listKey?: string;
+  /** Fields of an element of the list that are looked at before it is parsed. */
   readonly fields?: readonly string[];
+  /** The property of the response that holds the object. */
+  readonly objectKey?: string;
 }
 
-export interface ObjectRequest extends Request {
-  /** The property of the response that holds the object. */
-  readonly objectKey: string;
-}
+export type ListRequest = ApiRequest & { readonly listKey: string };
+export type ObjectRequest = ApiRequest & { readonly objectKey: string };
 
 export interface FewRetries {
   readonly codes: ReadonlySet<ErrorCode>;
@@ -82,10 +79,11 @@ export interface FewRetries {
   readonly retries: number;
 }
 
-/** `restart`: the response broke off and is requested again; the records so far are void. */
+/** `restart`: the request is repeated; the records so far are void. */
 export type ListPart =
   { readonly kind: 'records'; readonly records: readonly Received[] } | { readonly kind: 'restart' };
 
+/** A successful response (`ok: true`). */
 export interface ListResponse {
   /** Elements of the list, of any type. */
   readonly count: number;
@@ -95,7 +93,11 @@ export interface ListResponse {
   readonly paging: Paging | undefined;
   /** The response's Date header, ms since 1970: the service's clock. */
   readonly serviceTimeMs: number | undefined;
+  readonly requestId: string | undefined;
 }
+
+/** The parts of a response as it arrives, and the rest of it at its end. */
+export type Answer = AsyncGenerator<ListPart, ListResponse, undefined>;
 
 export interface ListPage extends ListResponse {
   readonly records: readonly Received[];

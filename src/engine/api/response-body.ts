@@ -1,4 +1,4 @@
-/** Reads the body of one response: decompressed, cut into records and passed on as it arrives. */
+/** Reads the body of one response as it arrives: decompressed, cut into records. */
 import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
@@ -6,8 +6,8 @@ import type { BrotliDecompress, Gunzip } from 'node:zlib';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { Received } from '../../shared/received.ts';
-import { ElementScanner } from './json-elements.ts';
-import { EnvelopeScanner, type ListFound } from './json-envelope.ts';
+import type { CutResponse, ElementCutter } from './element-cutter.ts';
+import type { ListPart } from './requests.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** Sent as Accept-Encoding: what `createDecompressor` can undo. */
@@ -74,11 +74,30 @@ const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
  * request's timeout plus an allowance for each received byte for all waits together. So a response that arrives byte by
  * byte ends, and so does one that stops after a gigabyte; a large healthy response does not.
  */
-interface WaitingBudget {
-  /** The wait for the response's beginning does not count for its body. */
-  beginBody(): void;
-  startWaiting(): void;
-  stopWaiting(bytesReceived: number): void;
+export class WaitingBudget {
+  private allowedMs: number;
+  private readonly options: WaitingBudgetOptions;
+
+  constructor(options: WaitingBudgetOptions) {
+    this.options = options;
+    this.allowedMs = options.timeoutMs;
+  }
+
+  async wait<T>(arriving: Promise<T>): Promise<T> {
+    const { timeoutMs, clock, onExhausted } = this.options;
+    const sinceMs = clock.monotonicMs();
+    const timer = setTimeout(onExhausted, Math.max(0, Math.min(timeoutMs, this.allowedMs)));
+    try {
+      return await arriving;
+    } finally {
+      clearTimeout(timer);
+      this.allowedMs -= clock.monotonicMs() - sinceMs;
+    }
+  }
+
+  receive(bytes: number): void {
+    this.allowedMs += (bytes / HEALTHY_BYTES_PER_SECOND) * SECOND_MS;
+  }
 }
 
 interface WaitingBudgetOptions {
@@ -87,193 +106,63 @@ interface WaitingBudgetOptions {
   readonly onExhausted: () => void;
 }
 
-export function createWaitingBudget({ timeoutMs, clock, onExhausted }: WaitingBudgetOptions): WaitingBudget {
-  let allowedMs = timeoutMs;
-  let waitedMs = 0;
-  let waitingSinceMs = 0;
-  let timer: NodeJS.Timeout | undefined;
-  return {
-    beginBody: () => {
-      allowedMs = timeoutMs;
-      waitedMs = 0;
-    },
-    startWaiting: () => {
-      waitingSinceMs = clock.monotonicMs();
-      timer = setTimeout(onExhausted, Math.max(0, Math.min(timeoutMs, allowedMs - waitedMs)));
-    },
-    stopWaiting: (bytesReceived) => {
-      clearTimeout(timer);
-      waitedMs += clock.monotonicMs() - waitingSinceMs;
-      allowedMs += (bytesReceived / HEALTHY_BYTES_PER_SECOND) * SECOND_MS;
-    },
-  };
-}
-
-/** A response at its end. */
-export interface CutResponse {
-  /** The whole response, its list as an empty array. */
-  readonly envelope: Readonly<Record<string, unknown>>;
-  readonly listFound: ListFound;
-  readonly count: number;
-}
-
-interface ElementCutter {
-  /** Reads further. Throws UnusableResponse as soon as the response cannot become a usable one. */
-  push(chunk: Buffer): void;
-  /** Elements of the list that ended since the last call. */
-  take(): Received[];
-  /** Throws UnusableResponse when the response has not ended yet. May leave elements to take. */
-  end(): CutResponse;
-}
-
-/**
- * Cuts the elements of the top-level array `listKey` out of a JSON response as its bytes arrive, so that a response of
- * any size needs the memory of one chunk and one element. Without a key everything is envelope. `fields`: those of an element
- * that readers look at.
- */
-export function createElementCutter(
-  listKey: string | undefined,
-  fields: readonly string[] = [],
-): ElementCutter {
-  const envelope = new EnvelopeScanner(listKey);
-  let list: ElementScanner | undefined;
-  let elements: Received[] = [];
-  let count = 0;
-
-  const takeFrom = (scanner: ElementScanner): void => {
-    const taken = scanner.take();
-    count += taken.length;
-    elements = elements.length === 0 ? taken : [...elements, ...taken];
-  };
-
-  const push = (chunk: Buffer): void => {
-    let rest: Buffer | undefined = chunk;
-    while (rest !== undefined && rest.length > 0) {
-      if (list === undefined) {
-        const at = envelope.push(rest, 0);
-        if (at !== undefined) list = new ElementScanner(fields);
-        rest = at === undefined ? undefined : rest.subarray(at);
-      } else {
-        rest = list.push(rest);
-        takeFrom(list);
-        if (rest !== undefined) list = undefined;
-      }
-    }
-  };
-  return {
-    push,
-    take: () => {
-      const taken = elements;
-      elements = [];
-      return taken;
-    },
-    end: () => {
-      const rest = list?.end();
-      if (list !== undefined && rest !== undefined) {
-        takeFrom(list);
-        list = undefined;
-        push(rest);
-      }
-      return { envelope: envelope.end(), listFound: envelope.listFound, count };
-    },
-  };
-}
-
+/** A batch is passed on when it has as many records or bytes. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
 /** The number of bytes of an unusable response that are read for the excerpt in the error. */
 const HEAD_BYTES = 4096;
 
-/** The result is awaited, so a slow consumer slows the response down. Called at least once for a successful response. */
-export type TakeRecords = (records: readonly Received[]) => Promise<void>;
-
-/** Passes records on in batches. */
-function createBatcher(takeRecords: TakeRecords | undefined): {
-  add(records: Received[], bytes: number): Promise<void>;
-  flush(): Promise<void>;
-} {
-  let pending: Received[] = [];
-  let pendingBytes = 0;
-  const flush = async (): Promise<void> => {
-    const records = pending;
-    pending = [];
-    pendingBytes = 0;
-    let from = 0;
-    do {
-      await takeRecords?.(records.slice(from, from + BATCH_RECORDS));
-      from += BATCH_RECORDS;
-    } while (from < records.length);
-  };
-  return {
-    add: async (records, bytes) => {
-      pending = pending.length === 0 ? records : pending.concat(records);
-      pendingBytes += bytes;
-      if (pending.length >= BATCH_RECORDS || (pending.length > 0 && pendingBytes >= BATCH_BYTES))
-        await flush();
-    },
-    flush,
-  };
-}
-
 interface BodyReading {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
-  /** The list with the elements to pass on; undefined: the whole response is envelope. */
-  readonly listKey: string | undefined;
-  /** Fields of an element that readers look at. */
-  readonly fields: readonly string[];
-  readonly takeRecords: TakeRecords | undefined;
+  readonly cutter: ElementCutter;
   readonly budget: WaitingBudget;
   /** Bytes as they came over the wire. */
   readonly onReceived: (bytes: number) => void;
 }
 
 /**
- * Returns the part outside of the list at the end of the response. Throws UnusableResponse, or the error that
- * broke the connection.
+ * Yields the records in batches, and returns the part outside of the list at the end of the response. Throws
+ * UnusableResponse, or the error that broke the connection.
  */
-export async function readBody(reading: BodyReading): Promise<CutResponse> {
-  const { budget } = reading;
-  const cutter = createElementCutter(reading.listKey, reading.fields);
-  const batcher = createBatcher(reading.takeRecords);
+export async function* readBody(reading: BodyReading): AsyncGenerator<ListPart, CutResponse, undefined> {
+  const { body, cutter, budget } = reading;
   let head = Buffer.alloc(0);
   let unusable: UnusableResponse | undefined;
-  let receivedSinceAsked = 0;
-
+  let batch: Received[] = [];
+  let batchBytes = 0;
   try {
-    const chunks = openChunks(reading.body, reading.contentEncoding, (bytes) => {
-      receivedSinceAsked += bytes;
+    const chunks = openChunks(body, reading.contentEncoding, (bytes) => {
+      budget.receive(bytes);
       reading.onReceived(bytes);
     });
     for (;;) {
-      budget.startWaiting();
-      let next: IteratorResult<Buffer>;
-      try {
-        next = await chunks.next();
-      } finally {
-        budget.stopWaiting(receivedSinceAsked);
-        receivedSinceAsked = 0;
-      }
+      const next = await budget.wait(chunks.next());
       if (next.done === true) break;
       const chunk = next.value;
       if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
-      if (unusable === undefined) {
-        try {
-          cutter.push(chunk);
-        } catch (error) {
-          if (!(error instanceof UnusableResponse)) throw error;
-          unusable = error;
-        }
-        await batcher.add(cutter.take(), chunk.length);
+      try {
+        if (unusable === undefined) cutter.push(chunk);
+      } catch (error) {
+        if (!(error instanceof UnusableResponse)) throw error;
+        unusable = error;
       }
       // For an unusable response only the excerpt is still read.
       if (unusable !== undefined && head.length >= HEAD_BYTES) break;
+      const taken = cutter.take();
+      batch = batch.length === 0 ? taken : batch.concat(taken);
+      batchBytes += chunk.length;
+      if (batch.length >= BATCH_RECORDS || (batch.length > 0 && batchBytes >= BATCH_BYTES)) {
+        yield { kind: 'records', records: batch };
+        batch = [];
+        batchBytes = 0;
+      }
     }
     if (unusable !== undefined) throw unusable;
     const response = cutter.end();
-    await batcher.add(cutter.take(), 0);
-    if (response.envelope['ok'] === true) await batcher.flush();
+    batch = batch.concat(cutter.take());
+    if (batch.length > 0) yield { kind: 'records', records: batch };
     return response;
   } catch (error) {
     const found = unusable ?? toUnusable(error);
@@ -282,6 +171,6 @@ export async function readBody(reading: BodyReading): Promise<CutResponse> {
     throw found;
   } finally {
     // A response that was not read to its end closes its connection.
-    reading.body.destroy();
+    body.destroy();
   }
 }

@@ -3,16 +3,16 @@ import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
 import type { Limiter } from './limiter.ts';
-import type { ApiClientOptions, FewRetries } from './requests.ts';
+import type { Answer, ApiClientOptions, ApiRequest } from './requests.ts';
 
 type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
 
-interface Retrying<T> {
+interface Retrying {
   readonly options: ApiClientOptions;
   readonly limiter: Pick<Limiter, 'coolingMs'>;
-  readonly request: { readonly method: string; readonly fewRetries?: FewRetries | undefined };
+  readonly request: ApiRequest;
   readonly signal: AbortSignal;
-  readonly attempt: (attemptNumber: number) => Promise<T>;
+  readonly attempt: (attemptNumber: number) => Answer;
 }
 
 export function drawRetryDelayMs(policy: RetryPolicy, attemptNumber: number, retryAfterMs = 0): number {
@@ -32,8 +32,7 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
 }
 
 /** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
-export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
-  const { options, limiter, request, signal } = retrying;
+export async function* retry({ options, limiter, request, signal, attempt }: Retrying): Answer {
   const { method, fewRetries } = request;
   const { clock } = options;
   let failedMs: number | undefined;
@@ -42,7 +41,7 @@ export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
   for (let attemptNumber = 1; ; attemptNumber += 1) {
     try {
       signal.throwIfAborted();
-      return await retrying.attempt(attemptNumber);
+      return yield* attempt(attemptNumber);
     } catch (error) {
       if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
       failedMs ??= clock.monotonicMs();

@@ -1,4 +1,6 @@
 /** Makes requests wait until the limiter lets them start. */
+import { EventEmitter, once } from 'node:events';
+import pLimit from 'p-limit';
 import { sleep } from '../../shared/time.ts';
 import type { Limiter } from './limiter.ts';
 
@@ -7,50 +9,30 @@ interface Slots {
   readonly inFlight: number;
   readonly waiting: number;
   /**
-   * Runs one request when it may start; the ordinal identifies it for the limiter. Rejects with the signal's reason when that
-   * is aborted before the start; afterwards the request itself has to end.
+   * Waits until a request may start, and returns its ordinal, which identifies it for the limiter. Rejects with the signal's
+   * reason when that is aborted; a request that is not the first in the queue leaves it when its turn comes.
    */
-  run<T>(request: (ordinal: number) => Promise<T>, signal: AbortSignal): Promise<T>;
+  enter(signal: AbortSignal): Promise<number>;
+  /** The request has ended. */
+  leave(): void;
 }
 
 export function createSlots(limiter: Limiter): Slots {
-  const queue: (() => void)[] = [];
-  let taken = 0;
+  const queue = pLimit(1);
+  const ends = new EventEmitter();
   let inFlight = 0;
-  /** Requests in flight and waiting. */
-  let requests = 0;
 
-  function admit(): void {
-    while (taken < limiter.concurrencyNow && queue.length > 0) {
-      taken += 1;
-      queue.shift()?.();
-    }
-  }
-
-  const takeSlot = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const leave = (): void => {
-        queue.splice(queue.indexOf(enter), 1);
-        reject(signal.reason as Error);
-      };
-      const enter = (): void => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      queue.push(enter);
-      admit();
-    });
-
-  /** Starts a request when the spacing allows it; undefined: a cool-down has begun. */
-  async function start(signal: AbortSignal): Promise<number | undefined> {
-    while (limiter.coolingMs() === 0) {
-      const pacingMs = limiter.pacingMs();
-      if (pacingMs === 0) return limiter.recordStart();
-      await sleep(pacingMs, signal);
+  async function start(signal: AbortSignal): Promise<number> {
+    for (;;) {
       signal.throwIfAborted();
+      const waitMs = Math.max(limiter.coolingMs(), limiter.pacingMs());
+      if (waitMs > 0) await sleep(waitMs, signal);
+      else if (inFlight >= limiter.concurrencyNow) await once(ends, 'end', { signal }).catch(() => undefined);
+      else {
+        inFlight += 1;
+        return limiter.recordStart();
+      }
     }
-    return undefined;
   }
 
   return {
@@ -58,33 +40,12 @@ export function createSlots(limiter: Limiter): Slots {
       return inFlight;
     },
     get waiting() {
-      return requests - inFlight;
+      return queue.activeCount + queue.pendingCount;
     },
-    run: async (request, signal) => {
-      requests += 1;
-      try {
-        for (;;) {
-          await sleep(limiter.coolingMs(), signal);
-          signal.throwIfAborted();
-          await takeSlot(signal);
-          try {
-            // No request holds a slot through a cool-down.
-            const ordinal = await start(signal);
-            if (ordinal === undefined) continue;
-            inFlight += 1;
-            try {
-              return await request(ordinal);
-            } finally {
-              inFlight -= 1;
-            }
-          } finally {
-            taken -= 1;
-            admit();
-          }
-        }
-      } finally {
-        requests -= 1;
-      }
+    enter: (signal) => queue(() => start(signal)),
+    leave: () => {
+      inFlight -= 1;
+      ends.emit('end');
     },
   };
 }

@@ -101,7 +101,7 @@ describe('a response that is none', () => {
     [
       '{"ok":true,"items":[1,2',
       'response_cut',
-      'x.list: the response ends in the middle, after 20 bytes (HTTP 200)',
+      'x.list: the response ends in the middle, after 23 bytes (HTTP 200)',
     ],
     [
       '{"ok":true,"user":{"name":"somebody"},"items":{"note":"what somebody wrote"}}',

@@ -34,6 +34,7 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
     envelope: { ok: true, paging: { total: '2', last_page: 1 }, followups: [], extra: 1 },
     paging: { total: 2, lastPage: 1 },
     serviceTimeMs: Date.parse('2026-01-01T00:00:00Z'),
+    requestId: 'r1',
   });
   expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', bytes: 94, throttled: 0 });
   const [request] = server.requests;

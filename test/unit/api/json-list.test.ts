@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { parseExactJson } from '../../../src/shared/exact-json.ts';
-import { createElementCutter } from '../../../src/engine/api/response-body.ts';
-import type { CutResponse } from '../../../src/engine/api/response-body.ts';
+import { ElementCutter } from '../../../src/engine/api/element-cutter.ts';
+import type { CutResponse } from '../../../src/engine/api/element-cutter.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { UnusableResponse } from '../../../src/engine/api/response-errors.ts';
 import type { Received } from '../../../src/shared/received.ts';
@@ -12,7 +12,7 @@ function cut(
   chunks: readonly Buffer[],
   listKey: string | undefined = 'items',
 ): CutResponse & { records: unknown[] } {
-  const cutter = createElementCutter(listKey);
+  const cutter = new ElementCutter(listKey);
   const taken: Received[] = [];
   for (const chunk of chunks) {
     cutter.push(chunk);
@@ -91,7 +91,6 @@ describe('records are cut out of a response', () => {
       const response = cutText(text);
       expect(response.records).toEqual([1, 2]);
       expect(response.envelope).toEqual({ ok: true, paging: { total: 2 }, items: [] });
-      expect(response.listFound).toBe('array');
     }
   });
 
@@ -105,23 +104,25 @@ describe('records are cut out of a response', () => {
       expect(cutText(text)).toEqual({
         records: [],
         count: 0,
-        listFound: 'array',
         envelope: { ok: true, items: [] },
       });
     },
   );
 
-  test('a response without the list, or with something else in its place, is reported at its end', () => {
-    expect(cutText('{"ok":false,"error":"x"}').listFound).toBe('absent');
-    expect(cutText('{"data":{"items":[1]}}').listFound).toBe('absent');
-    expect(cutText('{"items":{"a":[1]},"ok":true}')).toMatchObject({ listFound: 'other', records: [] });
-    expect(cutText('{"items":null}').listFound).toBe('other');
+  test('a response without the list, or with something else in its place, has no records', () => {
+    for (const text of [
+      '{"ok":false,"error":"x"}',
+      '{"data":{"items":[1]}}',
+      '{"items":{"a":[1]},"ok":true}',
+      '{"items":null}',
+    ])
+      expect(cutText(text)).toEqual({ records: [], count: 0, envelope: JSON.parse(text) as unknown });
   });
 
   test('without a key everything is envelope', () => {
-    const cutter = createElementCutter(undefined);
+    const cutter = new ElementCutter(undefined);
     cutter.push(Buffer.from('{"ok":true,"items":[1]}'));
-    expect(cutter.end()).toEqual({ envelope: { ok: true, items: [1] }, listFound: 'absent', count: 0 });
+    expect(cutter.end()).toEqual({ envelope: { ok: true, items: [1] }, count: 0 });
   });
 });
 
@@ -157,7 +158,7 @@ describe('numbers that a double does not hold', () => {
   test('are exact in the object that was asked for, and not beside a list, where only counts and times stand', () => {
     const text = '{"ok":true,"user":{"id":12345678901234567890},"n":1.0}';
     expect(cutText(text).envelope).toEqual(JSON.parse(text));
-    const cutter = createElementCutter(undefined);
+    const cutter = new ElementCutter(undefined);
     cutter.push(Buffer.from(text));
     expect(cutter.end().envelope).toEqual(parseExactJson(text));
   });
@@ -193,12 +194,23 @@ describe('a response that is not whole', () => {
 
   test('with its list twice is response_invalid', () => {
     expect(defectOf('{"items":[1],"ok":true,"items":[2]}')).toBe('response_invalid');
+    expect(defectOf('{"items":null,"ok":true,"items":[2]}')).toBe('response_invalid');
   });
+});
+
+test('more than 16 MiB outside of the list are not held', () => {
+  const cutter = new ElementCutter('items');
+  cutter.push(Buffer.from('{"ok":true,"text":"'));
+  const part = Buffer.alloc(1024 * 1024, 'x');
+  const pushAll = () => {
+    for (let count = 0; count < 17; count += 1) cutter.push(part);
+  };
+  expect(pushAll).toThrow(expect.objectContaining({ code: 'response_invalid' }));
 });
 
 describe('the fields that readers look at', () => {
   const fieldsOf = (record: string, size: number) => {
-    const cutter = createElementCutter('items', ['id', 'created_on', 'name']);
+    const cutter = new ElementCutter('items', ['id', 'created_on', 'name']);
     const bytes = Buffer.from(`{"ok":true,"items":[${record}]}`);
     for (let at = 0; at < bytes.length; at += size) cutter.push(bytes.subarray(at, at + size));
     cutter.end();
@@ -233,7 +245,7 @@ describe('the fields that readers look at', () => {
 });
 
 test('an element is its bytes without the white space around it', () => {
-  const cutter = createElementCutter('items');
+  const cutter = new ElementCutter('items');
   cutter.push(Buffer.from('{"items": [ {"a" : 1 }\n,\t[ ] , 2 ]}'));
   expect(cutter.take().map(({ text }) => text)).toEqual(['{"a" : 1 }', '[ ]', '2']);
 });
@@ -241,7 +253,7 @@ test('an element is its bytes without the white space around it', () => {
 describe('a record of more than 16 MiB', () => {
   const part = Buffer.alloc(1024 * 1024, 'x');
   function cutWith(before: string, parts: number, after: string) {
-    const cutter = createElementCutter('items', ['id', 'n', 'name', 'late']);
+    const cutter = new ElementCutter('items', ['id', 'n', 'name', 'late']);
     cutter.push(Buffer.from(before));
     for (let count = 0; count < parts; count += 1) cutter.push(part);
     cutter.push(Buffer.from(after));
@@ -284,7 +296,7 @@ test('of a response of 20 MB no more is kept than the record under way', () => {
   };
   const record = JSON.stringify({ id: 'u1', status: 'active', tags: ['a', 'b'], note: 'x'.repeat(400) });
   const part = Buffer.from(`${record},`.repeat(130));
-  const cutter = createElementCutter('items');
+  const cutter = new ElementCutter('items');
   cutter.push(Buffer.from('{"ok":true,"items":['));
   let records = 0;
   const readParts = (parts: number) => {
@@ -300,6 +312,6 @@ test('of a response of 20 MB no more is kept than the record under way', () => {
   expect(keptBytes() - before).toBeLessThan(2_000_000);
   cutter.push(Buffer.from(`${record}]}`));
   records += cutter.take().length;
-  expect(cutter.end()).toEqual({ envelope: { ok: true, items: [] }, listFound: 'array', count: records });
+  expect(cutter.end()).toEqual({ envelope: { ok: true, items: [] }, count: records });
   expect(records).toBe(330 * 130 + 1);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createElementCutter } from '../../../src/engine/api/response-body.ts';
+import { ElementCutter } from '../../../src/engine/api/element-cutter.ts';
 import {
   identityOf,
   parseRecord,
@@ -15,7 +15,7 @@ import type { WireRecord } from '../../../src/engine/streams/stream.ts';
 
 const source = { stream: resourcesStream, about: {} };
 const read = (text: string, of: Partial<Parameters<typeof readRecord>[1]> = {}) => {
-  const cutter = createElementCutter('items', ['id', 'equipmentType_id']);
+  const cutter = new ElementCutter('items', ['id', 'equipmentType_id']);
   cutter.push(Buffer.from(`{"items":[${text}]}`));
   const [received] = cutter.take();
   if (received === undefined) throw new Error(`no element: ${text}`);

@@ -10,7 +10,7 @@ const created = (...times: number[]) =>
 
 function page(records: readonly Received[], total: number): ListPage {
   const response = { count: records.length, envelope: {}, paging: { total, lastPage: undefined } };
-  return { ...response, records, serviceTimeMs: undefined };
+  return { ...response, records, serviceTimeMs: undefined, requestId: undefined };
 }
 
 /** A service that returns these responses one after the other, regardless of the request. */

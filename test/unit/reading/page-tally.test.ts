@@ -18,6 +18,7 @@ function tallyOf(pages: Pages) {
       envelope: {},
       paging: total === undefined && lastPage === undefined ? undefined : paging,
       serviceTimeMs: undefined,
+      requestId: undefined,
     };
     tally.add(page);
   }
