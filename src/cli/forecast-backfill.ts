@@ -3,12 +3,13 @@
  */
 import { createRequestMeter } from '../engine/api/requests.ts';
 import { streamNamed } from '../engine/streams/index.ts';
+import type { TimeSlice } from '../engine/streams/state.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { readStreamState } from '../engine/control-tables/stream-state.ts';
 import { readLedger } from '../engine/control-tables/backfill-ledger.ts';
 import { isOpen, isResumable } from '../engine/reading/backfill.ts';
 import { sliceRecordsFor } from '../engine/reading/backfill-plan.ts';
-import { type CreationSlice, toCreationFilters } from '../engine/reading/creation-slice.ts';
+import { toCreationFilters } from '../engine/reading/creation-slice.ts';
 import type { RunContext } from '../engine/sync/run.ts';
 
 export interface BackfillForecast {
@@ -27,7 +28,7 @@ const CHECK_REQUESTS = 3;
 
 interface ForecastRequest {
   readonly stream: StreamName;
-  readonly range: CreationSlice;
+  readonly range: TimeSlice;
   readonly restart: boolean;
   /** The warehouse lacks tables: there is no ledger to look at. */
   readonly isMigrated: boolean;

@@ -37,7 +37,11 @@ const followups = () => worker.sandbox.store.followups;
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
 const backfill = (range = {}, restart = false) =>
-  worker.run('followups', { kind: 'backfill', range: { fromMs: null, toMs: null, ...range }, restart });
+  worker.run('followups', {
+    kind: 'backfill',
+    range: { fromMs: -Infinity, toMs: Infinity, ...range },
+    restart,
+  });
 const newestUpdate = () => Math.max(...[...followups().values()].map((one) => one.updated_on));
 const creationTimes = () => [...followups().values()].map((one) => one.created_on).toSorted((a, b) => a - b);
 /** The time before which this share of the follow-ups was created. */
@@ -238,7 +242,7 @@ describe('a backfill', () => {
     test('of another range begins from the start while one is unfinished, and the first sync still reads everything', async () => {
       await start();
       await cutOffAtPage(8, () => backfill());
-      expectSucceeded(await backfill({ fromMs: createdAt(0.5), toMs: null }));
+      expectSucceeded(await backfill({ fromMs: createdAt(0.5), toMs: Infinity }));
       expect((await ledger()).every(({ status }) => status === 'done')).toBe(true);
       expect(await watermark()).toBeNull();
       await sync();
@@ -252,7 +256,7 @@ describe('a backfill', () => {
     const before = await watermark();
     worker.time.now += 5 * MINUTE_MS;
     worker.sandbox.live.step(30);
-    expectSucceeded(await backfill({ fromMs: createdAt(0.1), toMs: null }));
+    expectSucceeded(await backfill({ fromMs: createdAt(0.1), toMs: Infinity }));
     expect(await watermark()).toBe(before);
     await sync();
     await isEqual();

@@ -301,13 +301,13 @@ export async function play(
         departures.take(step);
         return;
       case 'run': {
-        const [from, to] = [createdAt(step.from), createdAt(step.to)];
-        const isRange = from !== null && to !== null && from >= to;
+        const range = { fromMs: createdAt(step.from) ?? -Infinity, toMs: createdAt(step.to) ?? Infinity };
+        const isEmpty = range.fromMs >= range.toMs;
         await run(step.stream, {
           kind: step.run,
           force: step.force,
           restart: step.restart,
-          ...(isRange || step.stream !== 'followups' ? {} : { range: { fromMs: from, toMs: to } }),
+          ...(isEmpty || step.stream !== 'followups' ? {} : { range }),
         });
         return;
       }

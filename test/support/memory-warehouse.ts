@@ -126,8 +126,7 @@ export class MemoryWarehouse {
     switch (note.kind) {
       case 'plan': {
         const { fromMs, toMs } = note.plan;
-        const isBeside = ({ slice }: StoredSlice): boolean =>
-          (fromMs !== null && slice.fromMs < fromMs) || (toMs !== null && slice.toMs > toMs);
+        const isBeside = ({ slice }: StoredSlice): boolean => slice.fromMs < fromMs || slice.toMs > toMs;
         this.plan = note.plan;
         this.slices = this.slices.filter((one) => isHole(one) && isBeside(one));
         this.#put(note.slices.map(toPending));

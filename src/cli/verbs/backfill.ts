@@ -1,10 +1,11 @@
 import type { App } from '../../app.ts';
 import { type BackfillForecast, forecastBackfill } from '../forecast-backfill.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { type CreationSlice, isWholeTime } from '../../engine/reading/creation-slice.ts';
+import { isWholeTime } from '../../engine/reading/creation-slice.ts';
 import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
+import type { TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
 import { accountFields, EXIT, streamLabel } from '../run-results.ts';
@@ -18,17 +19,15 @@ interface BackfillOptions extends CommonOptions {
   readonly plan?: true;
 }
 
-function parseRange({ from, to }: BackfillOptions): CreationSlice {
-  const fromMs = from === undefined ? null : parseDate(from, '--from');
-  const toMs = to === undefined ? null : parseDate(to, '--to');
-  if (fromMs !== null && toMs !== null && fromMs >= toMs) {
-    throw usageError('--from must be earlier than --to');
-  }
+function parseRange({ from, to }: BackfillOptions): TimeSlice {
+  const fromMs = from === undefined ? -Infinity : parseDate(from, '--from');
+  const toMs = to === undefined ? Infinity : parseDate(to, '--to');
+  if (fromMs >= toMs) throw usageError('--from must be earlier than --to');
   return { fromMs, toMs };
 }
 
 /** Only follow-ups can be requested by time. */
-function checkRange(streams: readonly StreamName[], range: CreationSlice): StreamName[] {
+function checkRange(streams: readonly StreamName[], range: TimeSlice): StreamName[] {
   if (isWholeTime(range)) return [...streams];
   const sliced = streams.filter((stream) => streamNamed(stream).readMode.kind === 'incremental');
   if (sliced.length === 0) {
@@ -101,7 +100,7 @@ async function printPlan(
 
 interface BackfillAsked {
   readonly streams: readonly StreamName[];
-  readonly range: CreationSlice;
+  readonly range: TimeSlice;
   readonly options: BackfillOptions;
 }
 

@@ -9,6 +9,8 @@ import { backfillSlices, streamState, type StreamKey } from './control-tables.ts
 import { asGiven } from '../database/sql-names.ts';
 
 const toText = (ms: number): string => new Date(ms).toISOString();
+/** null: there is no bound. */
+const toBound = (ms: number): string | null => (Number.isFinite(ms) ? toText(ms) : null);
 
 const inScope = ({ accountId, stream }: StreamKey) =>
   and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));
@@ -32,8 +34,8 @@ export async function readLedger(
     .where(and(eq(account_id, scope.accountId), eq(stream, scope.stream)));
   if (row?.backfill_started_at == null) return undefined;
   const plan: BackfillPlan = {
-    fromMs: toMs(row.backfill_from),
-    toMs: toMs(row.backfill_to),
+    fromMs: toMs(row.backfill_from) ?? -Infinity,
+    toMs: toMs(row.backfill_to) ?? Infinity,
     watermark:
       row.backfill_watermark === null
         ? null
@@ -129,8 +131,8 @@ async function writePlan(
   { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] },
 ): Promise<void> {
   const values = {
-    backfill_from: plan.fromMs === null ? null : toText(plan.fromMs),
-    backfill_to: plan.toMs === null ? null : toText(plan.toMs),
+    backfill_from: toBound(plan.fromMs),
+    backfill_to: toBound(plan.toMs),
     backfill_watermark: plan.watermark === null ? null : toText(plan.watermark.ms),
     backfill_clock_offset_ms: plan.watermark?.clockOffsetMs ?? null,
     backfill_started_at: sql`statement_timestamp()`,
@@ -141,8 +143,8 @@ async function writePlan(
     .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: asGiven(values) });
   const { created_from, created_to, failures } = backfillSlices;
   const isBeside = or(
-    plan.fromMs === null ? undefined : lt(created_from, toText(plan.fromMs)),
-    plan.toMs === null ? undefined : gt(created_to, toText(plan.toMs)),
+    values.backfill_from === null ? undefined : lt(created_from, values.backfill_from),
+    values.backfill_to === null ? undefined : gt(created_to, values.backfill_to),
   );
   const isKept = isBeside && and(isBeside, gt(failures, 0), eq(backfillSlices.status, 'failed'));
   await db.delete(backfillSlices).where(and(inScope(scope), isKept && not(isKept)));

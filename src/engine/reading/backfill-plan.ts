@@ -1,7 +1,7 @@
 /** Plans a backfill: finds out how many records there are, and cuts creation time into slices. Times in ms since 1970, `to` exclusive. */
 import type { ListPage } from '../api/requests.ts';
 import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { type CreationSlice, readCreationOrder, toCreationFilters } from './creation-slice.ts';
+import { boundOr, readCreationOrder, toCreationFilters } from './creation-slice.ts';
 import { fetchPage, isRefused, isRequestSpecific } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
@@ -43,11 +43,7 @@ export function toDone({ fromMs, toMs }: TimeSlice, count: number): LedgerSlice 
 }
 
 /** The last page of a newest-first list shows where creation time begins; undefined: it cannot be read. */
-async function findOldest(
-  read: ReadRequest,
-  range: CreationSlice,
-  first: ListPage,
-): Promise<number | undefined> {
+async function findOldest(read: ReadRequest, range: TimeSlice, first: ListPage): Promise<number | undefined> {
   const page = first.paging?.lastPage;
   if (page === undefined || page < 2) return undefined;
   try {
@@ -65,7 +61,7 @@ interface PlanResponse extends SliceResponse {
 }
 
 /** If the service fails for the newest record, another one is enough for a plan. */
-async function fetchFirst(range: CreationSlice, reader: SliceReader): Promise<PlanResponse> {
+async function fetchFirst(range: TimeSlice, reader: SliceReader): Promise<PlanResponse> {
   try {
     const response = await reader.fetch(range);
     // A service with smaller pages gets smaller slices.
@@ -89,11 +85,7 @@ interface MadePlan {
 }
 
 /** Yields the plan, which is stored before its slices are read. A range that fits into one response is read at once. */
-export async function* makePlan(
-  read: ReadRequest,
-  range: CreationSlice,
-  reader: SliceReader,
-): Steps<MadePlan> {
+export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: SliceReader): Steps<MadePlan> {
   const { clock } = read.service;
   const { page: first, distinct, shortfall, pageRecords } = await fetchFirst(range, reader);
   if (shortfall !== null) throw shortfall;
@@ -101,15 +93,15 @@ export async function* makePlan(
   const plan: BackfillPlan = { ...range, watermark };
   const newestMs = readCreationOrder(first.records)?.newestMs ?? first.serviceTimeMs ?? clock.now();
   const total = first.paging?.total;
+  const bottom = boundOr(range.fromMs, EARLIEST_MS);
   const isRead = total !== undefined && distinct >= total;
   const sliceRecords = sliceRecordsFor(read.settings.readers, pageRecords);
   const isOneSlice = (total ?? 0) <= sliceRecords;
   const oldestMs = isRead
     ? newestMs
-    : ((isOneSlice ? undefined : await findOldest(read, range, first)) ?? range.fromMs ?? EARLIEST_MS);
+    : ((isOneSlice ? undefined : await findOldest(read, range, first)) ?? bottom);
   // As if the records were spread evenly; a slice that turns out too large is cut again.
-  const bottom = range.fromMs ?? EARLIEST_MS;
-  const top = range.toMs ?? Math.floor(newestMs) + 1;
+  const top = boundOr(range.toMs, Math.floor(newestMs) + 1);
   const busyFrom = Math.min(Math.max(bottom, Math.floor(oldestMs)), top - 1);
   const parts = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil((total ?? 0) / sliceRecords)).map(
     (part) => (part.fromMs === busyFrom ? { ...part, fromMs: Math.min(bottom, busyFrom) } : part),

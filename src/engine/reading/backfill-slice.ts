@@ -3,7 +3,7 @@ import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, toDone, toPending } from './backfill-plan.ts';
-import { type CreationSlice, toHole } from './creation-slice.ts';
+import { boundOr, toHole } from './creation-slice.ts';
 import { walkCreation, type WalkStep } from './creation-walk.ts';
 import { collectUndated } from './record-fields.ts';
 import type { SliceReader } from './slice-reader.ts';
@@ -48,10 +48,10 @@ export interface Backfill {
 }
 
 /** The slice to request: an end of an unbounded plan is open, even if the ledger has a time for it. */
-function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerSlice): CreationSlice {
+function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerSlice): TimeSlice {
   const isTop = isTopOpen && slice.toMs === topMs && slice.readToMs === slice.toMs;
-  const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;
-  return { fromMs: isBottom ? null : slice.fromMs, toMs: isTop ? null : slice.readToMs };
+  const isBottom = plan.fromMs === -Infinity && slice.fromMs === bottomMs;
+  return { fromMs: isBottom ? -Infinity : slice.fromMs, toMs: isTop ? Infinity : slice.readToMs };
 }
 
 function toStep(
@@ -94,7 +94,7 @@ export async function* readSlice(
     }
     const { records: list, remainingTo, seen } = next.value;
     state = { ...state, records: seenBefore + seen };
-    if (typeof remainingTo === 'number') {
+    if (Number.isFinite(remainingTo)) {
       const rest = (state.expected ?? 0) - state.records;
       const older = { fromMs: state.fromMs, toMs: remainingTo };
       const parts = rest > 2 * sliceRecords ? cutEvenly(older, Math.ceil(rest / sliceRecords)) : [];
@@ -130,7 +130,7 @@ export async function* readSlice(
 async function findShortfall(
   { method, reader }: Backfill,
   state: LedgerSlice,
-  bounds: CreationSlice,
+  bounds: TimeSlice,
 ): Promise<SafetySyncError | null> {
   if (state.expected === null || state.records >= state.expected) return null;
   const total = (await reader.fetchTotal({ fromMs: bounds.fromMs, toMs: state.toMs })) ?? 0;
@@ -165,7 +165,7 @@ function leaveOut(
   { part, error }: Extract<WalkStep, { kind: 'hole' }>,
   finalRecords: number,
 ): RecordsStep {
-  const hole = { fromMs: part.fromMs ?? slice.fromMs, toMs: part.toMs ?? slice.toMs };
+  const hole = { fromMs: boundOr(part.fromMs, slice.fromMs), toMs: boundOr(part.toMs, slice.toMs) };
   backfill.holes.push({ slice: toHole(part), error });
   if (hole.fromMs >= slice.toMs) {
     // Newer than the plan: the slice is requested once more, up to the beginning of the plan.

@@ -5,16 +5,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { withTimeout } from '../../shared/time.ts';
-import type { BackfillPlan, Hole, LedgerSlice } from '../streams/state.ts';
+import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
 import { type Backfill, type FoundHole, readSlice } from './backfill-slice.ts';
-import { type CreationSlice, FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
+import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
 import type { ReadRequest } from './read-request.ts';
 import { createSliceReader, type SliceReader } from './slice-reader.ts';
 import { records, type RecordsStep, type Steps } from './step.ts';
 
 interface BackfillAsked {
-  readonly range: CreationSlice;
+  readonly range: TimeSlice;
   readonly restart: boolean;
   /** The watermark that the stream has. */
   readonly watermarkMs: number | null;
@@ -38,7 +38,7 @@ interface BackfillOutcome {
 
 export const isOpen = (slice: LedgerSlice): boolean => slice.status !== 'done';
 
-const isSameRange = (plan: BackfillPlan, range: CreationSlice): boolean =>
+const isSameRange = (plan: BackfillPlan, range: TimeSlice): boolean =>
   plan.fromMs === range.fromMs && plan.toMs === range.toMs;
 
 /** Every slice is stored, but the run ended before it stored the watermark of its plan. */
@@ -83,7 +83,7 @@ function createBackfill(
     queue: open.map((slice) => ({ slice: { ...slice, status: 'pending' }, halvings: 0 })),
     failures: [],
     holes: [],
-    isTopOpen: plan.toMs === null,
+    isTopOpen: plan.toMs === Infinity,
     seen: count(done),
     undated: new Set(),
     topMs: Math.max(...slices.map((slice) => slice.toMs)),

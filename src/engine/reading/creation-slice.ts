@@ -1,27 +1,24 @@
 /**
- * Ranges of creation time, and the order of the records in a response. Pure. All times in ms since 1970; `null` is open.
- * A record never changes its creation time, so disjoint slices never share or lose one.
+ * Slices of creation time, and the order of the records in a response. Pure. A record never changes its creation time, so
+ * disjoint slices never share or lose one.
  */
 import type { Received } from '../../shared/received.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { timeOf } from './record-fields.ts';
 
-export interface CreationSlice {
-  /** Inclusive. */
-  readonly fromMs: number | null;
-  /** Exclusive. */
-  readonly toMs: number | null;
-}
+export const WHOLE_TIME: TimeSlice = { fromMs: -Infinity, toMs: Infinity };
 
-export const WHOLE_TIME: CreationSlice = { fromMs: null, toMs: null };
+export const isWholeTime = ({ fromMs, toMs }: TimeSlice): boolean =>
+  fromMs === -Infinity && toMs === Infinity;
 
-export const isWholeTime = ({ fromMs, toMs }: CreationSlice): boolean => fromMs === null && toMs === null;
+/** A bound, or another one in place of an open end. */
+export const boundOr = (ms: number, other: number): number => (Number.isFinite(ms) ? ms : other);
 
 /** The filters of followups.list for a slice. Their bounds are exclusive; with inclusive ones a record of a neighbour would be seen twice. */
-export function toCreationFilters({ fromMs, toMs }: CreationSlice): Record<string, number> {
+export function toCreationFilters({ fromMs, toMs }: TimeSlice): Record<string, number> {
   return {
-    ...(fromMs === null ? {} : { created_after: fromMs - 1 }),
-    ...(toMs === null ? {} : { created_before: toMs }),
+    ...(Number.isFinite(fromMs) ? { created_after: fromMs - 1 } : {}),
+    ...(Number.isFinite(toMs) ? { created_before: toMs } : {}),
   };
 }
 
@@ -51,12 +48,9 @@ export function readCreationOrder(records: readonly Received[]): CreationOrder |
 }
 
 /** The two halves of a slice, the newer first; undefined when it cannot be divided. */
-export function halve(
-  slice: CreationSlice,
-  order: CreationOrder,
-): [CreationSlice, CreationSlice] | undefined {
-  const fromMs = slice.fromMs ?? Math.min(0, Math.floor(order.oldestMs));
-  const toMs = slice.toMs ?? Math.ceil(order.newestMs) + 1;
+export function halve(slice: TimeSlice, order: CreationOrder): [TimeSlice, TimeSlice] | undefined {
+  const fromMs = boundOr(slice.fromMs, Math.min(0, Math.floor(order.oldestMs)));
+  const toMs = boundOr(slice.toMs, Math.ceil(order.newestMs) + 1);
   const middleMs = Math.floor(fromMs + (toMs - fromMs) / 2);
   return middleMs <= fromMs || middleMs >= toMs
     ? undefined
@@ -67,8 +61,8 @@ export function halve(
 }
 
 /** For messages. */
-export function describeSlice({ fromMs, toMs }: CreationSlice): string {
-  const time = (ms: number | null, open: string) => (ms === null ? open : new Date(ms).toISOString());
+export function describeSlice({ fromMs, toMs }: TimeSlice): string {
+  const time = (ms: number, open: string) => (Number.isFinite(ms) ? new Date(ms).toISOString() : open);
   return `${time(fromMs, 'from the beginning')} to ${time(toMs, 'now')}`;
 }
 
@@ -79,27 +73,24 @@ export function describeSlice({ fromMs, toMs }: CreationSlice): string {
 export const FAILING_TIME: TimeSlice = { fromMs: 0, toMs: Date.parse('2100-01-01T00:00:00Z') };
 
 /** A hole as the ledger has it. */
-export const toHole = ({ fromMs, toMs }: CreationSlice): TimeSlice => ({
-  fromMs: fromMs ?? FAILING_TIME.fromMs,
-  toMs: toMs ?? FAILING_TIME.toMs,
+export const toHole = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
+  fromMs: boundOr(fromMs, FAILING_TIME.fromMs),
+  toMs: boundOr(toMs, FAILING_TIME.toMs),
 });
 
 /** The slice to request for a hole of the ledger. */
-export const ofHole = ({ fromMs, toMs }: TimeSlice): CreationSlice => ({
-  fromMs: fromMs <= FAILING_TIME.fromMs ? null : fromMs,
-  toMs: toMs >= FAILING_TIME.toMs ? null : toMs,
+export const ofHole = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
+  fromMs: fromMs <= FAILING_TIME.fromMs ? -Infinity : fromMs,
+  toMs: toMs >= FAILING_TIME.toMs ? Infinity : toMs,
 });
 
 /** The parts of a slice between holes, oldest first. */
-export function partsBetween(slice: CreationSlice, holes: readonly TimeSlice[]): CreationSlice[] {
-  const parts: CreationSlice[] = [];
+export function partsBetween(slice: TimeSlice, holes: readonly TimeSlice[]): TimeSlice[] {
+  const parts: TimeSlice[] = [];
   let { fromMs } = slice;
-  for (const hole of holes.toSorted((one, other) => one.fromMs - other.fromMs)) {
-    const part = ofHole(hole);
-    if (part.fromMs !== null && part.fromMs > (fromMs ?? -Infinity))
-      parts.push({ fromMs, toMs: part.fromMs });
-    if (part.toMs === null) return parts;
-    fromMs = Math.max(fromMs ?? part.toMs, part.toMs);
+  for (const hole of holes.map(ofHole).toSorted((one, other) => one.fromMs - other.fromMs)) {
+    parts.push({ fromMs, toMs: hole.fromMs });
+    fromMs = Math.max(fromMs, hole.toMs);
   }
-  return [...parts, { fromMs, toMs: slice.toMs }];
+  return [...parts, { fromMs, toMs: slice.toMs }].filter((part) => part.fromMs < part.toMs);
 }

@@ -3,7 +3,7 @@ import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import type { CreationOrder, CreationSlice } from './creation-slice.ts';
+import type { CreationOrder } from './creation-slice.ts';
 import { countDistinct, timeOf } from './record-fields.ts';
 
 /** The oldest records of a response. The next response repeats them, because both contain their millisecond or second. */
@@ -16,7 +16,7 @@ interface Previous {
   /** The number of records that it left for the task; undefined: it had no total. */
   readonly remainingTotal: number | undefined;
   /** The part above the border, which it contained, and the number of its records there. */
-  readonly newerSlice: CreationSlice;
+  readonly newerSlice: TimeSlice;
   readonly newerCount: number;
   /** The number of these records that count as read. */
   counted: number;
@@ -27,7 +27,7 @@ interface Previous {
   readonly distinct: number;
 }
 
-export interface Task extends CreationSlice {
+export interface Task extends TimeSlice {
   readonly previous?: Previous;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
@@ -55,13 +55,13 @@ export function cutOff(
 ): Task[] | undefined {
   const { oldestMs } = order;
   if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
-  if (oldestMs < (task.fromMs ?? -Infinity) || oldestMs >= (task.toMs ?? Infinity)) return undefined;
+  if (oldestMs < task.fromMs || oldestMs >= task.toMs) return undefined;
   const total = page.paging?.total;
   // A service that compares whole seconds shows the rest of a divided second in neither part. Only a total reveals that.
   const unitMs = total === undefined ? SECOND_MS : 1;
   const unitFromMs = Math.floor(oldestMs / unitMs) * unitMs;
-  const fromMs = Math.max(unitFromMs, task.fromMs ?? unitFromMs);
-  const toMs = Math.min(unitFromMs + unitMs, task.toMs ?? Infinity);
+  const fromMs = Math.max(unitFromMs, task.fromMs);
+  const toMs = Math.min(unitFromMs + unitMs, task.toMs);
   if (task.toMs === toMs) {
     // One unit has more records than a response.
     const unit: Task = { fromMs, toMs, byPages: true };
@@ -83,9 +83,7 @@ export function cutOff(
 }
 
 /** The response contains records outside of the slice: the service ignores the bounds. */
-export function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boolean {
-  if (order === undefined) return false;
+export function isBeside({ fromMs, toMs }: TimeSlice, order: CreationOrder): boolean {
   // A service with inclusive bounds shows one more millisecond on each side.
-  const isTooOld = slice.fromMs !== null && order.oldestMs < slice.fromMs - 1;
-  return isTooOld || (slice.toMs !== null && order.newestMs > slice.toMs);
+  return order.oldestMs < fromMs - 1 || order.newestMs > toMs;
 }

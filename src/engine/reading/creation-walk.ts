@@ -6,13 +6,7 @@ import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import {
-  type CreationSlice,
-  FAILING_TIME,
-  halve,
-  partsBetween,
-  readCreationOrder,
-} from './creation-slice.ts';
+import { FAILING_TIME, halve, partsBetween, readCreationOrder } from './creation-slice.ts';
 import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
 import { isRequestSpecific } from './pages.ts';
 import { collectUndated, nameOf, timeOf } from './record-fields.ts';
@@ -27,8 +21,8 @@ export type WalkStep =
       readonly kind: 'records';
       /** The records of a response, without those of the previous one. */
       readonly records: readonly Received[];
-      /** The remaining part is older than this, ms (exclusive); null: unknown; undefined: nothing remains. */
-      readonly remainingTo: number | null | undefined;
+      /** The remaining part is older than this, ms (exclusive); -Infinity: nothing remains. */
+      readonly remainingTo: number;
       /** Different records of the part that was read so far. */
       readonly seen: number;
     }
@@ -36,7 +30,7 @@ export type WalkStep =
    * The service fails for every response with a certain record of this part, and for no other: the part is left out. The
    * newer part was read, the older one is next.
    */
-  | { readonly kind: 'hole'; readonly part: CreationSlice; readonly error: SafetySyncError };
+  | { readonly kind: 'hole'; readonly part: TimeSlice; readonly error: SafetySyncError };
 
 interface WalkOptions {
   /** Parts that are known to fail: they are not requested. */
@@ -51,7 +45,7 @@ type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
 
 /** Returns null when the slice was read completely, else what is missing; other failures are thrown. */
 export async function* walkCreation(
-  slice: CreationSlice,
+  slice: TimeSlice,
   reader: SliceReader,
   { without = [], isSuspect = false, plannedToMs = -Infinity }: WalkOptions = {},
 ): Walk<SafetySyncError | null> {
@@ -67,13 +61,9 @@ export async function* walkCreation(
   /** The newest creation time of the first response that has one, or of the plan. Later creations are growth. */
   let newestMs: number | undefined;
   /** The part that is being read and is not complete: it counts as not read. */
-  let inHand: CreationSlice | undefined;
+  let inHand: TimeSlice | undefined;
 
-  function remainingTo(): number | null | undefined {
-    const open: CreationSlice[] = inHand === undefined ? tasks : [...tasks, inHand];
-    if (open.length === 0) return undefined;
-    return open.some((task) => task.toMs === null) ? null : Math.max(...open.map((task) => task.toMs ?? 0));
-  }
+  const remainingTo = (): number => Math.max(inHand?.toMs ?? -Infinity, ...tasks.map((task) => task.toMs));
 
   function toStep(list: readonly Received[], border?: Border): WalkStep {
     const news = border === undefined ? list : list.filter((record) => !isShown(record, border));
@@ -86,21 +76,21 @@ export async function* walkCreation(
    * counted there; outside of the slice there is no neighbour. Records created since the first response are growth, which is
    * not expected.
    */
-  function namesOf(part: CreationSlice, list: readonly Received[]): Set<string> {
+  function namesOf(part: TimeSlice, list: readonly Received[]): Set<string> {
     const isOfPart = (record: Received): boolean => {
       const created = timeOf(record, 'created_on');
       return (
         created !== undefined &&
-        (part.fromMs === slice.fromMs || created >= (part.fromMs ?? -Infinity)) &&
-        (part.toMs === slice.toMs || created < (part.toMs ?? Infinity)) &&
-        (slice.toMs !== null || created <= (newestMs ?? Infinity))
+        (part.fromMs === slice.fromMs || created >= part.fromMs) &&
+        (part.toMs === slice.toMs || created < part.toMs) &&
+        (slice.toMs < Infinity || created <= (newestMs ?? Infinity))
       );
     };
     return new Set(list.filter(isOfPart).map((record) => nameOf(record, reader.keyField)));
   }
 
   /** `others`: records of the other parts. */
-  async function* readByPages(part: CreationSlice, others: number): Walk {
+  async function* readByPages(part: TimeSlice, others: number): Walk {
     inHand = part;
     const names = new Set<string>();
     const pages = reader.readByPages(part);

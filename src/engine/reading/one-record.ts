@@ -78,8 +78,8 @@ function requestsFor(stored: WireRecord | null): readonly Params[] {
   const responseId = toNumberParameter(stored?.['response_id']);
   const createdMs = readMs(stored?.['created_on']);
   const byResponse = responseId === undefined ? [] : [{ response_id: responseId }];
-  const fromMs = createdMs === undefined ? null : Math.floor(createdMs);
-  const byTime = fromMs === null ? [] : [toCreationFilters({ fromMs, toMs: fromMs + 1 })];
+  const fromMs = Math.floor(createdMs ?? NaN);
+  const byTime = createdMs === undefined ? [] : [toCreationFilters({ fromMs, toMs: fromMs + 1 })];
   // First both stored values, then each alone, because one of them may be wrong.
   const both = byResponse.flatMap((one) => byTime.map((other) => ({ ...one, ...other })));
   const requests = [...both, ...byResponse, ...byTime];

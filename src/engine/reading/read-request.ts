@@ -10,9 +10,9 @@ import type {
   LedgerSlice,
   RunKind,
   StreamState,
+  TimeSlice,
 } from '../streams/state.ts';
 import type { Coverage, StreamDefinition, WireRecord } from '../streams/stream.ts';
-import type { CreationSlice } from './creation-slice.ts';
 
 export interface SyncSettings {
   readonly accountId: string;
@@ -68,7 +68,7 @@ export interface ReadOptions {
   /** Ignore "nothing can have changed yet". */
   readonly force: boolean;
   /** backfill: the creation time to cover; default: everything. */
-  readonly range?: CreationSlice;
+  readonly range?: TimeSlice;
   /** backfill: begin a new one instead of continuing one that was cut off. */
   readonly restart?: boolean;
   /** Request this record only, and store it regardless of its stored state. */

@@ -3,7 +3,8 @@ import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
-import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import { describeSlice, toCreationFilters } from './creation-slice.ts';
 import { keyOf } from '../streams/wire.ts';
 import {
   countExtraRows,
@@ -62,7 +63,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
   const { pageSize } = readMode;
   let divided = 0;
 
-  const toParams = (slice: CreationSlice) => ({ limit: pageSize, ...filters, ...toCreationFilters(slice) });
+  const toParams = (slice: TimeSlice) => ({ limit: pageSize, ...filters, ...toCreationFilters(slice) });
 
   /** The newest record, or the second newest, because the service may fail for the newest; undefined: it fails for both. */
   async function fetchNewest(params: Params, fewRetries?: typeof FEW_RETRIES): Promise<ListPage | undefined> {
@@ -78,8 +79,8 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       return undefined;
     }
   }
-  const probe = async (slice: CreationSlice) => await fetchNewest(toParams(slice));
-  const fetchTotal = async (slice: CreationSlice) => (await probe(slice))?.paging?.total;
+  const probe = async (slice: TimeSlice) => await fetchNewest(toParams(slice));
+  const fetchTotal = async (slice: TimeSlice) => (await probe(slice))?.paging?.total;
 
   /** A request for one millisecond returns only rows with that creation time. */
   const countExtra = (repeated: PageTally['repeated']): Promise<number> =>
@@ -92,7 +93,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       },
     });
 
-  const toIncomplete = (slice: CreationSlice, why: string) =>
+  const toIncomplete = (slice: TimeSlice, why: string) =>
     new SafetySyncError('read_incomplete', `${method}, created ${describeSlice(slice)}: ${why}`);
 
   return {
@@ -108,7 +109,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      * slice failed before.
      */
     async fetch(
-      slice: CreationSlice,
+      slice: TimeSlice,
       { isSuspect = false }: { readonly isSuspect?: boolean | undefined } = {},
     ): Promise<SliceResponse> {
       for (let reread = 0; ; reread += 1) {
@@ -146,7 +147,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      * `read_incomplete` when the pages do not show all of it. Returns how many rows the source has in addition to the first
      * one of the same record.
      */
-    async *readByPages(slice: CreationSlice): AsyncGenerator<readonly Received[], number, undefined> {
+    async *readByPages(slice: TimeSlice): AsyncGenerator<readonly Received[], number, undefined> {
       // If each response orders ties differently, the attempts together show records that no single one
       // shows. This counts only for a slice that does not grow, and not after a deletion: a new or deleted
       // record would be counted in place of a missing one.
@@ -162,13 +163,13 @@ export function createSliceReader(source: Source, filters: Params = {}) {
           yield page.records;
         }
         const shortfall = tally.shortfall();
-        const isComplete = shortfall === null || (slice.toMs !== null && together.shortfall() === null);
+        const isComplete = shortfall === null || (slice.toMs < Infinity && together.shortfall() === null);
         const isSettled = !tally.isUnproven || keys.size === before;
         if (isComplete && isSettled) return 0;
         if (reread < REREADS) continue;
         if (shortfall === null) {
           // Growth is normal: only a slice that does not grow must show the same records again.
-          if (slice.toMs === null) return 0;
+          if (slice.toMs === Infinity) return 0;
           throw toIncomplete(slice, 'each attempt returns other records, and the service returns no total');
         }
         const extra = await countExtra(tally.repeated);
@@ -182,13 +183,13 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      * than its total; or, even after deletions, its total counts some without a usable `created_on`, or the
      * service compares creation times less exactly than by milliseconds. Only page numbers reach those.
      */
-    async isAnyUnseen(slice: CreationSlice, seen: Seen): Promise<boolean> {
-      const isOpen = slice.toMs === null;
+    async isAnyUnseen(slice: TimeSlice, seen: Seen): Promise<boolean> {
+      const isOpen = slice.toMs === Infinity;
       // The total of all comes after: records created between the two must not hide anything. The rest of a second is
       // left between the bounds, because inclusive ones of a service that compares whole seconds would count the newest
       // records twice.
       const fromMs = (Math.floor(seen.topMs / SECOND_MS) + 1) * SECOND_MS + 1;
-      const added = isOpen ? await fetchTotal({ fromMs, toMs: null }) : 0;
+      const added = isOpen ? await fetchTotal({ fromMs, toMs: Infinity }) : 0;
       if (added === undefined) return false;
       const total = await fetchTotal(slice);
       // After the total of all, because a record that is deleted in between must not count as one without a time.

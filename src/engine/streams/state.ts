@@ -62,24 +62,20 @@ export interface KeylessMemory {
 /** The way to read a stream: new data only, everything again, or everything compared with the stored rows. */
 export type RunKind = 'sync' | 'backfill' | 'reconcile';
 
-/** The range of a backfill, and the watermark after all of it is stored. Times in ms since 1970. */
-export interface BackfillPlan {
-  /** Creation time, inclusive; null: from the beginning. */
-  readonly fromMs: number | null;
-  /** Exclusive; null: everything that existed when the backfill began. */
-  readonly toMs: number | null;
-  readonly watermark: ServiceTime | null;
-}
-
-export type SliceStatus = 'pending' | 'done' | 'failed';
-
-/** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970. */
+/** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970; an end without a bound is infinite. */
 export interface TimeSlice {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** A row of the backfill's ledger. */
+/** The range of a backfill (without an upper bound: what existed when it began), and the watermark after all of it is stored. */
+export interface BackfillPlan extends TimeSlice {
+  readonly watermark: ServiceTime | null;
+}
+
+export type SliceStatus = 'pending' | 'done' | 'failed';
+
+/** A row of the backfill's ledger; its ends are finite. */
 export interface LedgerSlice extends TimeSlice {
   readonly status: SliceStatus;
   /** Everything created from this time on is stored; equal to `toMs` when no record is stored yet. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ListPage } from '../../../src/engine/api/requests.ts';
-import { type CreationSlice, WHOLE_TIME } from '../../../src/engine/reading/creation-slice.ts';
+import { WHOLE_TIME } from '../../../src/engine/reading/creation-slice.ts';
 import { walkCreation, type WalkStep } from '../../../src/engine/reading/creation-walk.ts';
 import { Received } from '../../../src/shared/received.ts';
+import type { TimeSlice } from '../../../src/engine/streams/state.ts';
 import type { SliceReader } from '../../../src/engine/reading/slice-reader.ts';
 
 const created = (...times: number[]) =>
@@ -14,8 +15,8 @@ function page(records: readonly Received[], total: number): ListPage {
 }
 
 /** A service that returns these responses one after the other, regardless of the request. */
-function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: CreationSlice[] } {
-  const asked: CreationSlice[] = [];
+function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: TimeSlice[] } {
+  const asked: TimeSlice[] = [];
   let next = 0;
   return {
     asked,
@@ -48,14 +49,14 @@ test('what is asked for again because records vanished says that the part below 
   ]);
   const steps: WalkStep[] = [];
   for await (const step of walkCreation(WHOLE_TIME, reader)) steps.push(step);
-  expect(reader.asked).toEqual([WHOLE_TIME, { fromMs: null, toMs: 81 }, { fromMs: 81, toMs: null }]);
+  expect(reader.asked).toEqual([WHOLE_TIME, { fromMs: -Infinity, toMs: 81 }, { fromMs: 81, toMs: Infinity }]);
   expect(
     steps.flatMap((step) => (step.kind === 'records' ? [[step.records.length, step.remainingTo]] : [])),
   ).toEqual([
     [3, 81],
     // After a crash between these two, the record at 80 must not count as seen from below 81 on.
     [3, 81],
-    [0, undefined],
+    [0, -Infinity],
   ]);
 });
 
@@ -67,7 +68,7 @@ test('a record newer than those of an unordered first response counts as seen wh
       page(created(80), 1),
     ]);
     let last: number | undefined;
-    for await (const step of walkCreation({ fromMs: 75, toMs: null }, reader, { plannedToMs }))
+    for await (const step of walkCreation({ fromMs: 75, toMs: Infinity }, reader, { plannedToMs }))
       if (step.kind === 'records') last = step.seen;
     return last;
   };

@@ -141,7 +141,7 @@ describe('a follow-up for which the service fails', () => {
     const [, , broken] = byCreation();
     failFor(broken?.id ?? '');
     await worker.run('followups');
-    const range = { fromMs: byCreation()[60]?.created_on ?? 0, toMs: null };
+    const range = { fromMs: byCreation()[60]?.created_on ?? 0, toMs: Infinity };
     expectSucceeded(await worker.run('followups', { kind: 'backfill', range }));
     expect(holes()).toMatchObject([{ from: broken?.created_on }]);
     failFor();

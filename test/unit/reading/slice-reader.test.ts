@@ -8,7 +8,7 @@ import { STREAMS } from '../../../src/engine/streams/index.ts';
 type Attempt = readonly [first: string[], second: string[], total?: number, lastPage?: null];
 
 /** Pages of two records: two of them, and empty ones. */
-async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[]): Promise<number | string> {
+async function attemptsNeeded(toMs: number, attempts: readonly Attempt[]): Promise<number | string> {
   let begun = 0;
   const page = ({ params }: ListRequest) => {
     if (params['page'] === undefined) begun += 1;
@@ -48,7 +48,7 @@ test('attempts that show different ties are complete together', async () => {
 });
 
 test('in a slice that still grows each attempt must be complete by itself', async () => {
-  expect(await attemptsNeeded(null, [MISSES_C, MISSES_A])).toBe('read_incomplete');
+  expect(await attemptsNeeded(Infinity, [MISSES_C, MISSES_A])).toBe('read_incomplete');
 });
 
 test('attempts before a deletion do not count: the deleted record would stand for a missing one', async () => {
@@ -67,7 +67,7 @@ describe('without a total pages are read until an attempt shows nothing new', ()
 
   test('because a deletion moves a record to a page already read', async () => {
     expect(await attemptsNeeded(6, [DELETED, AFTER])).toBe(3);
-    expect(await attemptsNeeded(null, [DELETED, AFTER])).toBe(3);
+    expect(await attemptsNeeded(Infinity, [DELETED, AFTER])).toBe(3);
   });
 
   test('whatever bytes a record without a key has', async () => {
@@ -77,6 +77,6 @@ describe('without a total pages are read until an attempt shows nothing new', ()
   test('and a slice that does not grow is not complete while each attempt shows others', async () => {
     const others = Array.from('bcdef', (id): Attempt => [['a'], [id]]);
     expect(await attemptsNeeded(6, others)).toBe('read_incomplete');
-    expect(await attemptsNeeded(null, others)).toBe(5);
+    expect(await attemptsNeeded(Infinity, others)).toBe(5);
   });
 });
