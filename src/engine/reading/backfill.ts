@@ -9,6 +9,7 @@ import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/stat
 import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
 import { type Backfill, type FoundHole, readSlice } from './backfill-slice.ts';
 import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
+import { toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { createSliceReader, type SliceReader } from './slice-reader.ts';
 import { records, type RecordsStep, type Steps } from './step.ts';
@@ -170,8 +171,7 @@ async function* readUnseen(backfill: Backfill): Steps {
     // Empty notes, because only a step with notes may be followed by a commit.
     for await (const list of reader.readByPages(plan)) yield { ...records(list), notes: [] };
   } catch (error) {
-    if (!(error instanceof SafetySyncError) || error.code !== 'read_incomplete') throw error;
-    failures.push(error);
+    failures.push(toIncomplete(error));
   }
 }
 

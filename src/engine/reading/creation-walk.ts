@@ -4,11 +4,11 @@
  */
 import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { FAILING_TIME, halve, partsBetween, readCreationOrder } from './creation-slice.ts';
 import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
-import { isRequestSpecific } from './pages.ts';
+import { isRequestSpecific, toIncomplete } from './pages.ts';
 import { collectUndated, nameOf, timeOf } from './record-fields.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
 
@@ -222,7 +222,6 @@ export async function* walkCreation(
     yield* run();
     return null;
   } catch (error) {
-    if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
-    throw error;
+    return toIncomplete(error);
   }
 }

@@ -6,6 +6,7 @@ import { readBackfill, readHoles } from './backfill.ts';
 import type { FoundHole } from './backfill-slice.ts';
 import { describeSlice, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
+import { toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { nameOf } from './record-fields.ts';
 import { createSliceReader } from './slice-reader.ts';
@@ -180,8 +181,7 @@ async function* readVanished(read: ReadRequest): Steps<SafetySyncError | null> {
       yield records(page.filter((record) => vanished.has(nameOf(record, read.stream.keyField))));
     return null;
   } catch (error) {
-    if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
-    throw error;
+    return toIncomplete(error);
   }
 }
 

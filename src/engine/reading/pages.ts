@@ -46,6 +46,12 @@ const REQUEST_SPECIFIC: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'response_invalid',
 ]);
 
+const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'parameter_invalid',
+  'parameter_unexpected',
+  'content_not_found',
+]);
+
 /** For a request that is similar to one that failed: two attempts show whether it fails, too. */
 export const FEW_RETRIES: FewRetries = { codes: REQUEST_SPECIFIC, retries: 1 };
 
@@ -53,14 +59,15 @@ export function isRequestSpecific(error: unknown): error is SafetySyncError {
   return error instanceof SafetySyncError && REQUEST_SPECIFIC.has(error.code);
 }
 
+/** The error, if it says that records are missing; other errors are thrown. */
+export function toIncomplete(error: unknown): SafetySyncError {
+  if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
+  throw error;
+}
+
 /** The service refuses a parameter: a page beyond the last one, or an unknown equipment type. */
 export function isRefused(error: unknown): error is SafetySyncError {
-  return (
-    error instanceof SafetySyncError &&
-    (error.code === 'parameter_invalid' ||
-      error.code === 'parameter_unexpected' ||
-      error.code === 'content_not_found')
-  );
+  return error instanceof SafetySyncError && REFUSED.has(error.code);
 }
 
 /**

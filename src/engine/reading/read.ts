@@ -6,7 +6,7 @@ import { readIncremental } from './incremental.ts';
 import { readLookups } from './lookup.ts';
 import { readOneRecord } from './one-record.ts';
 import type { ReadRequest } from './read-request.ts';
-import { readAccountSnapshot, readEquipmentTypes } from './snapshot.ts';
+import { readSnapshot } from './snapshot.ts';
 import type { ReadOutcome, Step, Steps } from './step.ts';
 
 function select(request: ReadRequest): Steps<ReadOutcome> {
@@ -14,7 +14,7 @@ function select(request: ReadRequest): Steps<ReadOutcome> {
   if (onlyRecord !== undefined) return readOneRecord(request, onlyRecord);
   switch (stream.readMode.kind) {
     case 'snapshot':
-      return stream.readMode.per === 'account' ? readAccountSnapshot(request) : readEquipmentTypes(request);
+      return readSnapshot(request, stream.readMode.per);
     case 'cached_report':
       return readCachedReport(request, stream.readMode);
     case 'incremental':

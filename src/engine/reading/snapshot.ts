@@ -157,25 +157,19 @@ export const toTypePart = (type: string): Part => ({
   about: { equipmentTypeId: type },
 });
 
-export async function* readAccountSnapshot(read: ReadRequest): Steps<ReadOutcome> {
-  const part = toWhole(read.stream);
-  const missing = yield* readPart({ source: read, part });
-  return {
-    kind: 'read',
-    covered: missing === null ? { parts: null } : null,
-    failure: missing === null ? null : new SafetySyncError('read_incomplete', `${part.label}: ${missing}`),
-  };
-}
-
-export async function* readEquipmentTypes(read: ReadRequest): Steps<ReadOutcome> {
-  const types = [...new Set(read.settings.equipmentTypes)];
-  if (types.length === 0) {
+/** Reads every part: the account, or each configured equipment type. */
+export async function* readSnapshot(
+  read: ReadRequest,
+  per: 'account' | 'equipment_type',
+): Steps<ReadOutcome> {
+  const types = per === 'account' ? null : [...new Set(read.settings.equipmentTypes)];
+  if (types?.length === 0) {
     return { kind: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
   }
-  const parts = types.map(toTypePart);
+  const parts = types?.map(toTypePart) ?? [toWhole(read.stream)];
   const failures = yield* readParts(read, parts);
   const covered = { parts: types };
-  if (failures.length === 0 && types.length > 1) {
+  if (failures.length === 0 && parts.length > 1) {
     // Equipment with a type that changed between two requests may be in neither response. All types are read once more for
     // the records that are missing; those that are missing again were deleted.
     const vanished = await read.warehouse.findVanished(covered);
