@@ -60,8 +60,8 @@ export interface ApiRequest {
   readonly params: Readonly<Record<string, unknown>>;
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
-  /** Errors with fewer retries than others. */
-  readonly fewRetries?: FewRetries | undefined;
+  /** An error that is specific to the request leads to one retry only: two attempts show whether it fails again. */
+  readonly fewRetries?: boolean | undefined;
   /** The property of the response that holds the list. */
   readonly listKey?: string;
   /** Fields of an element of the list that are looked at before it is parsed. */
@@ -72,12 +72,6 @@ export interface ApiRequest {
 
 export type ListRequest = ApiRequest & { readonly listKey: string };
 export type ObjectRequest = ApiRequest & { readonly objectKey: string };
-
-export interface FewRetries {
-  readonly codes: ReadonlySet<ErrorCode>;
-  /** Most retries after these errors in a row. */
-  readonly retries: number;
-}
 
 /** `restart`: the request is repeated; the records so far are void. */
 export type ListPart =

@@ -1,5 +1,5 @@
 /** Errors of requests. Texts of the service are redacted and shortened before they become part of a message. */
-import { SafetySyncError } from '../../shared/errors.ts';
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { SERVICE_ERRORS, type ServiceErrorIdentifier } from '../../shared/service-errors.ts';
 import type { Redact } from '../../shared/redact.ts';
 
@@ -19,6 +19,20 @@ export class UnusableResponse extends Error {
     super(message);
     this.code = code;
   }
+}
+
+/** Errors that a service which is well may return for a single id, record or equipment type. */
+const REQUEST_SPECIFIC: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'server_error',
+  'service_error_unknown',
+  'request_timeout',
+  'response_not_json',
+  'response_cut',
+  'response_invalid',
+]);
+
+export function isRequestSpecific(error: unknown): error is SafetySyncError {
+  return error instanceof SafetySyncError && REQUEST_SPECIFIC.has(error.code);
 }
 
 /** Characters of a body that an error shows. */
@@ -41,27 +55,11 @@ export function toServerText(text: string, redact: Redact, longest: number = EXC
   return safe.length > longest ? `${safe.slice(0, longest)}…` : safe;
 }
 
-const LONGEST_TEXT = 60;
-const LONGEST_LIST = 5;
 const LONGEST_SHAPE = 400;
 
-function shorten(value: unknown): unknown {
-  if (typeof value === 'string' && value.length > LONGEST_TEXT) {
-    return `${value.slice(0, LONGEST_TEXT)}… (${value.length} characters)`;
-  }
-  if (Array.isArray(value)) {
-    const shown: unknown[] = value.slice(0, LONGEST_LIST).map(shorten);
-    return value.length > LONGEST_LIST ? [...shown, `… (${value.length} values)`] : shown;
-  }
-  return value;
-}
-
-/** The parameters of a request for a message: without the token, long values shortened. */
+/** The parameters of a request for a message; the token is none of them. */
 export function describeRequest(params: Readonly<Record<string, unknown>>): string {
-  const shown = Object.entries(params)
-    .filter(([name]) => name !== 'token')
-    .map(([name, value]) => [name, shorten(value)] as const);
-  const text = JSON.stringify(Object.fromEntries(shown));
+  const text = JSON.stringify(params);
   return text.length > LONGEST_SHAPE ? `${text.slice(0, LONGEST_SHAPE)}…` : text;
 }
 

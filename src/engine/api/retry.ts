@@ -3,6 +3,7 @@ import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
 import type { Limiter } from './limiter.ts';
+import { isRequestSpecific } from './response-errors.ts';
 import type { Answer, ApiClientOptions, ApiRequest } from './requests.ts';
 
 type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
@@ -36,7 +37,7 @@ export async function* retry({ options, limiter, request, signal, attempt }: Ret
   const { method, fewRetries } = request;
   const { clock } = options;
   let failedMs: number | undefined;
-  /** Consecutive attempts that ended with one of `fewRetries`. */
+  /** Consecutive attempts that failed for this request only. */
   let fewInARow = 0;
   for (let attemptNumber = 1; ; attemptNumber += 1) {
     try {
@@ -45,8 +46,8 @@ export async function* retry({ options, limiter, request, signal, attempt }: Ret
     } catch (error) {
       if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
       failedMs ??= clock.monotonicMs();
-      fewInARow = fewRetries?.codes.has(error.code) === true ? fewInARow + 1 : 0;
-      if (attemptNumber > options.retryAttempts || fewInARow > (fewRetries?.retries ?? Infinity)) {
+      fewInARow = isRequestSpecific(error) ? fewInARow + 1 : 0;
+      if (attemptNumber > options.retryAttempts || (fewRetries === true && fewInARow > 1)) {
         throw withAttempts(error, attemptNumber, clock.monotonicMs() - failedMs);
       }
       // A throttled response has begun a cool-down of all requests: its length is the delay.

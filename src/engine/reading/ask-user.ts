@@ -1,6 +1,6 @@
 /** Requests the name of one user (specification: users.info, known only as the protocol's example). */
 import { Received } from '../../shared/received.ts';
-import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import { isWireRecord, keyOf } from '../streams/wire.ts';
 import type { Source } from './pages.ts';
@@ -9,9 +9,6 @@ import type { Source } from './pages.ts';
 export type UserLookup =
   | { readonly kind: 'found' | 'unusable'; readonly userId: string; readonly record: Received }
   | { readonly kind: 'unknown'; readonly userId: string };
-
-/** An id for which the service fails in each run gets few requests, because a later run tries again. */
-const FEW_RETRIES = { codes: new Set<ErrorCode>(['server_error']), retries: 2 };
 
 /**
  * The forms of an id as a parameter, one after the other while the service refuses the form. The example shows a number; an
@@ -28,7 +25,8 @@ export async function askForUser({ stream, service }: Source, userId: string): P
   const { api, meter, signal } = service;
   for (const user of toUserParameters(userId)) {
     try {
-      const request = { method, objectKey, params: { user }, fewRetries: FEW_RETRIES, meter, signal };
+      // Few retries, because a later run tries again.
+      const request = { method, objectKey, params: { user }, fewRetries: true, meter, signal };
       const object = await api.fetchObject(request);
       const record = Received.of(
         isWireRecord(object) ? { ...object, [keyField]: object[keyField] ?? userId } : null,

@@ -2,7 +2,8 @@
 import type { ListPage } from '../api/requests.ts';
 import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { boundOr, readCreationOrder, toCreationFilters } from './creation-slice.ts';
-import { fetchPage, isRefused, isRequestSpecific } from './pages.ts';
+import { isRequestSpecific } from '../api/response-errors.ts';
+import { fetchPage, isRefused } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
 import { records, type Steps } from './step.ts';

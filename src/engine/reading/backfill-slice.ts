@@ -17,10 +17,11 @@ interface Work {
   readonly halvings: number;
 }
 
-/** A part that was left out in this run. */
-export interface FoundHole {
+/** A part without stored records. The ledger has it, so the watermark may pass its changes. */
+export interface OpenHole {
   readonly slice: TimeSlice;
-  readonly error: SafetySyncError;
+  /** undefined: it was not tried in this run. */
+  readonly error?: SafetySyncError;
 }
 
 /** The state that the slices of one backfill share. */
@@ -33,7 +34,7 @@ export interface Backfill {
   readonly queue: Work[];
   readonly failures: SafetySyncError[];
   /** Parts that were left out because the service fails for a record of them. */
-  readonly holes: FoundHole[];
+  readonly holes: OpenHole[];
   /** Different records of the slices that are done. */
   seen: number;
   /** Names of the records without a creation time, which belong to no slice. */

@@ -7,7 +7,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { withTimeout } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
-import { type Backfill, type FoundHole, readSlice } from './backfill-slice.ts';
+import { type Backfill, type OpenHole, readSlice } from './backfill-slice.ts';
 import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
 import { toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -34,7 +34,7 @@ interface BackfillOutcome {
   /** Slices that could not be read completely; everything else is stored. */
   readonly failure: SafetySyncError | null;
   /** Parts that were left out. */
-  readonly holes: readonly FoundHole[];
+  readonly holes: readonly OpenHole[];
 }
 
 export const isOpen = (slice: LedgerSlice): boolean => slice.status !== 'done';

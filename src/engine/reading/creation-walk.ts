@@ -8,7 +8,8 @@ import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { FAILING_TIME, halve, partsBetween, readCreationOrder } from './creation-slice.ts';
 import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
-import { isRequestSpecific, toIncomplete } from './pages.ts';
+import { isRequestSpecific } from '../api/response-errors.ts';
+import { toIncomplete } from './pages.ts';
 import { collectUndated, nameOf, timeOf } from './record-fields.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
 

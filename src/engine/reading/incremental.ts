@@ -3,7 +3,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Hole, ServiceTime, TimeSlice } from '../streams/state.ts';
 import { readBackfill, readHoles } from './backfill.ts';
-import type { FoundHole } from './backfill-slice.ts';
+import type { OpenHole } from './backfill-slice.ts';
 import { describeSlice, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import { toIncomplete } from './pages.ts';
@@ -30,7 +30,7 @@ interface ReadWalk {
   /** The total of the first response equals the number of different records that were read. */
   readonly isTotalReached: boolean;
   /** Slices that this walk left out. */
-  readonly holes: readonly FoundHole[];
+  readonly holes: readonly OpenHole[];
 }
 
 interface WalkOptions {
@@ -47,7 +47,7 @@ async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<Re
   const { updatedAfterMs, isTooLate = () => false, without } = options;
   const filters = updatedAfterMs === undefined ? {} : { updated_after: updatedAfterMs };
   const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
-  const holes: FoundHole[] = [];
+  const holes: OpenHole[] = [];
   let first: FirstResponse | undefined;
   let total: number | undefined;
   let seen = 0;
@@ -74,18 +74,11 @@ async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<Re
   }
 }
 
-interface OpenHole {
-  readonly slice: TimeSlice;
-  /** undefined: it was not tried in this run. */
-  readonly error?: SafetySyncError;
-}
-
 interface Changes {
   /** Why records are missing; null: none are. */
   readonly failure: SafetySyncError | null;
   readonly watermark: ServiceTime | null;
   readonly note?: string | null;
-  /** Parts without stored records. The ledger has them, so the watermark may pass their changes. */
   readonly holes: readonly OpenHole[];
 }
 

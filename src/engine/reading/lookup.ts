@@ -4,7 +4,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/time.ts';
 import type { DueLookup, LookupResult } from '../streams/state.ts';
 import { type UserLookup, askForUser } from './ask-user.ts';
-import { isRequestSpecific } from './pages.ts';
+import { isRequestSpecific } from '../api/response-errors.ts';
 import type { ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 

@@ -1,7 +1,7 @@
 /** Reads a list page by page, and decides whether its pages show all of it. A page is held in memory, because the service limits it. */
 import type { Received } from '../../shared/received.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
-import type { FewRetries, ListPage } from '../api/requests.ts';
+import type { ListPage } from '../api/requests.ts';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import type { ReadRequest } from './read-request.ts';
 import { countDistinct, nameOf } from './record-fields.ts';
@@ -24,7 +24,7 @@ export const listOf = ({ responseKey, keyField, peekFields = [] }: StreamDefinit
 export async function fetchPage(
   { stream, service: { api, meter, signal } }: Source,
   params: Params,
-  fewRetries?: FewRetries,
+  fewRetries?: boolean,
 ): Promise<ListPage> {
   return await api.page({
     method: stream.method,
@@ -36,28 +36,11 @@ export async function fetchPage(
   });
 }
 
-/** Errors that a service which is well may return for a single id, record or equipment type. */
-const REQUEST_SPECIFIC: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'server_error',
-  'service_error_unknown',
-  'request_timeout',
-  'response_not_json',
-  'response_cut',
-  'response_invalid',
-]);
-
 const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'parameter_invalid',
   'parameter_unexpected',
   'content_not_found',
 ]);
-
-/** For a request that is similar to one that failed: two attempts show whether it fails, too. */
-export const FEW_RETRIES: FewRetries = { codes: REQUEST_SPECIFIC, retries: 1 };
-
-export function isRequestSpecific(error: unknown): error is SafetySyncError {
-  return error instanceof SafetySyncError && REQUEST_SPECIFIC.has(error.code);
-}
 
 /** The error, if it says that records are missing; other errors are thrown. */
 export function toIncomplete(error: unknown): SafetySyncError {

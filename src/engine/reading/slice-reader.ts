@@ -1,22 +1,13 @@
 /** Requests a slice of creation time (specification: followups.list): its newest records, or all of it by page numbers. */
 import type { Received } from '../../shared/received.ts';
+import { isRequestSpecific } from '../api/response-errors.ts';
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { describeSlice, toCreationFilters } from './creation-slice.ts';
 import { keyOf } from '../streams/wire.ts';
-import {
-  countExtraRows,
-  FEW_RETRIES,
-  fetchPage,
-  isRefused,
-  isRequestSpecific,
-  pages,
-  PageTally,
-  type Params,
-  type Source,
-} from './pages.ts';
+import { countExtraRows, fetchPage, isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
 import { countDistinct, timeOf } from './record-fields.ts';
 
 /** How often a response that contradicts itself is requested again. */
@@ -66,14 +57,14 @@ export function createSliceReader(source: Source, filters: Params = {}) {
   const toParams = (slice: TimeSlice) => ({ limit: pageSize, ...filters, ...toCreationFilters(slice) });
 
   /** The newest record, or the second newest, because the service may fail for the newest; undefined: it fails for both. */
-  async function fetchNewest(params: Params, fewRetries?: typeof FEW_RETRIES): Promise<ListPage | undefined> {
+  async function fetchNewest(params: Params, fewRetries?: boolean): Promise<ListPage | undefined> {
     try {
       return await fetchPage(source, { ...params, limit: 1 }, fewRetries);
     } catch (error) {
       if (!isRequestSpecific(error)) throw error;
     }
     try {
-      return await fetchPage(source, { ...params, limit: 1, page: 2 }, FEW_RETRIES);
+      return await fetchPage(source, { ...params, limit: 1, page: 2 }, true);
     } catch (error) {
       if (!isRequestSpecific(error) && !isRefused(error)) throw error;
       return undefined;
@@ -113,7 +104,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       { isSuspect = false }: { readonly isSuspect?: boolean | undefined } = {},
     ): Promise<SliceResponse> {
       for (let reread = 0; ; reread += 1) {
-        const page = await fetchPage(source, toParams(slice), isSuspect ? FEW_RETRIES : undefined);
+        const page = await fetchPage(source, toParams(slice), isSuspect);
         const distinct = countDistinct(page.records, keyField);
         const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity);
         if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
@@ -135,7 +126,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
 
     /** True if an unfiltered request returns a record: then the parameters of a failing request cause its failure. */
     async isWell(): Promise<boolean> {
-      const newest = await fetchNewest({}, FEW_RETRIES);
+      const newest = await fetchNewest({}, true);
       return newest !== undefined && newest.records.length > 0;
     },
 

@@ -1,19 +1,10 @@
 /** Lists that are one response per part: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
 import type { Received } from '../../shared/received.ts';
+import { isRequestSpecific } from '../api/response-errors.ts';
 import type { Paging } from '../api/envelope.ts';
-import type { FewRetries } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-import {
-  listOf,
-  FEW_RETRIES,
-  isRefused,
-  isRequestSpecific,
-  pages,
-  PageTally,
-  type Params,
-  type Source,
-} from './pages.ts';
+import { listOf, isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { nameOf } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
@@ -36,7 +27,7 @@ interface PartRead {
   readonly part: Part;
   /** Names of the records to take; absent: all. */
   readonly names?: ReadonlySet<string> | undefined;
-  readonly fewRetries?: FewRetries | undefined;
+  readonly fewRetries?: boolean;
 }
 
 function toStep({ source: { stream }, part, names }: PartRead, list: readonly Received[]) {
@@ -126,7 +117,7 @@ async function* readParts(
   for (const part of parts) {
     try {
       // After a failure two attempts show whether the service fails for all parts.
-      const fewRetries = failures.some(isRequestSpecific) ? FEW_RETRIES : undefined;
+      const fewRetries = failures.some(isRequestSpecific);
       const missing = yield* readPart({ source, part, names, fewRetries });
       if (missing !== null)
         failures.push(new SafetySyncError('read_incomplete', `${part.label}: ${missing}`));

@@ -27,16 +27,9 @@ test('control characters and line breaks of a server do not reach a log', () => 
   expect(toServerText('a\u001b[31m\n\r\t b\u0000\u2028c\u202ed ', redact)).toBe('a [31m b c d');
 });
 
-test('a request is described without its token and with long values shortened', () => {
-  expect(
-    describeRequest({
-      token: TOKEN,
-      limit: 500,
-      text: 'x'.repeat(61),
-      ids: [1, 2, 3, 4, 5, 6],
-      pretty: false,
-    }),
-  ).toBe(
-    `{"limit":500,"text":"${'x'.repeat(60)}… (61 characters)","ids":[1,2,3,4,5,"… (6 values)"],"pretty":false}`,
+test('a long request is described by its beginning', () => {
+  expect(describeRequest({ limit: 500, ids: ['a'], pretty: false })).toBe(
+    '{"limit":500,"ids":["a"],"pretty":false}',
   );
+  expect(describeRequest({ text: 'x'.repeat(500) })).toBe(`{"text":"${'x'.repeat(391)}…`);
 });
