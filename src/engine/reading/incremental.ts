@@ -36,15 +36,13 @@ interface ReadWalk {
 interface WalkOptions {
   /** Only changes after this time; absent: everything. */
   readonly updatedAfterMs?: number;
-  /** The first response shows that the walk has to begin elsewhere. */
-  readonly isTooLate?: (first: FirstResponse) => boolean;
   /** Slices that earlier runs left out. */
   readonly without?: readonly TimeSlice[] | undefined;
 }
 
 /** Yields the records of a walk; returns what is missing, and what its first response shows. */
 async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<ReadWalk> {
-  const { updatedAfterMs, isTooLate = () => false, without } = options;
+  const { updatedAfterMs, without } = options;
   const filters = updatedAfterMs === undefined ? {} : { updated_after: updatedAfterMs };
   const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
   const holes: OpenHole[] = [];
@@ -62,8 +60,6 @@ async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<Re
       case 'records':
         yield records(next.value.records);
         seen = next.value.seen;
-        if (first !== undefined && isTooLate(first))
-          return { failure: null, first, isTotalReached: false, holes };
         break;
       case 'hole': {
         const slice = toHole(next.value.part);
@@ -89,13 +85,11 @@ async function* readChanges(
   without?: readonly TimeSlice[],
 ): Steps<Changes> {
   for (let fromMs = watermark.ms; ;) {
-    const earlierOf = ({ clock }: FirstResponse) => Math.min(fromMs, readFrom(watermark, clock));
     const { failure, first, holes } = yield* readWalk(read, {
       without,
       updatedAfterMs: updatedAfter(fromMs, read.settings.followupsOverlapMs),
-      isTooLate: (one) => earlierOf(one) < fromMs,
     });
-    const earlierMs = first === undefined ? fromMs : earlierOf(first);
+    const earlierMs = first === undefined ? fromMs : readFrom(watermark, first.clock);
     if (failure === null && earlierMs < fromMs) {
       // The first response shows that the service's clock went back: changes since then were not requested.
       fromMs = earlierMs;
