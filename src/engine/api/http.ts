@@ -7,7 +7,7 @@ import { stringifyExactJson } from '../../shared/exact-json.ts';
 import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { ElementCutter } from './element-cutter.ts';
-import { readPaging, readVerdict } from './envelope.ts';
+import { readPaging } from './paging.ts';
 import type { Answer, ApiClientOptions, ApiRequest, ListResponse } from './requests.ts';
 import { ACCEPTED_ENCODINGS, readBody, WaitingBudget } from './response-body.ts';
 import {
@@ -121,16 +121,17 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
     const timedOut = new AbortController();
     const ended = AbortSignal.any([signal, timedOut.signal]);
     ended.throwIfAborted();
-    let headers: ResponseHeaders | undefined;
-    let context: ResponseContext | undefined;
+    const asked = { method, params, origin: base.origin, redact };
+    let answered: ResponseContext | undefined;
     const createBudget = () =>
       new WaitingBudget({
         timeoutMs: requestTimeoutMs,
         clock,
         onExhausted: () => {
-          const what = headers === undefined ? 'no response' : 'the response did not go on';
+          const what = answered === undefined ? 'no response' : 'the response did not go on';
           const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
-          timedOut.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
+          const requestId = answered?.headers.requestId;
+          timedOut.abort(new SafetySyncError('request_timeout', message, { requestId }));
         },
       });
     try {
@@ -142,8 +143,8 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
         signal: ended,
       });
       const response = await createBudget().wait(responding);
-      headers = readHeaders(response.headers, redact, clock.now());
-      context = { method, params, status: response.statusCode, headers, redact };
+      const headers = readHeaders(response.headers, redact, clock.now());
+      answered = { ...asked, status: response.statusCode, headers };
       meter.lastRequestId = headers.requestId ?? meter.lastRequestId;
       // A body that is destroyed while it arrives emits an error; the reader has thrown its own.
       response.body.on('error', () => undefined);
@@ -159,20 +160,14 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
         },
       });
       const { envelope, count } = yield* batches;
-      assertAccepted(envelope, request, context);
+      assertAccepted(envelope, request, answered);
       const { serviceTimeMs, requestId } = headers;
       return { count, envelope, paging: readPaging(envelope), serviceTimeMs, requestId };
     } catch (error) {
       if (ended.aborted) throw ended.reason;
       if (error instanceof SafetySyncError) throw error;
-      if (error instanceof UnusableResponse && context !== undefined) throw toUnusableError(error, context);
-      throw toConnectionError(error, {
-        method,
-        origin: base.origin,
-        redact,
-        requestId: headers?.requestId,
-        responseBegan: headers !== undefined,
-      });
+      if (error instanceof UnusableResponse && answered !== undefined) throw toUnusableError(error, answered);
+      throw toConnectionError(error, answered ?? asked);
     }
   }
 
@@ -190,9 +185,11 @@ function assertAccepted(
     unusable.fields = Object.keys(envelope).join(', ') || 'none';
     throw unusable;
   };
-  const verdict = readVerdict(envelope);
-  if (verdict.kind === 'error') throw toServiceError(verdict, context);
-  if (verdict.kind === 'foreign') fail(verdict.problem);
+  const { ok, error, description } = envelope;
+  if (ok === false && typeof error === 'string' && error !== '')
+    throw toServiceError({ error, description }, context);
+  if (ok === false) fail('ok is false, but there is no error identifier');
+  if (ok !== true) fail('there is no ok that is true or false');
   // A cache or gateway may send a part of a response with 206, or a stored one with 5xx, and that must not delete rows.
   if (context.status !== 200) fail('ok is true under a status that the service never uses');
   for (const key of [listKey, objectKey]) {

@@ -2,7 +2,7 @@
 import type { ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import type { Clock } from '../../shared/time.ts';
-import type { Paging } from './envelope.ts';
+import type { Paging } from './paging.ts';
 
 export interface ApiClientOptions {
   /** May have a path and a trailing slash; `/v1/METHOD` is added. */

@@ -63,17 +63,22 @@ export function describeRequest(params: Readonly<Record<string, unknown>>): stri
   return text.length > LONGEST_SHAPE ? `${text.slice(0, LONGEST_SHAPE)}…` : text;
 }
 
-/** The response that caused an error. */
-export interface ResponseContext {
+/** The request that caused an error. */
+interface RequestContext {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
+  readonly origin: string;
+  readonly redact: Redact;
+}
+
+/** The request and the beginning of its response. */
+export interface ResponseContext extends RequestContext {
   readonly status: number;
   readonly headers: {
     readonly requestId: string | undefined;
     readonly retryAfterMs: number | undefined;
     readonly location: string | undefined;
   };
-  readonly redact: Redact;
 }
 
 function isServiceErrorIdentifier(identifier: string): identifier is ServiceErrorIdentifier {
@@ -82,19 +87,19 @@ function isServiceErrorIdentifier(identifier: string): identifier is ServiceErro
 
 const TOO_MANY_REQUESTS = 429;
 
-/** An error response (`ok: false`). */
+/** An error response (`ok: false`). An unusable description must not hide the identifier. */
 export function toServiceError(
-  error: { readonly identifier: string; readonly description: string | undefined },
+  { error, description }: { readonly error: string; readonly description: unknown },
   { method, params, status, headers, redact }: ResponseContext,
 ): SafetySyncError {
   const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
-  const identifier = toServerText(error.identifier, redact);
+  const identifier = toServerText(error, redact);
   const described =
-    error.description === undefined
-      ? identifier
-      : `${identifier}: ${toServerText(error.description, redact, LONGEST_DESCRIPTION)}`;
+    typeof description === 'string'
+      ? `${identifier}: ${toServerText(description, redact, LONGEST_DESCRIPTION)}`
+      : identifier;
   const request = redact(`${method} ${describeRequest(params)}`);
-  const known = isServiceErrorIdentifier(error.identifier) ? error.identifier : undefined;
+  const known = isServiceErrorIdentifier(error) ? error : undefined;
   const unknown = known === undefined ? ' with an identifier that its specification does not name' : '';
   // If the identifier means that another attempt is useless, it decides, not the status. With an unknown identifier the
   // status decides, because a gateway may throttle with an identifier of its own.
@@ -155,23 +160,17 @@ function toSystemError(error: unknown): { readonly code: string | undefined; rea
   return { code, message: error.message };
 }
 
-interface ConnectionFailure {
-  readonly method: string;
-  readonly origin: string;
-  readonly redact: Redact;
-  readonly requestId: string | undefined;
-  /** The beginning of the response had arrived: then the response was cut. */
-  readonly responseBegan: boolean;
-}
-
 /**
  * No response, or a connection that broke during it. The cause has only name, code and redacted message of undici's error,
  * because that holds sockets and bytes of the response, which may echo the request with its token.
  */
-export function toConnectionError(error: unknown, failure: ConnectionFailure): SafetySyncError {
-  const { method, origin, requestId } = failure;
+export function toConnectionError(
+  error: unknown,
+  context: RequestContext | ResponseContext,
+): SafetySyncError {
+  const { method, origin, redact } = context;
   const { code, message } = toSystemError(error);
-  const cause = new Error(toServerText(message, failure.redact, LONGEST_REASON));
+  const cause = new Error(toServerText(message, redact, LONGEST_REASON));
   if (error instanceof Error) cause.name = error.name;
   if (code !== undefined) Object.assign(cause, { code });
   const reason = code === undefined ? cause.message : `${code}: ${cause.message}`;
@@ -179,10 +178,14 @@ export function toConnectionError(error: unknown, failure: ConnectionFailure): S
     const noTls = `${method}: the port of ${origin} does not speak TLS, so no https`;
     return new SafetySyncError('network_error', noTls, { cause, advice: NO_TLS_ADVICE });
   }
-  return failure.responseBegan
-    ? new SafetySyncError('response_cut', `${method}: the response broke off (${reason})`, {
-        cause,
-        requestId,
-      })
-    : new SafetySyncError('network_error', `${method}: no response from ${origin} (${reason})`, { cause });
+  if (!('headers' in context)) {
+    return new SafetySyncError('network_error', `${method}: no response from ${origin} (${reason})`, {
+      cause,
+    });
+  }
+  const { requestId } = context.headers;
+  return new SafetySyncError('response_cut', `${method}: the response broke off (${reason})`, {
+    cause,
+    requestId,
+  });
 }

@@ -1,6 +1,6 @@
 /** Reads one slice of a backfill to its end, with a note for the ledger of how far it is stored. */
 import type { Received } from '../../shared/received.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, toDone, toPending } from './backfill-plan.ts';
 import { boundOr, toHole } from './creation-slice.ts';
@@ -26,7 +26,6 @@ export interface OpenHole {
 
 /** The state that the slices of one backfill share. */
 export interface Backfill {
-  readonly method: string;
   readonly plan: BackfillPlan;
   readonly reader: SliceReader;
   /** Records of a slice. */
@@ -129,15 +128,14 @@ export async function* readSlice(
 
 /** Fewer distinct records than were announced when the slice was begun: records were deleted, or are missing. */
 async function findShortfall(
-  { method, reader }: Backfill,
+  { reader }: Backfill,
   state: LedgerSlice,
   bounds: TimeSlice,
 ): Promise<SafetySyncError | null> {
   if (state.expected === null || state.records >= state.expected) return null;
   const total = (await reader.fetchTotal({ fromMs: bounds.fromMs, toMs: state.toMs })) ?? 0;
   if (state.records >= total) return null;
-  const why = `${total} records were announced, ${state.records} delivered`;
-  return new SafetySyncError('read_incomplete', `${method}: ${why}`);
+  return reader.toIncomplete(state, `${total} records were announced, ${state.records} delivered`);
 }
 
 /** Puts smaller slices in the place of one, newest first, in the ledger and, those that are not read, at the front of the queue. */
@@ -153,9 +151,7 @@ function replace(
   for (const { status, records: count } of smaller) if (status === 'done') backfill.seen += count;
   return toStep(backfill, list, [
     { kind: 'cut', slice, parts },
-    ...parts
-      .filter(({ status }) => status !== 'pending')
-      .map((part) => ({ kind: 'slice', slice: part }) as const),
+    ...parts.map((part) => ({ kind: 'slice', slice: part }) as const),
   ]);
 }
 

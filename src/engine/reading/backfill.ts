@@ -65,7 +65,6 @@ export function isResumable(
 }
 
 function createBackfill(
-  { stream: { method } }: ReadRequest,
   reader: SliceReader,
   options: Pick<Backfill, 'plan' | 'sliceRecords'> & {
     readonly slices: readonly LedgerSlice[];
@@ -77,7 +76,6 @@ function createBackfill(
   const done = slices.filter((slice) => !isOpen(slice));
   const count = (some: readonly LedgerSlice[]) => some.reduce((sum, slice) => sum + slice.records, 0);
   return {
-    method,
     plan,
     reader,
     sliceRecords,
@@ -113,7 +111,7 @@ export async function* readBackfill(
         sliceRecords: sliceRecordsFor(settings.readers, reader.pageSize),
       }
     : yield* makePlan(read, range, reader);
-  const backfill = createBackfill(read, reader, made);
+  const backfill = createBackfill(reader, made);
   yield { ...records([]), progress: { ...backfill.progress } };
   try {
     yield* readSideBySide({
@@ -142,7 +140,7 @@ export async function* readHoles(
   read: ReadRequest,
   holes: readonly Hole[],
 ): Steps<Pick<BackfillOutcome, 'holes' | 'failure'>> {
-  const backfill = createBackfill(read, createSliceReader(read), {
+  const backfill = createBackfill(createSliceReader(read), {
     plan: { ...WHOLE_TIME, watermark: null },
     slices: holes.map(({ slice }) => slice),
     sliceRecords: Infinity,

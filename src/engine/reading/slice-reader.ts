@@ -90,6 +90,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
   return {
     keyField,
     pageSize,
+    toIncomplete,
     probe,
     /** How many records the slice has according to the service; undefined when it returns no total. */
     fetchTotal,

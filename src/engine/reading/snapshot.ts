@@ -1,7 +1,7 @@
 /** Lists that are one response per part: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
 import type { Received } from '../../shared/received.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
-import type { Paging } from '../api/envelope.ts';
+import type { Paging } from '../api/paging.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { listOf, isRefused, pages, PageTally, type Params, type Source } from './pages.ts';

@@ -52,6 +52,13 @@ describe('an error response of the service', () => {
     );
   });
 
+  test('keeps its identifier when its description is odd', async () => {
+    const error = await failureOf((response) =>
+      respondJson(response, { ok: false, error: 'server_error', description: { a: 1 } }),
+    );
+    expect(error.message).toContain('refused x.list {"limit":5}: server_error (');
+  });
+
   test('named like a property of every object is unknown too', async () => {
     expect(
       (await failureOf((response) => respondJson(response, { ok: false, error: 'constructor' }))).code,
@@ -90,6 +97,11 @@ describe('a response that is none', () => {
       '{"ok":"true","items":[1]}',
       'response_invalid',
       'x.list: there is no ok that is true or false (HTTP 200); its fields: ok, items',
+    ],
+    [
+      '{"ok":false,"error":5}',
+      'response_invalid',
+      'x.list: ok is false, but there is no error identifier (HTTP 200); its fields: ok, error',
     ],
     ['{"ok":true}', 'response_invalid', 'x.list: items is missing (HTTP 200); its fields: ok'],
     [

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ListPage } from '../../../src/engine/api/requests.ts';
 import { WHOLE_TIME } from '../../../src/engine/reading/creation-slice.ts';
 import { walkCreation, type WalkStep } from '../../../src/engine/reading/creation-walk.ts';
+import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { Received } from '../../../src/shared/received.ts';
 import type { TimeSlice } from '../../../src/engine/streams/state.ts';
 import type { SliceReader } from '../../../src/engine/reading/slice-reader.ts';
@@ -22,6 +23,7 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
     asked,
     keyField: 'id',
     pageSize: 3,
+    toIncomplete: (_, why) => new SafetySyncError('read_incomplete', why),
     fetch: (slice) => {
       asked.push({ fromMs: slice.fromMs, toMs: slice.toMs });
       const answered = pages[next++];

@@ -1,6 +1,6 @@
 import { Received } from '../../../src/shared/received.ts';
 import { describe, expect, test } from 'vitest';
-import type { Paging } from '../../../src/engine/api/envelope.ts';
+import type { Paging } from '../../../src/engine/api/paging.ts';
 import { PageTally } from '../../../src/engine/reading/pages.ts';
 
 /** Pages as [ids, total, last page]. */

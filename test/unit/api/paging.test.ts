@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readPaging, readVerdict } from '../../../src/engine/api/envelope.ts';
+import { readPaging } from '../../../src/engine/api/paging.ts';
 import { drawRetryDelayMs } from '../../../src/engine/api/retry.ts';
 
 test('paging is read from numbers and from numbers as text', () => {
@@ -18,21 +18,6 @@ test.each([[undefined], [null]])('paging that is %j is no paging', (paging) => {
 test.each([[[]], [{}], ['x'], [3]])('paging that is %j shows only that there are pages', (paging) => {
   expect(readPaging({ paging })).toEqual({ total: undefined, lastPage: undefined });
 });
-
-test('an error response keeps its identifier when its description is odd', () => {
-  expect(readVerdict({ ok: false, error: 'server_error', description: { a: 1 } })).toEqual({
-    kind: 'error',
-    identifier: 'server_error',
-    description: undefined,
-  });
-});
-
-test.each([{}, { ok: 'true' }, { ok: 1 }, { ok: null, error: 'x' }, { ok: false }, { ok: false, error: 5 }])(
-  '%j is not a response of this protocol',
-  (envelope) => {
-    expect(readVerdict(envelope).kind).toBe('foreign');
-  },
-);
 
 test('a retry waits between nothing and the exponential delay, or as long as it was asked to', () => {
   const policy = { retryAttempts: 8, retryMinDelayMs: 1_000, retryMaxDelayMs: 60_000, random: () => 0.5 };
