@@ -110,7 +110,7 @@ interface WaitingBudgetOptions {
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
 
-/** The number of bytes of an unusable response that are read for the excerpt in the error. */
+/** Bytes of an unusable response that are kept for the excerpt in the error. */
 const HEAD_BYTES = 4096;
 
 interface BodyReading {
@@ -129,7 +129,6 @@ interface BodyReading {
 export async function* readBody(reading: BodyReading): AsyncGenerator<ListPart, CutResponse, undefined> {
   const { body, cutter, budget } = reading;
   let head = Buffer.alloc(0);
-  let unusable: UnusableResponse | undefined;
   let batch: Received[] = [];
   let batchBytes = 0;
   try {
@@ -142,14 +141,7 @@ export async function* readBody(reading: BodyReading): AsyncGenerator<ListPart, 
       if (next.done === true) break;
       const chunk = next.value;
       if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
-      try {
-        if (unusable === undefined) cutter.push(chunk);
-      } catch (error) {
-        if (!(error instanceof UnusableResponse)) throw error;
-        unusable = error;
-      }
-      // For an unusable response only the excerpt is still read.
-      if (unusable !== undefined && head.length >= HEAD_BYTES) break;
+      cutter.push(chunk);
       const taken = cutter.take();
       batch = batch.length === 0 ? taken : batch.concat(taken);
       batchBytes += chunk.length;
@@ -159,13 +151,12 @@ export async function* readBody(reading: BodyReading): AsyncGenerator<ListPart, 
         batchBytes = 0;
       }
     }
-    if (unusable !== undefined) throw unusable;
     const response = cutter.end();
     batch = batch.concat(cutter.take());
     if (batch.length > 0) yield { kind: 'records', records: batch };
     return response;
   } catch (error) {
-    const found = unusable ?? toUnusable(error);
+    const found = toUnusable(error);
     if (found === undefined) throw error;
     found.head = head.toString('utf8');
     throw found;

@@ -56,21 +56,14 @@ async function findOldest(read: ReadRequest, range: TimeSlice, first: ListPage):
   }
 }
 
-interface PlanResponse extends SliceResponse {
-  /** Records of a full page. */
-  readonly pageRecords: number;
-}
-
 /** If the service fails for the newest record, another one is enough for a plan. */
-async function fetchFirst(range: TimeSlice, reader: SliceReader): Promise<PlanResponse> {
+async function fetchFirst(range: TimeSlice, reader: SliceReader): Promise<SliceResponse> {
   try {
-    const response = await reader.fetch(range);
-    // A service with smaller pages gets smaller slices.
-    return { ...response, pageRecords: Math.max(1, response.page.records.length) };
+    return await reader.fetch(range);
   } catch (error) {
     const page = isRequestSpecific(error) ? await reader.probe(range) : undefined;
     if (page === undefined || page.records.length === 0) throw error;
-    return { page, distinct: 1, shortfall: null, pageRecords: reader.pageSize };
+    return { page, distinct: 1, shortfall: null };
   }
 }
 
@@ -88,7 +81,7 @@ interface MadePlan {
 /** Yields the plan, which is stored before its slices are read. A range that fits into one response is read at once. */
 export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: SliceReader): Steps<MadePlan> {
   const { clock } = read.service;
-  const { page: first, distinct, shortfall, pageRecords } = await fetchFirst(range, reader);
+  const { page: first, distinct, shortfall } = await fetchFirst(range, reader);
   if (shortfall !== null) throw shortfall;
   const watermark = nextWatermark(null, readFirstResponse(first, clock.now()));
   const plan: BackfillPlan = { ...range, watermark };
@@ -96,6 +89,8 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const total = first.paging?.total;
   const bottom = boundOr(range.fromMs, EARLIEST_MS);
   const isRead = total !== undefined && distinct >= total;
+  // A service with smaller pages gets smaller slices; a single record is the one that `probe` found.
+  const pageRecords = first.records.length > 1 ? first.records.length : reader.pageSize;
   const sliceRecords = sliceRecordsFor(read.settings.readers, pageRecords);
   const isOneSlice = (total ?? 0) <= sliceRecords;
   const oldestMs = isRead
