@@ -3,7 +3,7 @@ import type { Received } from '../../shared/received.ts';
 import { setMaxListeners } from 'node:events';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { markFailed, startSpan } from '../../shared/with-span.ts';
-import { createHttp } from './http.ts';
+import { createHttp, type Sending } from './http.ts';
 import { createLimiter } from './limiter.ts';
 import type {
   Answer,
@@ -52,13 +52,6 @@ function partOf(params: ApiRequest['params']): Readonly<Record<string, number>> 
   return Object.fromEntries(named);
 }
 
-interface Sending {
-  readonly signal: AbortSignal;
-  /** The token. */
-  readonly asked: string;
-  readonly attempt: number;
-}
-
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock } = options;
   const limiter = createLimiter(options);
@@ -68,7 +61,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const closing = new AbortController();
 
   /** One HTTP request, in a span and for `onRequest`. The span has no parameters, because they may be personal data. */
-  async function* send(request: ApiRequest, { signal, asked, attempt }: Sending): Answer {
+  async function* send(request: ApiRequest, attempt: number, sending: Omit<Sending, 'onBytes'>): Answer {
     const { method, params } = request;
     const startedMs = clock.monotonicMs();
     let bytes = 0;
@@ -81,7 +74,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       errorCode: 'interrupted',
     };
     try {
-      const response = yield* http.send(request, { token: asked, signal, onBytes });
+      const response = yield* http.send(request, { ...sending, onBytes });
       end = { records: response.count, requestId: response.requestId, errorCode: null };
       span.setAttributes({
         'safety_sync.status': 'ok',
@@ -111,7 +104,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       }
       const asked = token.take();
       try {
-        return yield* send(request, { signal, asked, attempt });
+        return yield* send(request, attempt, { token: asked, signal });
       } catch (error) {
         const isRefused = error instanceof SafetySyncError && error.recovery === 'fail_run';
         if (!isRefused || !token.refuse(asked)) throw error;

@@ -73,7 +73,7 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number):
   };
 }
 
-interface Sending {
+export interface Sending {
   /** It is sent in the body only. */
   readonly token: string;
   /** Counts the bytes of this response; the meter is shared by all requests of a reader. */

@@ -93,9 +93,7 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const pageRecords = first.records.length > 1 ? first.records.length : reader.pageSize;
   const sliceRecords = sliceRecordsFor(read.settings.readers, pageRecords);
   const isOneSlice = (total ?? 0) <= sliceRecords;
-  const oldestMs = isRead
-    ? newestMs
-    : ((isOneSlice ? undefined : await findOldest(read, range, first)) ?? bottom);
+  const oldestMs = (isOneSlice ? undefined : await findOldest(read, range, first)) ?? bottom;
   // As if the records were spread evenly; a slice that turns out too large is cut again.
   const top = boundOr(range.toMs, Math.floor(newestMs) + 1);
   const busyFrom = Math.min(Math.max(bottom, Math.floor(oldestMs)), top - 1);
@@ -103,12 +101,11 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
     (part) => (part.fromMs === busyFrom ? { ...part, fromMs: Math.min(bottom, busyFrom) } : part),
   );
   const slices = parts.map((part) => (isRead ? toDone(part, distinct) : toPending(part)));
-  const done = slices.filter(({ status }) => status === 'done');
   yield {
     ...records(isRead ? first.records : []),
     notes: [
       { kind: 'plan', plan, slices: parts },
-      ...done.map((slice) => ({ kind: 'slice', slice }) as const),
+      ...(isRead ? slices : []).map((slice) => ({ kind: 'slice', slice }) as const),
     ],
   };
   yield { kind: 'commit' };

@@ -92,11 +92,8 @@ function createBackfill(
 }
 
 /** Continues a backfill that was cut off, if it has the same range; else begins a new one. */
-export async function* readBackfill(
-  read: ReadRequest,
-  { range = WHOLE_TIME, restart = false }: Pick<ReadRequest, 'range' | 'restart'>,
-): Steps<BackfillOutcome> {
-  const { stream, settings, state, warehouse } = read;
+export async function* readBackfill(read: ReadRequest): Steps<BackfillOutcome> {
+  const { stream, settings, state, warehouse, range = WHOLE_TIME, restart = false } = read;
   const stop = new AbortController();
   const service = { ...read.service, signal: AbortSignal.any([read.service.signal, stop.signal]) };
   const reader = createSliceReader({ stream, service });
@@ -200,13 +197,15 @@ export async function* readSideBySide({ width, next, abort }: SideBySide): Steps
   let failure: { readonly error: unknown } | undefined;
 
   function advance(reader: Reader): void {
-    const result = reader.next().then(
-      (step): Result => ({ reader, step }),
-      (error: unknown): Result => ({ reader, error }),
-    );
     // At the end of the map, so that the others are taken first where several have a step.
     running.delete(reader);
-    running.set(reader, result);
+    running.set(
+      reader,
+      reader.next().then(
+        (step) => ({ reader, step }),
+        (error: unknown) => ({ reader, error }),
+      ),
+    );
   }
 
   for (;;) {
