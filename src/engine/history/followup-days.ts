@@ -234,7 +234,8 @@ export async function countDays(db: Queryable, request: DayCount): Promise<void>
         else excluded.counted_to end`);
 }
 
-async function countAll(db: Queryable, account: string): Promise<void> {
+/** Days that are final keep their numbers; `renamed`: under other ids. Returns the time zone of the days. */
+async function countAll(db: Queryable, account: string, renamed: readonly Renamed[] = []): Promise<string> {
   const [days = { accountId: account, timezone: 'UTC', finalBefore: null }] =
     await db.execute<CountedDays>(sql`
     select ${account}::text as "accountId", z.timezone, (select n.final_before::text from ${countedDays} n
@@ -247,12 +248,18 @@ async function countAll(db: Queryable, account: string): Promise<void> {
   if (finalBefore === null) {
     await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
     await writeSpans(db, account, steps);
-    return;
+    return days.timezone;
   }
   await db.execute(sql`insert into ${sql.raw(STEPS)} ${steps}`);
   await addSpans(db, sql`(select * from ${followupDays} where account_id = ${account}) d`, finalBefore);
+  const column = (name: keyof Renamed): SQL =>
+    sql`${toArrayLiteral(renamed.map((one) => one[name]))}::text[]`;
+  await db.execute(sql`update ${sql.raw(STEPS)} s set id = r.next
+    from unnest(${column('countedBy')}, ${column('id')}, ${column('next')}) as r (counted_by, id, next)
+    where s.counted_by = r.counted_by and s.id = r.id`);
   await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
   await writeStagedSpans(db, account);
+  return days.timezone;
 }
 
 /** Days before this time keep what is about to be removed. Returns whether they are counted. */
@@ -271,29 +278,30 @@ export async function voidDays(db: Queryable, account: string): Promise<void> {
   );
 }
 
-/** Changes ids of assignees or forms; days of ids that become one are added. Returns the number of changed ids. */
-export async function renameDays(
+interface Renamed {
+  readonly countedBy: string;
+  readonly id: string;
+  readonly next: string;
+}
+
+/**
+ * Counts all days again after rows were changed in place. Assignees and forms of final days get the id of `toId`. Returns the
+ * number of changed ids.
+ */
+export async function recountDays(
   db: Queryable,
   account: string,
-  {
-    countedBy,
-    toId,
-  }: { readonly countedBy: 'assignee' | 'form'; readonly toId: (id: string | null) => string | null },
+  toId: (countedBy: string, id: string | null) => string | null,
 ): Promise<number> {
-  const rows = await db.execute<{ id: string }>(sql`
-    select distinct id from ${followupDays} where account_id = ${account} and counted_by = ${countedBy}`);
-  const renamed = rows.flatMap(({ id }) => {
-    const next = toId(id === '' ? null : id) ?? '';
-    return next === id ? [] : [{ id, next }];
+  const rows = await db.execute<{ countedBy: string; id: string }>(sql`
+    select distinct counted_by as "countedBy", id from ${followupDays} where account_id = ${account}`);
+  if (rows.length === 0) return 0;
+  const renamed = rows.flatMap(({ countedBy, id }) => {
+    const next = toId(countedBy, id === '' ? null : id) ?? '';
+    return next === id ? [] : [{ countedBy, id, next }];
   });
-  if (renamed.length === 0) return 0;
-  const involved = toArrayLiteral(renamed.flatMap(({ id, next }) => [id, next]));
-  const touched = sql`d.account_id = ${account} and d.counted_by = ${countedBy} and d.id = any (${involved}::text[])`;
-  await addSpans(db, sql`(select * from ${followupDays} d where ${touched}) d`);
-  await db.execute(sql`delete from ${followupDays} d where ${touched}`);
-  await db.execute(sql`update ${sql.raw(STEPS)} s set id = r.next
-    from unnest(${toArrayLiteral(renamed.map(({ id }) => id))}::text[], ${toArrayLiteral(renamed.map(({ next }) => next))}::text[]) as r (id, next)
-    where s.id = r.id`);
-  await writeStagedSpans(db, account);
+  const timezone = await countAll(db, account, renamed);
+  await db.execute(sql`update ${countedDays} set is_valid = (timezone = ${timezone}::text)
+    where account_id = ${account} and stream = 'followups'`);
   return renamed.length;
 }

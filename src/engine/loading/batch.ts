@@ -5,19 +5,18 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { OpenIssues } from '../control-tables/issues.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
-import type { StreamShape } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { msOfInstant } from '../streams/time-text.ts';
-import type { ChangeStatus, Comparison } from './compare.ts';
-import type { CopyText, RecordCopies } from './copy-records.ts';
+import { type ChangeStatus, createComparison } from './compare.ts';
+import { type CopyText, createRecordCopies } from './copy-records.ts';
+import type { LoadOptions } from './load-options.ts';
 import { normalize, type PreparedRecord } from './normalize.ts';
 import { identityOf, isStorable, type KeyedRecord, parseRecord, type ReadRecord } from './record.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
-import type { Staging } from './staging.ts';
+import { markSeen, writeIssues } from './staging.ts';
 import { collectUnknownFields } from './unknown-fields.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
@@ -26,48 +25,34 @@ const RECORDS_OF_A_TURN = 10;
 /** Batches are prepared one after the other, because the first one is needed first. */
 const oneAtATime = pLimit(1);
 
-/** The result of storing a batch in a transaction, for its commit. */
-export interface Stored {
+interface BatchResult {
   readonly counts: RecordCounts;
-  /** Keys of the records in the staging tables. */
-  readonly stagedKeys: readonly string[];
-  readonly issues: number;
   /** Users in the rows. */
-  readonly userIds: ReadonlySet<string>;
-  /** Keys of the rows that were copied directly into their tables. */
-  readonly addedKeys: readonly string[];
+  readonly userIds: Set<string>;
   /**
    * Identifiers that close open issues: identities that arrived with a key, and keys of records that arrived as they are
    * stored.
    */
-  readonly resolvedIdentities: readonly string[];
-  readonly resolvedKeys: readonly string[];
+  readonly resolvedIdentities: string[];
+  readonly resolvedKeys: string[];
 }
 
-/** A batch with its rows. */
-export interface Prepared {
+/** A batch with its rows; `counts` are those of read, unchanged and rejected records. */
+export interface Prepared extends BatchResult {
   /** If they are tracked: the keys of all received records, also of those that cannot be rows. */
   readonly seen: readonly string[];
   readonly added: CopyText;
   readonly changed: CopyText;
   readonly issues: StagedIssue[];
-  readonly userIds: Set<string>;
-  /** read, unchanged and rejected. */
-  readonly counts: RecordCounts;
-  readonly resolvedIdentities: string[];
-  readonly resolvedKeys: string[];
 }
 
-export interface BatchOptions {
-  readonly shape: StreamShape;
-  readonly compare: Comparison;
-  readonly copies: RecordCopies;
-  readonly staging: Staging;
-  /** Unchanged records are staged too, because their rows may have been changed in the database. */
-  readonly fullCompare: boolean;
-  /** The keys of all received records are recorded, to find deleted records. */
-  readonly tracksSeen: boolean;
-  readonly openIssues: OpenIssues;
+/** A batch that was stored in a transaction, for its commit. */
+export interface Stored extends BatchResult {
+  /** Keys of the rows that were copied directly into their tables. */
+  readonly addedKeys: readonly string[];
+  /** Keys of the records in the staging tables. */
+  readonly stagedKeys: readonly string[];
+  readonly hasIssues: boolean;
 }
 
 interface Batches {
@@ -124,9 +109,12 @@ function collectUserIds(rows: readonly Row[], columns: readonly string[], into: 
   }
 }
 
-export function createBatches(options: BatchOptions): Batches {
-  const { shape, compare, copies, staging, openIssues, fullCompare } = options;
+export function createBatches(options: LoadOptions): Batches {
+  const { session, shape, accountId, openIssues, fullCompare, tracksSeen } = options;
+  const { connection } = session;
   const { stream, parent, children } = shape;
+  const compare = createComparison(session, shape, accountId);
+  const copies = createRecordCopies(session, shape, options);
   /** Fingerprints of unknown fields that have an issue of their own. */
   const listed = new Set(openIssues.unknownFields);
   const userColumns = [parent, ...children].map(({ table }) =>
@@ -201,7 +189,7 @@ export function createBatches(options: BatchOptions): Batches {
     const { news, unchanged } = await findNews(distinct);
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const batch: Prepared = {
-      seen: options.tracksSeen ? [...new Set(keysOf(records))] : [],
+      seen: tracksSeen ? [...new Set(keysOf(records))] : [],
       added: copies.begin('tables'),
       changed: copies.begin('stages'),
       issues: records.flatMap((one) =>
@@ -231,13 +219,15 @@ export function createBatches(options: BatchOptions): Batches {
   }
 
   async function store(batch: Prepared, firstOrd: number): Promise<Stored> {
-    const marked = options.tracksSeen ? ignoreRejection(staging.markSeen(batch.seen, firstOrd)) : undefined;
-    const refusedAdded = await copies.send(batch.added);
-    const refused = [...refusedAdded, ...(await copies.send(batch.changed))];
+    const { seen, added, changed, issues, ...result } = batch;
+    const { counts } = result;
+    const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen, firstOrd)) : undefined;
+    const refusedAdded = await copies.send(added);
+    const refused = [...refusedAdded, ...(await copies.send(changed))];
     await marked;
     const refusedOrds = new Set(refused.map(({ record }) => record.ord));
-    const issues = [
-      ...batch.issues.filter(({ of_row, ord }) => !of_row || !refusedOrds.has(ord)),
+    const staged = [
+      ...issues.filter(({ of_row, ord }) => !of_row || !refusedOrds.has(ord)),
       ...refused.map(({ record, error }) =>
         buildRejection(stream, record, {
           ...parseRecord(stream, record),
@@ -245,20 +235,17 @@ export function createBatches(options: BatchOptions): Batches {
         }),
       ),
     ];
-    await staging.writeIssues(issues);
-    const { counts, added, changed } = batch;
+    await writeIssues(connection, staged);
     return {
+      ...result,
       counts: {
         ...counts,
         inserted: added.records.length - refusedAdded.length,
         rejected: counts.rejected + refused.length,
       },
-      stagedKeys: keysOf(changed.records),
-      issues: issues.length,
-      userIds: batch.userIds,
       addedKeys: keysOf(added.records.filter(({ ord }) => !refusedOrds.has(ord))),
-      resolvedIdentities: batch.resolvedIdentities,
-      resolvedKeys: batch.resolvedKeys,
+      stagedKeys: keysOf(changed.records),
+      hasIssues: staged.length > 0,
     };
   }
 

@@ -25,7 +25,7 @@ interface ParsedRow {
 /** Keys of a first load in memory: some 6 MB. */
 const MOST_KEYS = 60_000;
 
-export interface Comparison {
+interface Comparison {
   /** One statement, for records with different keys. */
   byChecksum(records: readonly { readonly key: string; readonly hash: string }[]): Promise<ChangeStatus[]>;
   /**

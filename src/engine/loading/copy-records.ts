@@ -52,7 +52,7 @@ const isAhead = (since: string, now: string): boolean =>
 /** The destination of rows: the tables for new records, the staging tables for changed ones. */
 type Destination = 'tables' | 'stages';
 
-export interface RecordCopies {
+interface RecordCopies {
   /**
    * True if rows of new records may be copied directly into the tables: PostgreSQL refuses COPY where row-level security is
    * active.

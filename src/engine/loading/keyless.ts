@@ -60,7 +60,7 @@ interface KeylessRequest {
   readonly accountId: string;
   readonly covered: TableCoverage;
   readonly keyless: KeylessMemory | null;
-  readonly rejected: number;
+  readonly hasIssues: boolean;
   readonly appeared: number;
 }
 
@@ -75,7 +75,7 @@ export async function keepWhatMayBeKeyless(
   shape: StreamShape,
   request: KeylessRequest,
 ): Promise<string | null> {
-  if (request.rejected === 0 && request.keyless === null) return null;
+  if (!request.hasIssues && request.keyless === null) return null;
   const came = await tx.execute<{ fingerprint: string; identity: string | null }>(readKeyless());
   const rows =
     came.length === 0

@@ -10,7 +10,8 @@ import * as history from '../history/history-sql.ts';
 import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
-import type { KeylessMemory } from '../streams/state.ts';
+import type { LoadOptions } from './load-options.ts';
+import type { Stored } from './batch.ts';
 import {
   addSteps,
   applySteps,
@@ -18,47 +19,24 @@ import {
   readCountedDays,
   voidDays,
 } from '../history/followup-days.ts';
-import type { Lifted } from '../control-tables/stored-privacy.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
 
-export interface DeleteGuard {
-  /** A snapshot that lacks more than this share of the live rows is suspicious. */
-  readonly maxRatio: number;
-  readonly allowMassDelete: boolean;
-}
-
 /** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
 
-interface MergeRequest extends WriteTime {
-  readonly accountId: string;
-  readonly runId: number;
+interface MergeRequest
+  extends
+    LoadOptions,
+    WriteTime,
+    Pick<Stored, 'addedKeys' | 'stagedKeys' | 'resolvedIdentities' | 'resolvedKeys'> {
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: TableCoverage | null;
-  readonly guard: DeleteGuard;
-  /** Stored rows may have been changed in the warehouse: everything is staged, and compared column by column. */
-  readonly fullCompare: boolean;
   /** The run has committed before, so its stored rows may be newer. */
   readonly hasCommitted: boolean;
-  /** Identities of records that arrived with a key and had none before. */
-  readonly resolvedIdentities: readonly string[];
-  /** Keys of records that could not be stored before and arrived as they are stored. */
-  readonly resolvedKeys: readonly string[];
-  /** Records of the run that could not be rows. */
-  readonly rejected: number;
-  /** Keys of new records that this transaction has stored. */
-  readonly addedKeys: readonly string[];
-  /** Keys of the records in the staging tables. */
-  readonly stagedKeys: readonly string[];
   /** The stream has open issues, or may have. */
   readonly hasIssues: boolean;
-  readonly keyless: KeylessMemory | null;
-  /** Columns that rows may lack because they were protected. */
-  readonly lifted: Lifted;
-  /** See `TransactionOptions`. */
-  readonly inPlace?: true;
 }
 
 export interface Merged {
@@ -111,7 +89,7 @@ async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeR
   return { deletable: { ...covered, parts }, failure };
 }
 
-function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): SafetySyncError {
+function toGuardError(parts: readonly Part[], { maxRatio }: LoadOptions['guard']): SafetySyncError {
   const lacks = parts.map(
     ({ part, live, vanished }) =>
       `the response${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,

@@ -18,7 +18,7 @@ import type { Queryable } from '../database/connection.ts';
 import { list, name, of, target, type WriteTime } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
 import { hasDifferences, type StreamShape, type TableShape, tableShape } from '../database/table-shape.ts';
-import { followupDays, renameDays, voidDays } from '../history/followup-days.ts';
+import { followupDays, recountDays } from '../history/followup-days.ts';
 import { compareStates } from '../history/followup-figures.ts';
 import { createLoad } from '../loading/load.ts';
 import type { Row } from '../streams/stream.ts';
@@ -187,14 +187,8 @@ async function cleanStates(
   return changed;
 }
 
-/** The columns that determine how a follow-up counts on each day. */
-const COUNTED_FROM = {
-  is_open: true,
-  due_on: '2026-01-01',
-  created_at: '2026-01-01T00:00:00Z',
-  updated_at: '2026-01-01T00:00:00Z',
-  resolved_at: '2026-01-01T00:00:00Z',
-};
+/** The columns with the ids that days are counted by. */
+const COUNTED_BY: Readonly<Record<string, string>> = { assignee: 'assignee_id', form: 'form_id' };
 
 /** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
 async function cleanFigures(
@@ -205,15 +199,10 @@ async function cleanFigures(
   let changed = 0;
   if (hasDifferences(parent)) await compareStates(db, accountId, time);
   if (stream.countsDays === true) {
-    for (const [countedBy, column] of [
-      ['assignee', 'assignee_id'],
-      ['form', 'form_id'],
-    ] as const) {
-      const toId = (id: string | null): string | null =>
-        protection.ofRow(parent.table, { [column]: id })[column] as string | null;
-      changed += await renameDays(db, accountId, { countedBy, toId });
-    }
-    if (protection.ofRow(parent.table, COUNTED_FROM) !== COUNTED_FROM) await voidDays(db, accountId);
+    changed += await recountDays(db, accountId, (countedBy, id) => {
+      const column = COUNTED_BY[countedBy] ?? '';
+      return protection.ofRow(parent.table, { [column]: id })[column] as string | null;
+    });
   }
   if (stream.readMode.kind !== 'lookup') return changed;
   const lookups = await db.execute<{ id: string }>(

@@ -5,7 +5,7 @@
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Pseudonyms } from '../../shared/pseudonym.ts';
-import type { RecordProtection } from '../loading/load.ts';
+import type { RecordProtection } from '../loading/load-options.ts';
 import { columnName } from '../streams/stored-columns.ts';
 import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
