@@ -173,9 +173,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'issues stay open when the record comes right',
     invariant: 5,
-    file: 'src/engine/loading/merge.ts',
-    search: 'if (request.changed) await tx.execute(issues.resolveWritten',
-    replace: 'if (!request.changed) await tx.execute(issues.resolveWritten',
+    file: 'src/engine/loading/issue-sql.ts',
+    search: '(select t._run_id = ${runId}::bigint and t._synced_at',
+    replace: '(select t._run_id <> ${runId}::bigint and t._synced_at',
     tests: [BATTERY, 'test/integration/data-issues.test.ts'],
     names: 'comes right|close together',
   },

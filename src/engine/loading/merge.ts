@@ -197,43 +197,21 @@ async function takeOutDays(
 
 async function mergeIssues(
   tx: Queryable,
-  shape: StreamShape,
-  request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
+  { parent, stream }: StreamShape,
+  request: MergeRequest & { readonly deletedKeys: readonly string[] },
 ): Promise<void> {
-  const { accountId, now, syncedAt } = request;
-  const scope = { accountId, stream: shape.stream.name, now, syncedAt };
+  const { covered, inPlace } = request;
+  const scope = { ...request, stream: stream.name };
   await tx.execute(issues.recordIssues(scope));
-  if (request.inPlace) return;
-  if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
-  const { deletedKeys, resolvedIdentities, resolvedKeys } = request;
-  if (deletedKeys.length > 0) await tx.execute(issues.resolveDeleted(deletedKeys, scope));
-  if (resolvedKeys.length > 0) await tx.execute(issues.resolveByKey(resolvedKeys, scope));
-  let resolved = 0;
-  if (resolvedIdentities.length > 0) {
-    resolved += await rowCount(tx, issues.resolveByIdentity(resolvedIdentities, scope));
-  }
-  if (request.covered !== null) {
-    const parts = request.covered.column === null ? null : request.covered.parts;
-    resolved += await rowCount(tx, issues.resolveVanishedKeyless(parts, scope));
-    const vanished = await tx.execute<{ key: string }>(issues.readVanishedRejections(parts, scope));
-    if (vanished.length > 0) {
-      await tx.execute(
-        issues.resolveByKey(
-          vanished.map(({ key }) => key),
-          scope,
-        ),
-      );
-    }
-  }
+  if (inPlace) return;
+  const vanished =
+    covered === null ? [] : await tx.execute<{ key: string }>(issues.readVanishedRejections(covered, scope));
+  const resolvedKeys = [...request.resolvedKeys, ...vanished.map(({ key }) => key)];
+  const resolved = await rowCount(tx, issues.resolveIssues(parent, { ...scope, resolvedKeys }));
   if (resolved > 0) await tx.execute(issues.deleteResolved('keyless', scope));
-  const stale = await tx.execute<{ fingerprint: string }>(issues.readStaleUnknownFields(shape.parent, scope));
-  for (const { fingerprint } of stale) {
-    await tx.execute(issues.resolveUnknownField(shape.parent, fingerprint, scope));
-  }
-  if (stale.length > 0) {
-    await tx.execute(issues.deleteResolved('unknown_field', scope));
-    await tx.execute(issues.resolveUnlisted(scope));
-  }
+  if ((await rowCount(tx, issues.resolveUnknownFields(parent, scope))) === 0) return;
+  await tx.execute(issues.deleteResolved('unknown_field', scope));
+  await tx.execute(issues.resolveUnlisted(scope));
 }
 
 /**
@@ -265,6 +243,6 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
     // For a row that was changed in the warehouse, the previous count is unknown.
     await voidDays(tx, request.accountId);
   }
-  if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
+  if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys });
   return { counts, note, failure };
 }
