@@ -55,13 +55,6 @@ export interface Stored extends BatchResult {
   readonly hasIssues: boolean;
 }
 
-interface Batches {
-  /** Reads the warehouse, and writes nothing. */
-  prepare(records: readonly ReadRecord[]): Promise<Prepared>;
-  /** Part of the open transaction. `firstOrd`: number of the batch's first record. */
-  store(batch: Prepared, firstOrd: number): Promise<Stored>;
-}
-
 /** A record that is not stored as it was received. */
 interface News {
   readonly read: KeyedRecord;
@@ -109,7 +102,7 @@ function collectUserIds(rows: readonly Row[], columns: readonly string[], into: 
   }
 }
 
-export function createBatches(options: LoadOptions): Batches {
+export function createBatches(options: LoadOptions) {
   const { session, shape, accountId, openIssues, fullCompare, tracksSeen } = options;
   const { connection } = session;
   const { stream, parent, children } = shape;
@@ -183,6 +176,7 @@ export function createBatches(options: LoadOptions): Batches {
     copies.render(changed, into.changed);
   }
 
+  /** Reads the warehouse, and writes nothing. */
   async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
     const storable = records.filter(isStorable);
     const distinct = newestOfEach(stream, storable);
@@ -218,6 +212,7 @@ export function createBatches(options: LoadOptions): Batches {
     return batch;
   }
 
+  /** Part of the open transaction. `firstOrd`: number of the batch's first record. */
   async function store(batch: Prepared, firstOrd: number): Promise<Stored> {
     const { seen, added, changed, issues, ...result } = batch;
     const { counts } = result;

@@ -18,20 +18,7 @@ export interface CommitOptions {
   readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
 }
 
-interface Transaction {
-  /** Begins the transaction unless it is open. */
-  begin(): Promise<void>;
-  /** Adds a stored batch. */
-  add(batch: Stored): void;
-  savepoint(): Promise<void>;
-  rollback(): Promise<void>;
-  commit(options: CommitOptions): Promise<void>;
-  /** Counts of all commits. */
-  readonly committed: Readonly<RecordCounts>;
-  abort(): Promise<void>;
-}
-
-export function createTransaction(options: LoadOptions): Transaction {
+export function createTransaction(options: LoadOptions) {
   const { session, accountId, inPlace } = options;
   const { connection } = session;
   const shape = inPlace ? inPlaceShape(options.shape) : options.shape;
@@ -43,28 +30,29 @@ export function createTransaction(options: LoadOptions): Transaction {
   /** The batches that were stored at the savepoint; undefined: there is none. */
   let saved: readonly Stored[] | undefined;
 
+  /** Begins the transaction unless it is open. */
   async function begin(): Promise<void> {
     if (session.transactionTime === null) await session.begin();
   }
 
   return {
     begin,
-    add: (batch) => {
+    add: (batch: Stored) => {
       stored.push(batch);
     },
-    async savepoint() {
+    async savepoint(): Promise<void> {
       await begin();
       if (saved !== undefined) await connection.query('release savepoint part');
       await connection.query('savepoint part');
       saved = [...stored];
     },
-    async rollback() {
+    async rollback(): Promise<void> {
       if (saved === undefined) throw new TypeError('there is no savepoint');
       if (stored.length === saved.length) return;
       await connection.query('rollback to savepoint part');
       stored = [...saved];
     },
-    async commit({ covered, isLast, beforeCommit }) {
+    async commit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
       await begin();
       const time = session.transactionTime;
       if (time === null) throw new TypeError('there is no transaction');
@@ -96,9 +84,8 @@ export function createTransaction(options: LoadOptions): Transaction {
       saved = undefined;
       hasCommitted = true;
     },
-    committed,
-    async abort() {
-      await session.rollback();
-    },
+    /** Counts of all commits. */
+    committed: committed as Readonly<RecordCounts>,
+    abort: () => session.rollback(),
   };
 }
