@@ -7,7 +7,7 @@
  */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
-import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
+import { parseExactJson } from '../../shared/exact-json.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
@@ -17,9 +17,10 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { list, name, of, target, type WriteTime } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
-import { hasDifferences, type StreamShape, type TableShape, tableShape } from '../database/table-shape.ts';
+import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
 import { followupDays, recountDays } from '../history/followup-days.ts';
 import { compareStates } from '../history/followup-figures.ts';
+import { givenRows } from '../loading/drift-sql.ts';
 import { createLoad } from '../loading/load.ts';
 import type { Row } from '../streams/stream.ts';
 import { cleanIssues, type CleaningScope } from './clean-issues.ts';
@@ -124,13 +125,6 @@ async function readPage(db: Queryable, { shape, accountId }: CleaningScope, afte
   return { records, last: records.at(-1)?.key ?? after };
 }
 
-/** Rows that came as a parameter, as `r`. */
-const rowsAs = (columns: TableShape['columns'], rows: readonly Row[]): SQL =>
-  sql`jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as r (${sql.join(
-    columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
-    sql`, `,
-  )})`;
-
 /** Moves rows to another key by copying them, because foreign keys prevent a parent from changing its own key. */
 async function moveRows(
   db: Queryable,
@@ -181,7 +175,7 @@ async function cleanStates(
     const names = states.columns.map((column) => column.name);
     const written = cleaned.filter(({ id }) => ids.has(id)).map((one) => one.row);
     await db.execute(sql`insert into ${target(states)} (account_id, ${list(names)})
-      select ${accountId}::text, ${of('r', names)} from ${rowsAs(states.columns, written)} on conflict do nothing`);
+      select ${accountId}::text, ${of('r', names)} from ${givenRows(states.columns, written)} as r on conflict do nothing`);
     changed += cleaned.filter(({ isSame }) => !isSame).length;
   }
   return changed;
