@@ -110,7 +110,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     tables: tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent })),
     stages: tables.map(toStage),
   };
-  const settings = createCopySettings(connection, shape);
+  const withCopySettings = createCopySettings(connection, shape);
   const since = shape.parent.history?.since ?? undefined;
   const datedChildren = shape.children.flatMap((child, at) => (hasSince(child) ? [at] : []));
 
@@ -161,7 +161,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       // would fail too.
       await Promise.all([
         connection.query('savepoint batch'),
-        destination === 'tables' ? settings.during(copying) : copying(),
+        destination === 'tables' ? withCopySettings(copying) : copying(),
       ]);
       void ignoreRejection(connection.query('release savepoint batch'));
       return [];

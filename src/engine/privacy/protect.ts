@@ -146,6 +146,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     const all = Object.entries(fields);
     const rules = all.flatMap(([column, field]) => ruleOf(table, column, field, path) ?? []);
     const place = { rules, known: new Set(all.map(([column, { name = column }]) => name)) };
+    if (place.known.size < all.length) throw new TypeError(`${path}: two columns come from one field`);
     places.set(table, place);
     return place;
   }
