@@ -11,7 +11,7 @@ import type { StreamShape } from '../database/table-shape.ts';
  * the stream, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
  * still equal the stored one.
  */
-export type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
+type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
 
 const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
 
