@@ -37,11 +37,11 @@ const settings = async () => {
 
 /** The settings while rows are copied, and after them in the same transaction; read twice, because they are known then. */
 async function observe(): Promise<unknown> {
-  const copySettings = createCopySettings(session, streamShape(streamNamed('followups')));
+  const withCopySettings = createCopySettings(session, streamShape(streamNamed('followups')));
   const seen: unknown[] = [];
   for (let time = 0; time < 2; time += 1) {
     await session.query('begin');
-    await copySettings.during(async () => {
+    await withCopySettings(async () => {
       seen.push(await settings());
     });
     expect(await settings()).toEqual(USUAL);

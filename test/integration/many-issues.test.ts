@@ -21,6 +21,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 const MANY = 2000;
 const GONE = 2;
 const NOW = '2026-11-20T10:00:00Z';
+const COVERED = { column: null, parts: [] };
 const scope = { accountId: 'default', stream: 'resources', now: NOW, syncedAt: NOW } as const;
 
 let database: TestDatabase;
@@ -78,11 +79,19 @@ test('issues are closed without comparing each with each, despite the planner’
   await connection.query(`update safety.resources set _synced_at = '${later.now}'`);
   // Staged issues stay open. Later all of them vanish or come right.
   for (const at of [scope, later]) {
-    expect(await explain(issues.resolveWritten(parent, 1, at))).toBeLessThan(20 * MANY);
-    expect(await explain(issues.resolveVanishedKeyless(null, at))).toBeLessThan(20 * MANY);
-    expect(await explain(issues.readVanishedRejections(null, at))).toBeLessThan(20 * MANY);
-    expect(await explain(issues.resolveByIdentity(keys, at))).toBeLessThan(20 * MANY);
-    expect(await explain(issues.resolveByKey(keys, at))).toBeLessThan(20 * MANY);
+    expect(await explain(issues.readVanishedRejections(COVERED, at))).toBeLessThan(20 * MANY);
+    expect(
+      await explain(
+        issues.resolveIssues(parent, {
+          ...at,
+          runId: 1,
+          covered: COVERED,
+          deletedKeys: [],
+          resolvedKeys: keys,
+          resolvedIdentities: keys,
+        }),
+      ),
+    ).toBeLessThan(20 * MANY);
     expect(await explain(issues.deleteResolved('keyless', at))).toBeLessThan(20 * MANY);
   }
   expect(
@@ -132,9 +141,16 @@ test.each(['resources', 'equipments'] as const)(
 
 test('70,000 records whose keys come back are one statement, more than it could have parameters', async () => {
   const many = Array.from({ length: 70_000 }, (_, at) => `i${at}`);
+  const { parent } = streamShape(streamNamed('resources'));
   for (const statement of [
-    issues.resolveByIdentity(many, scope),
-    issues.resolveDeleted(many, scope),
+    issues.resolveIssues(parent, {
+      ...scope,
+      runId: 1,
+      covered: null,
+      deletedKeys: many,
+      resolvedKeys: many,
+      resolvedIdentities: many,
+    }),
     issues.resolveLookups(many, scope),
   ]) {
     expect((await connection.db.execute(statement)).count).toBe(0);

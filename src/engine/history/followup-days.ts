@@ -55,7 +55,7 @@ export const countedDays = safetySchema.table(
 /** Days that are counted, and how. */
 export type CountedDays = Readonly<{ accountId: string; timezone: string; finalBefore: string | null }>;
 
-const STEPS = 'pg_temp.stage_days';
+const STEPS = sql.raw('pg_temp.stage_days');
 const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;
 const anyOf = (alias: string): SQL => sql.raw(NUMBERS.map((one) => `${alias}.${one} <> 0`).join(' or '));
 const ofNumbers = (toSql: (column: string) => string): SQL => sql.raw(NUMBERS.map(toSql).join(', '));
@@ -135,12 +135,12 @@ export async function addSteps(
   days: CountedDays,
   request: { readonly keys: readonly string[]; readonly sign: 1 | -1 },
 ): Promise<void> {
-  if (request.keys.length > 0) await db.execute(sql`insert into ${sql.raw(STEPS)} ${stepsOf(days, request)}`);
+  if (request.keys.length > 0) await db.execute(sql`insert into ${STEPS} ${stepsOf(days, request)}`);
 }
 
 /** Adds the steps of the stored spans of rows `d` of `from`, up to `before`. */
 async function addSpans(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
-  await db.execute(sql`insert into ${sql.raw(STEPS)}
+  await db.execute(sql`insert into ${STEPS}
     select d.counted_by, d.id, t.* from ${from}
     cross join lateral unnest(d.days, d.days[2:] || d.to_on, ${ofNumbers((one) => `d.${one}`)})
       as s (from_on, to_on, ${ofNumbers((one) => one)})
@@ -150,11 +150,14 @@ async function addSpans(db: Queryable, from: SQL, before: string | null = null):
     where t.day < 'infinity' and s.from_on < coalesce(${before}::date, 'infinity')`);
 }
 
+const STAGED_STEPS = sql`select counted_by, id, day, ${ofNumbers((one) => `sum(${one})::int as ${one}`)}
+  from ${STEPS} group by counted_by, id, day`;
+
 /**
  * Makes spans of steps, one for each id and day. The steps of one id are sorted by themselves, because a sort of all of them
  * takes half of the time of a count.
  */
-async function writeSpans(db: Queryable, account: string, steps: SQL): Promise<void> {
+async function writeSpans(db: Queryable, account: string, steps = STAGED_STEPS): Promise<void> {
   await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, days, ${ofNumbers((one) => one)})
     select ${account}::text, t.counted_by, t.id, s.*
     from (
@@ -169,29 +172,20 @@ async function writeSpans(db: Queryable, account: string, steps: SQL): Promise<v
       ) s
       group by date_part('year', day) having t.counted_by = 'all' or bool_or(${anyOf('s')})
     ) s`);
-}
-
-async function writeStagedSpans(db: Queryable, account: string): Promise<void> {
-  await writeSpans(
-    db,
-    account,
-    sql`select counted_by, id, day, ${ofNumbers((one) => `sum(${one})::int as ${one}`)} from ${sql.raw(STEPS)} group by counted_by, id, day`,
-  );
-  await db.execute(sql.raw(`truncate ${STEPS}`));
+  await db.execute(sql`truncate ${STEPS}`);
 }
 
 type Change = Readonly<{ counted_by: string; id: string; first_on: string }>;
 
 /** Applies the steps that were added: each changes its spans from its day on. */
 export async function applySteps(db: Queryable, account: string): Promise<void> {
-  await db.execute(sql`
-    delete from ${sql.raw(STEPS)} a using (
-      select s.counted_by, s.id, s.day from ${sql.raw(STEPS)} s group by s.counted_by, s.id, s.day
-      having ${sql.raw(NUMBERS.map((one) => `sum(s.${one}) = 0`).join(' and '))}
-    ) s where a.counted_by = s.counted_by and a.id = s.id and a.day = s.day`);
+  // Most changes of a follow-up add the steps that they remove.
   const changed = await db.execute<Change>(sql`
-    select counted_by, id, min(day)::text as first_on from ${sql.raw(STEPS)} group by counted_by, id`);
-  if (changed.length === 0) return;
+    select counted_by, id, min(day)::text as first_on from (${STAGED_STEPS}) s where ${anyOf('s')} group by counted_by, id`);
+  if (changed.length === 0) {
+    await db.execute(sql`truncate ${STEPS}`);
+    return;
+  }
   const column = (name: keyof Change): SQL => sql`${toArrayLiteral(changed.map((one) => one[name]))}`;
   const keys = sql`unnest(${column('counted_by')}::text[], ${column('id')}::text[], ${column('first_on')}::date[])
     as c (counted_by, id, first_on)`;
@@ -204,7 +198,7 @@ export async function applySteps(db: Queryable, account: string): Promise<void> 
     and d.to_on > c.first_on and d.from_on >= ${oldest?.day ?? null}::date`;
   await addSpans(db, sql`${keys} join ${followupDays} d on ${touched}`);
   await db.execute(sql`delete from ${followupDays} d using ${keys} where ${touched}`);
-  await writeStagedSpans(db, account);
+  await writeSpans(db, account);
 }
 
 interface DayCount extends TransactionTime {
@@ -234,25 +228,30 @@ export async function countDays(db: Queryable, request: DayCount): Promise<void>
         else excluded.counted_to end`);
 }
 
-async function countAll(db: Queryable, account: string): Promise<void> {
+/** Days that are final keep their numbers; `renamed`: under other ids. Returns the time zone of the days. */
+async function countAll(db: Queryable, account: string, renamed: readonly Renamed[] = []): Promise<string> {
   const [days = { accountId: account, timezone: 'UTC', finalBefore: null }] =
     await db.execute<CountedDays>(sql`
     select ${account}::text as "accountId", z.timezone, (select n.final_before::text from ${countedDays} n
       where n.account_id = ${account} and n.stream = 'followups') as "finalBefore"
     from (select coalesce(max(s.timezone), 'UTC') as timezone from safety.reporting_settings s where s.account_id = ${account}) z`);
-  const { finalBefore } = days;
-  const steps = stepsOf(days, { keys: null, sign: 1 });
+  const { timezone, finalBefore } = days;
   // Sorts of 100,000 follow-ups stay in memory.
   await db.execute(sql`set local work_mem = '64MB'`);
-  if (finalBefore === null) {
-    await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
-    await writeSpans(db, account, steps);
-    return;
+  const steps = stepsOf(days, { keys: null, sign: 1 });
+  if (finalBefore !== null) {
+    await db.execute(sql`insert into ${STEPS} ${steps}`);
+    await addSpans(db, sql`(select * from ${followupDays} where account_id = ${account}) d`, finalBefore);
+    const column = (name: keyof Renamed): SQL =>
+      sql`${toArrayLiteral(renamed.map((one) => one[name]))}::text[]`;
+    await db.execute(sql`update ${STEPS} s set id = r.next
+      from unnest(${column('countedBy')}, ${column('id')}, ${column('next')}) as r (counted_by, id, next)
+      where s.counted_by = r.counted_by and s.id = r.id`);
   }
-  await db.execute(sql`insert into ${sql.raw(STEPS)} ${steps}`);
-  await addSpans(db, sql`(select * from ${followupDays} where account_id = ${account}) d`, finalBefore);
   await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
-  await writeStagedSpans(db, account);
+  // Steps of stored rows alone need not wait in the session.
+  await writeSpans(db, account, finalBefore === null ? steps : undefined);
+  return timezone;
 }
 
 /** Days before this time keep what is about to be removed. Returns whether they are counted. */
@@ -271,29 +270,30 @@ export async function voidDays(db: Queryable, account: string): Promise<void> {
   );
 }
 
-/** Changes ids of assignees or forms; days of ids that become one are added. Returns the number of changed ids. */
-export async function renameDays(
+interface Renamed {
+  readonly countedBy: string;
+  readonly id: string;
+  readonly next: string;
+}
+
+/**
+ * Counts all days again after rows were changed in place. Assignees and forms of final days get the id of `toId`. Returns the
+ * number of changed ids.
+ */
+export async function recountDays(
   db: Queryable,
   account: string,
-  {
-    countedBy,
-    toId,
-  }: { readonly countedBy: 'assignee' | 'form'; readonly toId: (id: string | null) => string | null },
+  toId: (countedBy: string, id: string | null) => string | null,
 ): Promise<number> {
-  const rows = await db.execute<{ id: string }>(sql`
-    select distinct id from ${followupDays} where account_id = ${account} and counted_by = ${countedBy}`);
-  const renamed = rows.flatMap(({ id }) => {
-    const next = toId(id === '' ? null : id) ?? '';
-    return next === id ? [] : [{ id, next }];
+  const rows = await db.execute<{ countedBy: string; id: string }>(sql`
+    select distinct counted_by as "countedBy", id from ${followupDays} where account_id = ${account}`);
+  if (rows.length === 0) return 0;
+  const renamed = rows.flatMap(({ countedBy, id }) => {
+    const next = toId(countedBy, id === '' ? null : id) ?? '';
+    return next === id ? [] : [{ countedBy, id, next }];
   });
-  if (renamed.length === 0) return 0;
-  const involved = toArrayLiteral(renamed.flatMap(({ id, next }) => [id, next]));
-  const touched = sql`d.account_id = ${account} and d.counted_by = ${countedBy} and d.id = any (${involved}::text[])`;
-  await addSpans(db, sql`(select * from ${followupDays} d where ${touched}) d`);
-  await db.execute(sql`delete from ${followupDays} d where ${touched}`);
-  await db.execute(sql`update ${sql.raw(STEPS)} s set id = r.next
-    from unnest(${toArrayLiteral(renamed.map(({ id }) => id))}::text[], ${toArrayLiteral(renamed.map(({ next }) => next))}::text[]) as r (id, next)
-    where s.id = r.id`);
-  await writeStagedSpans(db, account);
+  const timezone = await countAll(db, account, renamed);
+  await db.execute(sql`update ${countedDays} set is_valid = (timezone = ${timezone}::text)
+    where account_id = ${account} and stream = 'followups'`);
   return renamed.length;
 }

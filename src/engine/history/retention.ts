@@ -10,7 +10,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { finishDays } from './followup-days.ts';
 import { name, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
-import type { StreamShape } from '../database/table-shape.ts';
+import { type StreamShape, tableShape } from '../database/table-shape.ts';
 
 /** Days; undefined: kept for ever. */
 export interface Retention {
@@ -33,6 +33,8 @@ export const NOTHING_REMOVED: Removed = { rows: 0, runs: 0, issues: 0 };
 const EVERY_MS = DAY_MS;
 /** Rows of a transaction. */
 const STEP_ROWS = 500;
+/** Rows of a day: more than fit into its time. */
+const MOST_ROWS = 100_000;
 /** The stream's next run removes the rest: another session may wait for the lock. */
 const MOST_MS = 10 * SECOND_MS;
 
@@ -48,30 +50,25 @@ interface RetentionRequest extends Scope {
   readonly monotonicMs: () => number;
 }
 
-interface Cutoffs {
-  readonly isDue: boolean;
-  readonly now: string;
-  readonly deleted: string | null;
-  readonly runs: string | null;
-  readonly issues: string | null;
-}
+type Cutoffs = Readonly<Record<'now', string> & Record<'deleted' | 'runs' | 'issues', string | null>>;
 
-/** By the database's clock, and as values: Citus cannot subtract days from a time where it writes. */
+/**
+ * By the database's clock, and as values: Citus cannot subtract days from a time where it writes. undefined: the day of the
+ * last removal is not over.
+ */
 async function readCutoffs(
   db: Queryable,
   { accountId, shape, retention }: Pick<RetentionRequest, 'accountId' | 'shape' | 'retention'>,
-): Promise<Cutoffs> {
+): Promise<Cutoffs | undefined> {
   const before = (days: number | undefined): SQL =>
     sql`(c.now - make_interval(days => ${days ?? null}::int))::text`;
-  const [row] = await db.execute<{ is_due: boolean } & Omit<Cutoffs, 'isDue'>>(sql`
-    select c.now::text as now, s.retained_at is null or s.retained_at < c.now - make_interval(secs => ${EVERY_MS / SECOND_MS})
-        as is_due,
-      ${before(retention.deletedDays)} as deleted, ${before(retention.runsDays)} as runs, ${before(retention.issuesDays)} as issues
+  const [row] = await db.execute<Cutoffs>(sql`
+    select c.now::text as now, ${before(retention.deletedDays)} as deleted, ${before(retention.runsDays)} as runs,
+      ${before(retention.issuesDays)} as issues
     from (select clock_timestamp() as now) c, safety_sync.stream_state s
-    where s.account_id = ${accountId} and s.stream = ${shape.stream.name}`);
-  if (row === undefined) return { isDue: false, now: '', deleted: null, runs: null, issues: null };
-  const { is_due: isDue, ...cutoffs } = row;
-  return { isDue, ...cutoffs };
+    where s.account_id = ${accountId} and s.stream = ${shape.stream.name}
+      and (s.retained_at is null or s.retained_at < c.now - make_interval(secs => ${EVERY_MS / SECOND_MS}))`);
+  return row;
 }
 
 async function inTransaction(session: StreamSession, statements: readonly SQL[]): Promise<number> {
@@ -89,34 +86,28 @@ async function removeRows(
   before: string,
   goesOn: () => boolean,
 ): Promise<number> {
-  const { parent, children, stream } = shape;
+  const { parent, stream } = shape;
   const key = name(parent.key[0] ?? '');
   const { db } = session.connection;
+  const expired = await db.execute<{ key: string }>(sql`
+    select ${key} as key from ${target(parent)} where account_id = ${accountId} and _deleted_at < ${before}::timestamptz
+    limit ${MOST_ROWS}`);
+  if (expired.length === 0) return 0;
+  if (stream.countsDays === true && !(await finishDays(db, accountId, before))) return 0;
+  const histories = stream.histories.map(({ states }) => tableShape(states));
   let removed = 0;
-  while (goesOn()) {
-    const expired = await db.execute<{ key: string }>(sql`
-      select ${key} as key from ${target(parent)} where account_id = ${accountId} and _deleted_at < ${before}::timestamptz
-      limit ${STEP_ROWS * 20}`);
-    if (expired.length === 0) break;
-    if (stream.countsDays === true && !(await finishDays(db, accountId, before))) break;
-    for (let at = 0; at < expired.length && goesOn(); at += STEP_ROWS) {
-      const keys = toArrayLiteral(expired.slice(at, at + STEP_ROWS).map((row) => row.key));
-      const states = [parent, ...children].flatMap((table) =>
-        table.history === null
-          ? []
-          : [
-              sql`delete from ${name(table.schema)}.${name(table.history.states)}
-                where account_id = ${accountId} and ${name(table.key[0] ?? '')} = any (${keys}::text[])`,
-            ],
-      );
-      removed += await inTransaction(session, [
-        ...states,
-        sql`delete from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream.name}
-          and record_id = any (${keys}::text[]) and resolved_at is not null`,
-        sql`delete from ${target(parent)} where account_id = ${accountId} and ${key} = any (${keys}::text[])
-          and _deleted_at < ${before}::timestamptz`,
-      ]);
-    }
+  for (let at = 0; at < expired.length && goesOn(); at += STEP_ROWS) {
+    const keys = toArrayLiteral(expired.slice(at, at + STEP_ROWS).map((row) => row.key));
+    removed += await inTransaction(session, [
+      ...histories.map(
+        (states) => sql`delete from ${target(states)}
+          where account_id = ${accountId} and ${name(states.key[0] ?? '')} = any (${keys}::text[])`,
+      ),
+      sql`delete from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream.name}
+        and record_id = any (${keys}::text[]) and resolved_at is not null`,
+      sql`delete from ${target(parent)} where account_id = ${accountId} and ${key} = any (${keys}::text[])
+        and _deleted_at < ${before}::timestamptz`,
+    ]);
   }
   return removed;
 }
@@ -158,17 +149,17 @@ export async function removeExpired(request: RetentionRequest): Promise<Removed>
   if (Object.values(retention).every((days) => days === undefined)) return NOTHING_REMOVED;
   const { db } = session.connection;
   const cutoffs = await readCutoffs(db, request);
-  if (!cutoffs.isDue) return NOTHING_REMOVED;
+  if (cutoffs === undefined) return NOTHING_REMOVED;
+  const { now, deleted, runs, issues } = cutoffs;
   const endMs = monotonicMs() + MOST_MS;
   const goesOn = () => !signal.aborted && monotonicMs() < endMs;
-  const { deleted, runs, issues } = cutoffs;
   const removed = {
     rows: deleted === null ? 0 : await removeRows(request, deleted, goesOn),
     runs: runs === null ? 0 : await removeInSteps(session, expiredRuns(request, runs), goesOn),
     issues: issues === null ? 0 : await removeInSteps(session, expiredIssues(request, issues), goesOn),
   };
   if (goesOn()) {
-    await db.execute(sql`update safety_sync.stream_state set retained_at = ${cutoffs.now}::timestamptz
+    await db.execute(sql`update safety_sync.stream_state set retained_at = ${now}::timestamptz
       where account_id = ${request.accountId} and stream = ${request.shape.stream.name}`);
   }
   return removed;

@@ -5,19 +5,18 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { OpenIssues } from '../control-tables/issues.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
-import type { StreamShape } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { msOfInstant } from '../streams/time-text.ts';
-import type { ChangeStatus, Comparison } from './compare.ts';
-import type { CopyText, RecordCopies } from './copy-records.ts';
+import { createComparison } from './compare.ts';
+import { type CopyText, createRecordCopies } from './copy-records.ts';
+import type { LoadOptions } from './load-options.ts';
 import { normalize, type PreparedRecord } from './normalize.ts';
 import { identityOf, isStorable, type KeyedRecord, parseRecord, type ReadRecord } from './record.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
-import type { Staging } from './staging.ts';
+import { markSeen, writeIssues } from './staging.ts';
 import { collectUnknownFields } from './unknown-fields.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
@@ -26,61 +25,41 @@ const RECORDS_OF_A_TURN = 10;
 /** Batches are prepared one after the other, because the first one is needed first. */
 const oneAtATime = pLimit(1);
 
-/** The result of storing a batch in a transaction, for its commit. */
-export interface Stored {
+interface BatchResult {
   readonly counts: RecordCounts;
-  /** Keys of the records in the staging tables. */
-  readonly stagedKeys: readonly string[];
-  readonly issues: number;
   /** Users in the rows. */
-  readonly userIds: ReadonlySet<string>;
-  /** Keys of the rows that were copied directly into their tables. */
-  readonly addedKeys: readonly string[];
+  readonly userIds: Set<string>;
   /**
    * Identifiers that close open issues: identities that arrived with a key, and keys of records that arrived as they are
    * stored.
    */
-  readonly resolvedIdentities: readonly string[];
-  readonly resolvedKeys: readonly string[];
+  readonly resolvedIdentities: string[];
+  readonly resolvedKeys: string[];
 }
 
-/** A batch with its rows. */
-export interface Prepared {
+/** A batch with its rows; `counts` are those of read, unchanged and rejected records. */
+export interface Prepared extends BatchResult {
   /** If they are tracked: the keys of all received records, also of those that cannot be rows. */
   readonly seen: readonly string[];
   readonly added: CopyText;
   readonly changed: CopyText;
   readonly issues: StagedIssue[];
-  readonly userIds: Set<string>;
-  /** read, unchanged and rejected. */
-  readonly counts: RecordCounts;
-  readonly resolvedIdentities: string[];
-  readonly resolvedKeys: string[];
 }
 
-export interface BatchOptions {
-  readonly shape: StreamShape;
-  readonly compare: Comparison;
-  readonly copies: RecordCopies;
-  readonly staging: Staging;
-  /** Unchanged records are staged too, because their rows may have been changed in the database. */
-  readonly fullCompare: boolean;
-  /** The keys of all received records are recorded, to find deleted records. */
-  readonly tracksSeen: boolean;
-  readonly openIssues: OpenIssues;
-}
-
-interface Batches {
-  /** Reads the warehouse, and writes nothing. */
-  prepare(records: readonly ReadRecord[]): Promise<Prepared>;
-  /** Part of the open transaction. `firstOrd`: number of the batch's first record. */
-  store(batch: Prepared, firstOrd: number): Promise<Stored>;
+/** A batch that was stored in a transaction, for its commit. */
+export interface Stored extends BatchResult {
+  /** Keys of the rows that were copied directly into their tables. */
+  readonly addedKeys: readonly string[];
+  /** Keys of the records in the staging tables. */
+  readonly stagedKeys: readonly string[];
+  readonly hasIssues: boolean;
 }
 
 /** A record that is not stored as it was received. */
 interface News {
   readonly read: KeyedRecord;
-  readonly status: ChangeStatus;
+  /** No row has its key. */
+  readonly isNew: boolean;
 }
 
 /** In ms; 0 for all records if the stream has no version column. */
@@ -110,58 +89,49 @@ function newestOfEach(stream: StreamDefinition, records: readonly KeyedRecord[])
 
 const keysOf = (records: readonly ReadRecord[]): string[] => records.flatMap(({ key }) => key ?? []);
 
-/** Adds the user ids of `columns`, without pseudonyms: they cannot be looked up. */
-function collectUserIds(rows: readonly Row[], columns: readonly string[], into: Set<string>): void {
-  const add = (id: string): void => {
-    if (!isPseudonym(id)) into.add(id);
-  };
-  for (const row of rows) {
-    for (const column of columns) {
-      const value = row[column];
-      if (typeof value === 'string') add(value);
-      else if (Array.isArray(value)) for (const one of value) add(String(one));
-    }
-  }
+/** Adds the user ids in the value of a column, without pseudonyms: they cannot be looked up. */
+function addUserIds(value: unknown, into: Set<string>): void {
+  if (Array.isArray(value)) for (const one of value) addUserIds(one, into);
+  else if (typeof value === 'string' && !isPseudonym(value)) into.add(value);
 }
 
-export function createBatches(options: BatchOptions): Batches {
-  const { shape, compare, copies, staging, openIssues, fullCompare } = options;
+export function createBatches(options: LoadOptions) {
+  const { session, shape, accountId, openIssues, fullCompare, tracksSeen } = options;
+  const { connection } = session;
   const { stream, parent, children } = shape;
+  const compare = createComparison(session, shape, accountId);
+  const copies = createRecordCopies(session, shape, options);
   /** Fingerprints of unknown fields that have an issue of their own. */
   const listed = new Set(openIssues.unknownFields);
-  const userColumns = [parent, ...children].map(({ table }) =>
-    stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
-  );
+  const tables = [parent, ...children].map(({ table }) => table);
+  const userColumns = stream.userIdColumns.map(({ table, column }) => ({
+    position: tables.indexOf(table),
+    column,
+  }));
 
-  /** Separates the records that are not stored as received from those that are. */
+  /** The records that are not stored as received; and of the others the keys with an issue that they close. */
   async function findNews(
     records: readonly KeyedRecord[],
-  ): Promise<{ news: News[]; unchanged: KeyedRecord[] }> {
+  ): Promise<{ news: News[]; resolvedKeys: string[] }> {
     const statuses = await compare.byChecksum(records);
-    const unchanged: KeyedRecord[] = [];
-    const news: News[] = [];
-    for (const [at, read] of records.entries()) {
-      const status = statuses[at] ?? 'changed';
-      if (status === 'unchanged' && !fullCompare) unchanged.push(read);
-      else news.push({ read, status });
-    }
-    const inOtherBytes = news.filter(({ status }) => status === 'other_bytes');
+    const inOtherBytes = records.filter((_, at) => statuses[at] === 'other_bytes');
     const stored = await compare.byContent(
-      inOtherBytes.map(({ read }) => ({
+      inOtherBytes.map((read) => ({
         key: read.key,
         text: parseRecord(stream, read).text,
         equipmentTypeId: read.about.equipmentTypeId ?? null,
       })),
     );
-    if (stored.size === 0) return { news, unchanged };
-    const left = news.flatMap((one): News[] => {
-      const hash = stored.get(one.read.key);
-      if (hash === undefined) return [one];
-      if (fullCompare) return [{ ...one, read: { ...one.read, hash } }];
-      unchanged.push(one.read);
-      return [];
-    });
-    return { news: left, unchanged };
+    const news: News[] = [];
+    const resolvedKeys: string[] = [];
+    for (const [at, read] of records.entries()) {
+      const hash = stored.get(read.key);
+      const isUnchanged = hash !== undefined || statuses[at] === 'unchanged';
+      if (!isUnchanged || fullCompare) {
+        news.push({ read: hash === undefined ? read : { ...read, hash }, isNew: statuses[at] === 'added' });
+      } else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
+    }
+    return { news, resolvedKeys };
   }
 
   /** Builds the rows of records with different keys. */
@@ -172,22 +142,22 @@ export function createBatches(options: BatchOptions): Batches {
   ): void {
     const added: PreparedRecord[] = [];
     const changed: PreparedRecord[] = [];
-    for (const { read, status } of news) {
+    for (const { read, isNew } of news) {
+      const isCopied = mayCopy && isNew;
       // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
       const parsed = parseRecord(stream, read);
       const { issues, ...rows } = normalize(stream, read, parsed);
       for (const issue of issues) {
         if (issue.kind === 'unknown_field') unknownFields.add(issue);
-        else into.issues.push({ ...issue, is_staged: !(mayCopy && status === 'added') });
+        else into.issues.push({ ...issue, is_staged: !isCopied });
       }
-      for (const [position, columns] of userColumns.entries()) {
-        if (columns.length === 0) continue;
+      for (const { position, column } of userColumns) {
         const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
-        collectUserIds(ofTable, columns, into.userIds);
+        for (const row of ofTable) addUserIds((row)[column], into.userIds);
       }
-      (mayCopy && status === 'added' ? added : changed).push({ read, ...rows });
+      (isCopied ? added : changed).push({ read, ...rows });
       // Only a new key can be a repaired one, because follow-ups of one form response share their identity.
-      if (status !== 'added' || openIssues.identities.size === 0) continue;
+      if (!isNew || openIssues.identities.size === 0) continue;
       const identity = identityOf(stream, parsed.value as Row);
       if (identity !== null && openIssues.identities.has(identity)) into.resolvedIdentities.push(identity);
     }
@@ -195,13 +165,14 @@ export function createBatches(options: BatchOptions): Batches {
     copies.render(changed, into.changed);
   }
 
+  /** Reads the warehouse, and writes nothing. */
   async function prepare(records: readonly ReadRecord[]): Promise<Prepared> {
     const storable = records.filter(isStorable);
     const distinct = newestOfEach(stream, storable);
-    const { news, unchanged } = await findNews(distinct);
+    const { news, resolvedKeys } = await findNews(distinct);
     const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const batch: Prepared = {
-      seen: options.tracksSeen ? [...new Set(keysOf(records))] : [],
+      seen: tracksSeen ? [...new Set(keysOf(records))] : [],
       added: copies.begin('tables'),
       changed: copies.begin('stages'),
       issues: records.flatMap((one) =>
@@ -215,7 +186,7 @@ export function createBatches(options: BatchOptions): Batches {
         rejected: records.length - storable.length,
       },
       resolvedIdentities: [],
-      resolvedKeys: unchanged.flatMap(({ key }) => (openIssues.keys.has(key) ? [key] : [])),
+      resolvedKeys,
     };
     await oneAtATime(async () => {
       const unknownFields = collectUnknownFields(listed);
@@ -230,14 +201,15 @@ export function createBatches(options: BatchOptions): Batches {
     return batch;
   }
 
+  /** Part of the open transaction. `firstOrd`: number of the batch's first record. */
   async function store(batch: Prepared, firstOrd: number): Promise<Stored> {
-    const marked = options.tracksSeen ? ignoreRejection(staging.markSeen(batch.seen, firstOrd)) : undefined;
-    const refusedAdded = await copies.send(batch.added);
-    const refused = [...refusedAdded, ...(await copies.send(batch.changed))];
+    const { seen, added, changed, issues, ...result } = batch;
+    const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen, firstOrd)) : undefined;
+    const refused = [...(await copies.send(added)), ...(await copies.send(changed))];
     await marked;
     const refusedOrds = new Set(refused.map(({ record }) => record.ord));
-    const issues = [
-      ...batch.issues.filter(({ of_row, ord }) => !of_row || !refusedOrds.has(ord)),
+    const staged = [
+      ...issues.filter(({ of_row, ord }) => !of_row || !refusedOrds.has(ord)),
       ...refused.map(({ record, error }) =>
         buildRejection(stream, record, {
           ...parseRecord(stream, record),
@@ -245,20 +217,15 @@ export function createBatches(options: BatchOptions): Batches {
         }),
       ),
     ];
-    await staging.writeIssues(issues);
-    const { counts, added, changed } = batch;
+    await writeIssues(connection, staged);
+    const addedKeys = keysOf(added.records.filter(({ ord }) => !refusedOrds.has(ord)));
+    const { counts } = result;
     return {
-      counts: {
-        ...counts,
-        inserted: added.records.length - refusedAdded.length,
-        rejected: counts.rejected + refused.length,
-      },
+      ...result,
+      counts: { ...counts, inserted: addedKeys.length, rejected: counts.rejected + refused.length },
+      addedKeys,
       stagedKeys: keysOf(changed.records),
-      issues: issues.length,
-      userIds: batch.userIds,
-      addedKeys: keysOf(added.records.filter(({ ord }) => !refusedOrds.has(ord))),
-      resolvedIdentities: batch.resolvedIdentities,
-      resolvedKeys: batch.resolvedKeys,
+      hasIssues: staged.length > 0,
     };
   }
 

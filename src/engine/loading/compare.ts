@@ -11,7 +11,7 @@ import type { StreamShape } from '../database/table-shape.ts';
  * the stream, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
  * still equal the stored one.
  */
-export type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
+type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
 
 const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
 
@@ -25,21 +25,11 @@ interface ParsedRow {
 /** Keys of a first load in memory: some 6 MB. */
 const MOST_KEYS = 60_000;
 
-export interface Comparison {
-  /** One statement, for records with different keys. */
-  byChecksum(records: readonly { readonly key: string; readonly hash: string }[]): Promise<ChangeStatus[]>;
-  /**
-   * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of
-   * fields, white space and the notation of numbers make no difference, because jsonb keeps none of them.
-   */
-  byContent(records: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>>;
-}
-
 export function createComparison(
   { connection }: Pick<StreamSession, 'connection'>,
   { parent, stream }: StreamShape,
   accountId: string,
-): Comparison {
+) {
   const table = `"${parent.schema}"."${parent.name}"`;
   const key = `"${parent.key[0] ?? ''}"`;
   // A subselect on the primary key uses its index, however few rows the table has. The result is one text of digits, because
@@ -68,7 +58,10 @@ export function createComparison(
   }
 
   return {
-    async byChecksum(records) {
+    /** One statement, for records with different keys. */
+    async byChecksum(
+      records: readonly { readonly key: string; readonly hash: string }[],
+    ): Promise<ChangeStatus[]> {
       if (records.length === 0) return [];
       if (await areFirst(records.map((record) => record.key))) return records.map(() => 'added');
       const [row] = await connection.query<{ digits: string | null }>(checksums, [
@@ -79,7 +72,11 @@ export function createComparison(
       ]);
       return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
     },
-    async byContent(records) {
+    /**
+     * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of
+     * fields, white space and the notation of numbers make no difference, because jsonb keeps none of them.
+     */
+    async byContent(records: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>> {
       if (records.length === 0) return new Map();
       const column = (name: keyof ParsedRow): SQL =>
         sql`${toArrayLiteral(records.map((record) => record[name]))}::text[]`;

@@ -23,23 +23,18 @@ interface RefusedRecord {
   readonly error: Error;
 }
 
-interface Lines {
-  readonly destination: Destination;
-  /** One for each table, parents first. */
-  readonly chunks: readonly CopyChunks[];
-}
+/** The destination of rows: the tables for new records, the staging tables for changed ones. */
+type Destination = 'tables' | 'stages';
 
 /** Rows of records in the format of COPY. */
-export interface CopyText extends Lines {
+export interface CopyText {
+  readonly destination: Destination;
   readonly records: ReadRecord[];
+  /** One for each table, parents first. */
+  readonly chunks: readonly CopyChunks[];
   /** The latest beginning of their states by the source's own time; null: no row has one. */
   latestSince: string | null;
 }
-
-const laterOf = (one: string | null, other: string | null): string | null => {
-  if (one === null || other === null) return one ?? other;
-  return isEarlier(one, other) ? other : one;
-};
 
 /**
  * A report that the service calculated after the transaction began does not count as ahead, because its rows would be
@@ -48,22 +43,6 @@ const laterOf = (one: string | null, other: string | null): string | null => {
 const MOST_AHEAD_MS = 15 * MINUTE_MS;
 const isAhead = (since: string, now: string): boolean =>
   isEarlier(toInstant(msOfInstant(now) + MOST_AHEAD_MS), since);
-
-/** The destination of rows: the tables for new records, the staging tables for changed ones. */
-type Destination = 'tables' | 'stages';
-
-export interface RecordCopies {
-  /**
-   * True if rows of new records may be copied directly into the tables: PostgreSQL refuses COPY where row-level security is
-   * active.
-   */
-  mayCopyIntoTables(): Promise<boolean>;
-  begin(destination: Destination): CopyText;
-  /** Adds the rows of records. */
-  render(records: readonly PreparedRecord[], into: CopyText): void;
-  /** Returns the records that were not stored. */
-  send(text: CopyText): Promise<RefusedRecord[]>;
-}
 
 /** PostgreSQL reads it as the transaction's time. */
 const NOW = 'now';
@@ -124,49 +103,66 @@ function toLines(
   return lines;
 }
 
-export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey): RecordCopies {
+export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey) {
   const { connection } = session;
   const tables = [shape.parent, ...shape.children];
   const copies: Readonly<Record<Destination, readonly TableCopy[]>> = {
     tables: tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent })),
     stages: tables.map(toStage),
   };
-  const newChunks = () => tables.map(() => new CopyChunks());
-  const settings = createCopySettings(connection, shape);
+  const withCopySettings = createCopySettings(connection, shape);
   const since = shape.parent.history?.since ?? undefined;
   const datedChildren = shape.children.flatMap((child, at) => (hasSince(child) ? [at] : []));
 
-  function addLines(records: readonly PreparedRecord[], { destination, chunks }: Lines): void {
-    if (destination === 'tables' && since !== undefined) {
-      for (const { parent, children } of records) {
-        const began = { _valid_from: (parent as Row)[since] ?? NOW };
-        Object.assign(parent, began);
-        for (const position of datedChildren) {
-          for (const row of children[position] ?? []) Object.assign(row, began);
-        }
+  const begin = (destination: Destination): CopyText => ({
+    destination,
+    records: [],
+    chunks: tables.map(() => new CopyChunks()),
+    latestSince: null,
+  });
+
+  /** Adds the rows of records. */
+  function render(records: readonly PreparedRecord[], into: CopyText): void {
+    for (const { read, parent, children } of records) {
+      into.records.push(read);
+      if (into.destination === 'stages' || since === undefined) continue;
+      const time = (parent as Row)[since] as string | null;
+      if (time !== null && (into.latestSince === null || isEarlier(into.latestSince, time)))
+        into.latestSince = time;
+      const began = { _valid_from: time ?? NOW };
+      Object.assign(parent, began);
+      for (const position of datedChildren) {
+        for (const row of children[position] ?? []) Object.assign(row, began);
       }
     }
-    for (const [position, table] of copies[destination].entries())
-      chunks[position]?.add(toLines(table, records, position));
+    for (const [position, table] of copies[into.destination].entries())
+      into.chunks[position]?.add(toLines(table, records, position));
   }
 
-  async function copy({ destination, chunks }: Lines): Promise<void> {
+  async function copy({ destination, chunks }: CopyText): Promise<void> {
     for (const [position, { statement }] of copies[destination].entries()) {
       const ofTable = chunks[position]?.close() ?? [];
       if (ofTable.length > 0) await connection.copy(statement, ofTable);
     }
   }
 
-  async function copyOrRefuse(
-    records: readonly ReadRecord[],
-    copySome: (records: readonly ReadRecord[]) => Promise<void>,
-  ): Promise<RefusedRecord[]> {
+  const normalizeAgain = (read: ReadRecord): PreparedRecord => ({
+    read,
+    ...normalize(shape.stream, read, parseRecord(shape.stream, read)),
+  });
+
+  async function copyOrRefuse(text: CopyText): Promise<RefusedRecord[]> {
+    const { destination, records } = text;
     const [first] = records;
     if (first === undefined) return [];
+    const copying = () => copy(text);
     try {
       // The savepoint is sent before the first COPY, which does not wait for the response, because all later statements
       // would fail too.
-      await Promise.all([connection.query('savepoint batch'), copySome(records)]);
+      await Promise.all([
+        connection.query('savepoint batch'),
+        destination === 'tables' ? withCopySettings(copying) : copying(),
+      ]);
       void ignoreRejection(connection.query('release savepoint batch'));
       return [];
     } catch (error) {
@@ -175,10 +171,13 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       await connection.query('release savepoint batch');
       if (records.length === 1) return [{ record: first, error }];
       const middle = Math.ceil(records.length / 2);
-      return [
-        ...(await copyOrRefuse(records.slice(0, middle), copySome)),
-        ...(await copyOrRefuse(records.slice(middle), copySome)),
-      ];
+      const refused: RefusedRecord[] = [];
+      for (const half of [records.slice(0, middle), records.slice(middle)]) {
+        const again = begin(destination);
+        render(half.map(normalizeAgain), again);
+        refused.push(...(await copyOrRefuse(again)));
+      }
+      return refused;
     }
   }
 
@@ -194,7 +193,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
    * Corrects values that COPY cannot determine: the time of the rows after a clock was set back, and the beginning of states
    * that lies in the future.
    */
-  async function correctTimes(records: readonly ReadRecord[], latestSince: string | null): Promise<void> {
+  async function correctTimes({ records, latestSince }: CopyText): Promise<void> {
     if (session.transactionTime === null) return;
     const { now, syncedAt } = session.transactionTime;
     const keys = toArrayLiteral(records.map(({ key }) => key));
@@ -210,35 +209,17 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   }
 
   return {
+    /**
+     * True if rows of new records may be copied directly into the tables: PostgreSQL refuses COPY where row-level security
+     * is active.
+     */
     mayCopyIntoTables: async () => !(await (hasPolicies ??= readPolicies())),
-    begin: (destination) => ({
-      destination,
-      records: [],
-      chunks: newChunks(),
-      latestSince: null,
-    }),
-    render(records, into) {
-      addLines(records, into);
-      for (const { read, parent } of records) {
-        into.records.push(read);
-        if (since !== undefined)
-          into.latestSince = laterOf(into.latestSince, (parent as Row)[since] as string | null);
-      }
-    },
-    async send(text) {
-      const { destination, records, latestSince } = text;
-      const normalizeAgain = (read: ReadRecord): PreparedRecord => ({
-        read,
-        ...normalize(shape.stream, read, parseRecord(shape.stream, read)),
-      });
-      const copySome = async (some: readonly ReadRecord[]) => {
-        const lines = some === records ? text : { destination, chunks: newChunks() };
-        if (lines !== text) addLines(some.map(normalizeAgain), lines);
-        const copying = () => copy(lines);
-        await (destination === 'tables' ? settings.during(copying) : copying());
-      };
-      const refused = await copyOrRefuse(records, copySome);
-      if (destination === 'tables' && records.length > 0) await correctTimes(records, latestSince);
+    begin,
+    render,
+    /** Returns the records that were not stored. */
+    async send(text: CopyText): Promise<RefusedRecord[]> {
+      const refused = await copyOrRefuse(text);
+      if (text.destination === 'tables' && text.records.length > 0) await correctTimes(text);
       return refused;
     },
   };

@@ -12,8 +12,7 @@
  */
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import type { Connection } from '../database/connection.ts';
-import type { StreamShape } from '../database/table-shape.ts';
-import type { TableShape } from '../database/table-shape.ts';
+import type { StreamShape, TableShape } from '../database/table-shape.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -43,15 +42,11 @@ async function maySkipLookups(connection: Connection, tables: readonly TableShap
   return granted?.may === true;
 }
 
-interface CopySettings {
-  /** Runs `copying`, part of a transaction, with these settings. */
-  during(copying: () => Promise<void>): Promise<void>;
-}
-
+/** Returns a function that runs `copying`, part of a transaction, with these settings. */
 export function createCopySettings(
   connection: Connection,
   { parent, children }: Pick<StreamShape, 'parent' | 'children'>,
-): CopySettings {
+): (copying: () => Promise<void>) => Promise<void> {
   let known: { readonly usual: Settings; readonly forCopies: Settings } | undefined;
 
   async function choose(): Promise<NonNullable<typeof known>> {
@@ -61,14 +56,12 @@ export function createCopySettings(
     return { usual, forCopies };
   }
 
-  return {
-    async during(copying) {
-      const { usual, forCopies } = (known ??= await choose());
-      // The settings are sent before the first COPY, which does not wait for the response.
-      await Promise.all([setLocally(connection, forCopies), copying()]);
-      // The settings are not restored after a failure, because the rollback restores them. The promise is not awaited and
-      // its failure is ignored, because every statement after it would fail too.
-      void ignoreRejection(setLocally(connection, usual));
-    },
+  return async (copying) => {
+    const { usual, forCopies } = (known ??= await choose());
+    // The settings are sent before the first COPY, which does not wait for the response.
+    await Promise.all([setLocally(connection, forCopies), copying()]);
+    // The settings are not restored after a failure, because the rollback restores them. The promise is not awaited and
+    // its failure is ignored, because every statement after it would fail too.
+    void ignoreRejection(setLocally(connection, usual));
   };
 }

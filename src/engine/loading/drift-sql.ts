@@ -5,7 +5,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { stringifyExactJson } from '../../shared/exact-json.ts';
-import { list, name, of, same, stage, staged, target } from '../database/sql-names.ts';
+import { name, of, same, stage, staged, target } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
 
@@ -62,6 +62,13 @@ export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape
   });
 }
 
+/** Rows that come as a parameter, with the types of these columns. */
+export const givenRows = (columns: TableShape['columns'], rows: readonly Row[]): SQL =>
+  sql`(select * from jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as g (${sql.join(
+    columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
+    sql`, `,
+  )}))`;
+
 /** The rows that one record should have in a table. */
 interface ExpectedRows {
   readonly rows: readonly Row[];
@@ -83,13 +90,11 @@ export interface RowComparison extends Record<string, unknown> {
 /** Compares the rows of one record with the stored ones: a `RowComparison` for each. */
 export function compareRows(table: TableShape, { rows, columns, accountId, key }: ExpectedRows): SQL {
   const names = columns.map((column) => column.name);
-  const types = columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);
   const differing = names.map(
     (one) => sql`case when s.${name(one)} is distinct from t.${name(one)} then ${one}::text end`,
   );
   const order = table.key.map((one) => sql`coalesce(s.${name(one)}, t.${name(one)})`);
-  return sql`with s as (select ${list(names)}
-      from jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as r (${sql.join(types, sql`, `)})),
+  return sql`with s as ${givenRows(columns, rows)},
     t as (select ${of('x', names)} from ${target(table)} x
       where x.account_id = ${accountId} and x.${name(table.key[0] ?? '')} = ${key})
     select to_jsonb(s) as source, to_jsonb(t) as stored,

@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import {
   instantOf,
+  name,
   stage,
   syncedAtOf,
   taken,
@@ -10,7 +11,7 @@ import {
   type TransactionTime,
   type WriteTime,
 } from '../database/sql-names.ts';
-import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+import type { ColumnShape, TableCoverage, TableShape } from '../database/table-shape.ts';
 import type { StreamKey } from '../control-tables/control-tables.ts';
 import { MOST_UNKNOWN_FIELDS, UNLISTED } from './unknown-fields.ts';
 
@@ -38,6 +39,8 @@ const openIssues = ({ accountId, stream }: StreamKey): SQL =>
 /** Issues that this transaction did not see: `recordIssues` runs first and gives staged issues the transaction's time. */
 const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
 
+const keyOf = (parent: TableShape): SQL => name(parent.key[0] ?? '');
+
 export function createIssueStage(): SQL {
   const columns = ISSUE_STAGE_COLUMNS.map((column) => `${column.name} ${column.type}`).join(', ');
   return sql.raw(`create temporary table if not exists stage_issues (${columns})`);
@@ -45,10 +48,9 @@ export function createIssueStage(): SQL {
 
 /** Issues of versions that the merge does not store: dropped from the staging tables, or replaced by the staged version. */
 export function dropOrphanIssues(parent: TableShape): SQL {
-  const key = sql.identifier(parent.key[0] ?? '');
   return sql`delete from pg_temp.stage_issues i where i.of_row and case
     when i.is_staged then not exists (select from ${stage(parent)} p where p.ord = i.ord)
-    else exists (select from ${stage(parent)} p where p.${key} = i.record_id) end`;
+    else exists (select from ${stage(parent)} p where p.${keyOf(parent)} = i.record_id) end`;
 }
 
 /** Opens new issues, counts repeated ones, and opens returning ones again. */
@@ -67,60 +69,46 @@ export function recordIssues(scope: IssueWrites): SQL {
       resolved_at = null`;
 }
 
-/**
- * Resolves issues of records that this transaction wrote and that no longer show the problem. Each issue looks its row up by
- * the primary key, because the planner has no statistics for rows of the same transaction: a join may compare every issue
- * with every row.
- */
-export function resolveWritten(parent: TableShape, runId: number, scope: IssueWrites & WriteTime): SQL {
-  const key = sql.identifier(parent.key[0] ?? '');
-  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.kind <> 'unknown_field' and ${notStaged(scope)}
-      and coalesce((select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)} and t._deleted_at is null
-        from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id), false)`;
-}
+/** Rejections in the coverage of a read. */
+const inCoverage = ({ column, parts }: TableCoverage): SQL =>
+  column === null ? sql`true` : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
 
-/** Resolves issues of records that could not be rows and were now received as they are stored. */
-export function resolveByKey(keys: readonly string[], scope: IssueWrites): SQL {
-  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
-      and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged(scope)}`;
-}
-
-/** Resolves issues of records that the source no longer has. */
-export function resolveDeleted(keys: readonly string[], scope: IssueWrites): SQL {
-  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${toArrayLiteral(keys)}::text[])`;
-}
-
-/** Resolves issues of records without a key that returned with one; their identity recognizes them. */
-export function resolveByIdentity(identities: readonly string[], scope: IssueWrites): SQL {
-  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.record_id is null
-      and d.identity = any(${toArrayLiteral(identities)}::text[]) and ${notStaged(scope)}`;
-}
-
-/** Open rejections that a complete read did not show. `parts`: the covered equipment types; null: all. */
-function vanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
-  const covered =
-    parts === null ? sql`` : sql` and d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
-  return sql`${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged(scope)}`;
-}
-
-/** Resolves issues of records without a key that a complete read no longer shows. */
-export function resolveVanishedKeyless(parts: readonly string[] | null, scope: IssueWrites): SQL {
-  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${vanishedRejections(parts, scope)} and d.record_id is null`;
-}
-
-/**
- * Keys of records that could not be rows and that a complete read no longer shows. A set operation, because no plan turns it
- * into a loop.
- */
-export function readVanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
+/** Keys of rejected records that a complete read did not show. A set operation, because no plan turns it into a loop. */
+export function readVanishedRejections(covered: TableCoverage, scope: IssueWrites): SQL {
   return sql`select d.record_id as key from safety_sync.data_issues d
-    where ${vanishedRejections(parts, scope)} and d.record_id is not null and d.field is null
+    where ${openIssues(scope)} and d.kind = 'record_rejected' and d.record_id is not null and d.field is null
+      and ${inCoverage(covered)} and ${notStaged(scope)}
     except select s.key from ${taken('stage_seen', ['key'])} s`;
+}
+
+interface Resolutions {
+  readonly runId: number;
+  /** Records that the source no longer has. */
+  readonly deletedKeys: readonly string[];
+  /** Rejected records that were now received as they are stored, or that a complete read did not show. */
+  readonly resolvedKeys: readonly string[];
+  /** Identities of records that had no key before and arrived with one. */
+  readonly resolvedIdentities: readonly string[];
+  /** The coverage of a complete read, which shows all records without a key. */
+  readonly covered: TableCoverage | null;
+}
+
+/**
+ * Resolves issues of records that are deleted, that this transaction wrote without the problem, or that are no longer
+ * received as the issue shows them. Each issue looks its row up by the primary key, because the planner has no statistics for
+ * rows of the same transaction: a join may compare every issue with every row.
+ */
+export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime & Resolutions): SQL {
+  const { accountId, runId, covered } = scope;
+  const oneOf = (values: readonly string[]): SQL => sql`any(${toArrayLiteral(values)}::text[])`;
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and (d.record_id = ${oneOf(scope.deletedKeys)}
+      or ${notStaged(scope)} and case
+        when d.record_id is null then d.identity = ${oneOf(scope.resolvedIdentities)}
+          or d.kind = 'record_rejected' and ${covered === null ? sql`false` : inCoverage(covered)}
+        else d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
+          or (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)} and t._deleted_at is null
+            from ${target(parent)} t where t.account_id = ${accountId} and t.${keyOf(parent)} = d.record_id) end)`;
 }
 
 /** Number of resolved issues that are kept for each stream and each kind without another bound. */
@@ -152,14 +140,24 @@ export function resolveLookups(askedFor: readonly string[], scope: IssueWrites):
  */
 const MOST_LOOKED_FOR = 50;
 
-/** Open unknown fields that their example record no longer shows: candidates for closing. */
-export function readStaleUnknownFields(parent: TableShape, scope: StreamKey): SQL {
-  const key = sql.identifier(parent.key[0] ?? '');
-  return sql`select d.fingerprint, d.context->>'path' as path from safety_sync.data_issues d
-    where ${openIssues(scope)} and d.kind = 'unknown_field' and d.context->>'path' is not null
-      and not exists (select from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id
-        and t._deleted_at is null and jsonb_path_exists(t._raw, (d.context->>'path')::jsonpath))
-    order by d.last_seen_at, d.fingerprint limit ${MOST_LOOKED_FOR}::int`;
+/**
+ * Closes unknown fields that no live record has. If only the example record has lost the field, the issue refers to another
+ * record that has it.
+ */
+export function resolveUnknownFields(parent: TableShape, scope: IssueWrites): SQL {
+  const key = keyOf(parent);
+  const rowsWith = (path: string): SQL => sql`from ${target(parent)} t where t.account_id = ${scope.accountId}
+    and t._deleted_at is null and jsonb_path_exists(t._raw, (${sql.raw(path)})::jsonpath)`;
+  return sql`with stale as materialized (
+      select d.fingerprint, d.context->>'path' as path from safety_sync.data_issues d
+      where ${openIssues(scope)} and d.kind = 'unknown_field' and d.context->>'path' is not null
+        and not exists (select ${rowsWith("d.context->>'path'")} and t.${key} = d.record_id)
+      order by d.last_seen_at, d.fingerprint limit ${MOST_LOOKED_FOR}::int),
+    found as materialized (
+      select s.fingerprint, (select t.${key} ${rowsWith('s.path')} limit 1) as key from stale s)
+    update safety_sync.data_issues d set record_id = coalesce(f.key, d.record_id),
+      resolved_at = case when f.key is null then ${instantOf(scope)} end
+    from found f where ${openIssues(scope)} and d.fingerprint = f.fingerprint`;
 }
 
 /**
@@ -170,17 +168,4 @@ export function resolveUnlisted(scope: IssueWrites): SQL {
     where ${openIssues(scope)} and d.fingerprint = ${UNLISTED} and ${notStaged(scope)}
       and (select count(*) from safety_sync.data_issues i where i.account_id = ${scope.accountId}
         and i.stream = ${scope.stream} and i.kind = 'unknown_field' and i.resolved_at is null) <= ${MOST_UNKNOWN_FIELDS}::int`;
-}
-
-/** Closes an unknown field if no live record has it; otherwise refers it to a record that has it. */
-export function resolveUnknownField(parent: TableShape, fingerprint: string, scope: IssueWrites): SQL {
-  const key = sql.identifier(parent.key[0] ?? '');
-  return sql`update safety_sync.data_issues d set record_id = coalesce(x.key, d.record_id),
-      resolved_at = case when x.key is null then ${instantOf(scope)} end
-    from (select (select t.${key} from ${target(parent)} t
-      where t.account_id = ${scope.accountId} and t._deleted_at is null
-        and jsonb_path_exists(t._raw, (i.context->>'path')::jsonpath) limit 1) as key
-      from safety_sync.data_issues i
-      where i.account_id = ${scope.accountId} and i.stream = ${scope.stream} and i.fingerprint = ${fingerprint}) x
-    where ${openIssues(scope)} and d.fingerprint = ${fingerprint}`;
 }

@@ -5,7 +5,7 @@
  * explains no row that disappears later: a record that never has a key does not prevent the deletion of other records for
  * ever.
  */
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { parseExactJson } from '../../shared/exact-json.ts';
 import { formatNumber } from '../../shared/format.ts';
 import type { KeylessMemory } from '../streams/state.ts';
@@ -14,7 +14,6 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { readVanishedFields } from './merge-sql.ts';
 import { toIdentity } from './record.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
-import type { StreamKey } from '../control-tables/control-tables.ts';
 
 /** Beyond this number records without a key cannot be matched with rows: the read deletes and remembers nothing. */
 const MOST_REMEMBERED = 10_000;
@@ -60,11 +59,9 @@ interface KeylessRequest {
   readonly accountId: string;
   readonly covered: TableCoverage;
   readonly keyless: KeylessMemory | null;
-  readonly rejected: number;
+  readonly hasIssues: boolean;
   readonly appeared: number;
 }
-
-const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
 
 /**
  * Marks rows that may be records without a key as seen, and returns a note with their number. Part of the transaction,
@@ -72,27 +69,22 @@ const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
  */
 export async function keepWhatMayBeKeyless(
   tx: Queryable,
-  shape: StreamShape,
-  request: KeylessRequest,
+  { parent, stream }: StreamShape,
+  { accountId, covered, keyless, hasIssues, appeared }: KeylessRequest,
 ): Promise<string | null> {
-  if (request.rejected === 0 && request.keyless === null) return null;
-  const came = await tx.execute<{ fingerprint: string; identity: string | null }>(readKeyless());
-  const rows =
-    came.length === 0
-      ? []
-      : await tx.execute<{ key: string; values: string }>(
-          readVanishedFields(shape.parent, shape.stream.identityFields, {
-            covered: request.covered,
-            accountId: request.accountId,
-          }),
-        );
+  if (!hasIssues && keyless === null) return null;
+  const came = await tx.execute<{ fingerprint: string; identity: string | null }>(sql`
+    select fingerprint, identity from pg_temp.stage_issues
+    where record_id is null and kind = 'record_rejected' order by fingerprint`);
+  const vanished = readVanishedFields(parent, stream.identityFields, { covered, accountId });
+  const rows = came.length === 0 ? [] : await tx.execute<{ key: string; values: string }>(vanished);
   const identities = new Set(came.flatMap(({ identity }) => identity ?? []));
   const fingerprints = came.flatMap((one) => (one.identity === null ? [one.fingerprint] : []));
   const missing = new Set(rows.map(({ key }) => key));
-  const before = request.keyless ?? NOTHING;
-  const isLost = hasLostKeys({ before, fingerprints, missing, appeared: request.appeared });
-  const remembered = before.kept.filter((key) => missing.has(key));
-  const mayBeUnidentified = new Set(isLost ? missing : fingerprints.length > 0 ? remembered : []);
+  const before = keyless ?? { fingerprints: [], kept: [] };
+  const isLost = hasLostKeys({ before, fingerprints, missing, appeared });
+  const remembered = fingerprints.length === 0 ? [] : before.kept.filter((key) => missing.has(key));
+  const mayBeUnidentified = isLost ? missing : new Set(remembered);
   const kept = rows.filter(({ key, values }) => {
     const identity = identities.size === 0 ? null : toIdentity(parseExactJson(values) as unknown[]);
     return mayBeUnidentified.has(key) || (identity !== null && identities.has(identity));
@@ -100,26 +92,13 @@ export async function keepWhatMayBeKeyless(
   const isTooMuch = Math.max(fingerprints.length, mayBeUnidentified.size) > MOST_REMEMBERED;
   const after = isTooMuch ? before : { fingerprints, kept: [...mayBeUnidentified] };
   if (JSON.stringify(after) !== JSON.stringify(before)) {
-    await tx.execute(remember(after, { accountId: request.accountId, stream: shape.stream.name }));
+    const memory = after.fingerprints.length === 0 ? null : JSON.stringify(after);
+    await tx.execute(sql`update safety_sync.stream_state set keyless = ${memory}::jsonb
+      where account_id = ${accountId} and stream = ${stream.name}`);
   }
   if (kept.length === 0) return null;
-  await tx.execute(insertSeen(kept.map(({ key }) => key)));
+  await tx.execute(sql`insert into pg_temp.stage_seen (ord, key)
+    select 0, unnest(${toArrayLiteral(kept.map(({ key }) => key))}::text[])`);
   const [gone, without] = [formatNumber(kept.length, 'row'), formatNumber(came.length, 'record')];
   return `${gone} that the source did not show: not marked deleted, because ${without} without a usable key may be what they were (safety-sync data-issues)`;
-}
-
-function readKeyless(): SQL {
-  return sql`select fingerprint, identity from pg_temp.stage_issues
-    where record_id is null and kind = 'record_rejected' order by fingerprint`;
-}
-
-function insertSeen(keys: readonly string[]): SQL {
-  return sql`insert into pg_temp.stage_seen (ord, key) select 0, unnest(${toArrayLiteral(keys)}::text[])`;
-}
-
-function remember({ fingerprints, kept }: KeylessMemory, { accountId, stream }: StreamKey): SQL {
-  const memory = fingerprints.length === 0 ? null : JSON.stringify({ fingerprints, kept });
-  return sql`insert into safety_sync.stream_state as s (account_id, stream, keyless)
-    values (${accountId}, ${stream}, ${memory}::jsonb)
-    on conflict (account_id, stream) do update set keyless = excluded.keyless`;
 }

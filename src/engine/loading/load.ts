@@ -5,18 +5,16 @@
  * batches are prepared while another one is stored or committed.
  */
 import { countAttributes, type RecordCounts } from '../control-tables/record-counts.ts';
-import { inPlaceShape, toTableCoverage } from '../database/table-shape.ts';
+import { toTableCoverage } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
-import { type BatchOptions, createBatches, type Prepared } from './batch.ts';
-import { createComparison } from './compare.ts';
-import { createRecordCopies } from './copy-records.ts';
+import { createBatches, type Prepared } from './batch.ts';
+import type { LoadOptions } from './load-options.ts';
 import { readRecord, type ReadRecord } from './record.ts';
-import { createSerialQueue } from './serial-queue.ts';
-import { createStaging } from './staging.ts';
-import { type CommitOptions, createTransaction, type TransactionOptions } from './transaction.ts';
+import { findVanished, openStaging } from './staging.ts';
+import { type CommitOptions, createTransaction } from './transaction.ts';
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
 export const BATCH_RECORDS = 2500;
@@ -26,19 +24,6 @@ const BATCH_BYTES = 4 * 1024 * 1024;
  * Number of batches that are prepared or wait for the one that is being stored, at most: no more are prepared in that time.
  */
 const MOST_AHEAD = 2;
-
-/** Makes of a record what may be stored (privacy settings, forgotten people). */
-export interface RecordProtection {
-  /** Part of the checksums, because a checksum without it would confirm a guess of a protected value. */
-  readonly secret: string;
-  /** Returns the record as it may be stored; the record itself if all of it may be stored. */
-  ofRecord(received: unknown): unknown;
-}
-
-type LoadOptions = Omit<BatchOptions & TransactionOptions, 'compare' | 'copies' | 'staging'> & {
-  /** Applied to a record before every other step; null: everything may be stored. */
-  readonly protection: RecordProtection | null;
-};
 
 export interface Load {
   /** Resolves when there is room for more. */
@@ -67,13 +52,9 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   const { session, shape, accountId, protection } = options;
   const { stream } = shape;
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
-  const staging = createStaging(session, shape, accountId);
-  const copies = createRecordCopies(session, shape, options);
-  const compare = createComparison(session, shape, accountId);
-  const batches = createBatches({ ...options, compare, copies, staging });
-  const merged = options.inPlace ? inPlaceShape(shape) : shape;
-  const transaction = createTransaction({ ...options, staging, shape: merged });
-  await staging.open();
+  const batches = createBatches(options);
+  const transaction = createTransaction(options);
+  await openStaging(session.connection.db, shape);
 
   let nextOrd = 1;
   /** The open batch. */
@@ -85,11 +66,19 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
    */
   const keysAhead = new Set<string>();
   const ahead: Promise<void>[] = [];
-  /** Work for the database, in order. */
-  const queue = createSerialQueue();
-  let committing = queue.done;
+  /** Work for the database, in order. After a failure no further work runs, and every promise fails with it. */
+  let queue: Promise<void> = Promise.resolve();
+  let queued = 0;
+  let committing = queue;
   let uncommitted = 0;
   let uncommittedAtSavepoint = 0;
+
+  /** Resolves when this work and all earlier work is complete. */
+  function enqueue(work: () => Promise<void>): Promise<void> {
+    queued += 1;
+    queue = ignoreRejection(queue.then(work).finally(() => (queued -= 1)));
+    return queue;
+  }
 
   /** Closes the open batch: it is prepared, and stored after the batches before it. */
   async function closeBatch(): Promise<void> {
@@ -97,10 +86,10 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     const records = open;
     open = [];
     openBytes = 0;
-    if (records.some(({ key }) => key !== null && keysAhead.has(key))) await queue.done;
+    if (records.some(({ key }) => key !== null && keysAhead.has(key))) await queue;
     for (const { key } of records) if (key !== null) keysAhead.add(key);
     const preparing = ignoreRejection(batches.prepare(records));
-    ahead.push(queue.add(() => storeBatch(records, preparing)));
+    ahead.push(enqueue(() => storeBatch(records, preparing)));
     if (ahead.length > MOST_AHEAD) await ahead.shift();
   }
 
@@ -116,14 +105,14 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   /** Stores everything that was added. */
   async function drain(): Promise<void> {
     await closeBatch();
-    await queue.done;
+    await queue;
   }
 
   async function beginCommit(commit: CommitOptions): Promise<void> {
     await closeBatch();
     await committing;
     uncommitted = 0;
-    committing = queue.add(() =>
+    committing = enqueue(() =>
       withSpan('store', spanAttributes, async (span) => {
         await transaction.commit(commit);
         span.setAttributes(countAttributes(transaction.committed));
@@ -154,16 +143,19 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     async rollback() {
       open = [];
       openBytes = 0;
-      await queue.done;
+      await queue;
       await transaction.rollback();
       uncommitted = uncommittedAtSavepoint;
     },
     async findVanished(covered) {
       await drain();
-      return await staging.findVanished(toTableCoverage(stream, covered));
+      return await findVanished(session.connection.db, shape.parent, {
+        covered: toTableCoverage(stream, covered),
+        accountId,
+      });
     },
     get isIdle() {
-      return queue.isIdle;
+      return queued === 0;
     },
     get uncommitted() {
       return uncommitted;
@@ -176,7 +168,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     },
     committed: transaction.committed,
     async abort() {
-      await Promise.allSettled([queue.done]);
+      await Promise.allSettled([queue]);
       await transaction.abort();
     },
   };

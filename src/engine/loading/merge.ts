@@ -10,7 +10,8 @@ import * as history from '../history/history-sql.ts';
 import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
-import type { KeylessMemory } from '../streams/state.ts';
+import type { LoadOptions } from './load-options.ts';
+import type { Stored } from './batch.ts';
 import {
   addSteps,
   applySteps,
@@ -18,47 +19,24 @@ import {
   readCountedDays,
   voidDays,
 } from '../history/followup-days.ts';
-import type { Lifted } from '../control-tables/stored-privacy.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
 
-export interface DeleteGuard {
-  /** A snapshot that lacks more than this share of the live rows is suspicious. */
-  readonly maxRatio: number;
-  readonly allowMassDelete: boolean;
-}
-
 /** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
 
-interface MergeRequest extends WriteTime {
-  readonly accountId: string;
-  readonly runId: number;
+interface MergeRequest
+  extends
+    LoadOptions,
+    WriteTime,
+    Pick<Stored, 'addedKeys' | 'stagedKeys' | 'resolvedIdentities' | 'resolvedKeys'> {
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: TableCoverage | null;
-  readonly guard: DeleteGuard;
-  /** Stored rows may have been changed in the warehouse: everything is staged, and compared column by column. */
-  readonly fullCompare: boolean;
   /** The run has committed before, so its stored rows may be newer. */
   readonly hasCommitted: boolean;
-  /** Identities of records that arrived with a key and had none before. */
-  readonly resolvedIdentities: readonly string[];
-  /** Keys of records that could not be stored before and arrived as they are stored. */
-  readonly resolvedKeys: readonly string[];
-  /** Records of the run that could not be rows. */
-  readonly rejected: number;
-  /** Keys of new records that this transaction has stored. */
-  readonly addedKeys: readonly string[];
-  /** Keys of the records in the staging tables. */
-  readonly stagedKeys: readonly string[];
   /** The stream has open issues, or may have. */
   readonly hasIssues: boolean;
-  readonly keyless: KeylessMemory | null;
-  /** Columns that rows may lack because they were protected. */
-  readonly lifted: Lifted;
-  /** See `TransactionOptions`. */
-  readonly inPlace?: true;
 }
 
 export interface Merged {
@@ -111,7 +89,7 @@ async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeR
   return { deletable: { ...covered, parts }, failure };
 }
 
-function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): SafetySyncError {
+function toGuardError(parts: readonly Part[], { maxRatio }: LoadOptions['guard']): SafetySyncError {
   const lacks = parts.map(
     ({ part, live, vanished }) =>
       `the response${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
@@ -219,43 +197,21 @@ async function takeOutDays(
 
 async function mergeIssues(
   tx: Queryable,
-  shape: StreamShape,
-  request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
+  { parent, stream }: StreamShape,
+  request: MergeRequest & { readonly deletedKeys: readonly string[] },
 ): Promise<void> {
-  const { accountId, now, syncedAt } = request;
-  const scope = { accountId, stream: shape.stream.name, now, syncedAt };
+  const { covered, inPlace } = request;
+  const scope = { ...request, stream: stream.name };
   await tx.execute(issues.recordIssues(scope));
-  if (request.inPlace) return;
-  if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
-  const { deletedKeys, resolvedIdentities, resolvedKeys } = request;
-  if (deletedKeys.length > 0) await tx.execute(issues.resolveDeleted(deletedKeys, scope));
-  if (resolvedKeys.length > 0) await tx.execute(issues.resolveByKey(resolvedKeys, scope));
-  let resolved = 0;
-  if (resolvedIdentities.length > 0) {
-    resolved += await rowCount(tx, issues.resolveByIdentity(resolvedIdentities, scope));
-  }
-  if (request.covered !== null) {
-    const parts = request.covered.column === null ? null : request.covered.parts;
-    resolved += await rowCount(tx, issues.resolveVanishedKeyless(parts, scope));
-    const vanished = await tx.execute<{ key: string }>(issues.readVanishedRejections(parts, scope));
-    if (vanished.length > 0) {
-      await tx.execute(
-        issues.resolveByKey(
-          vanished.map(({ key }) => key),
-          scope,
-        ),
-      );
-    }
-  }
+  if (inPlace) return;
+  const vanished =
+    covered === null ? [] : await tx.execute<{ key: string }>(issues.readVanishedRejections(covered, scope));
+  const resolvedKeys = [...request.resolvedKeys, ...vanished.map(({ key }) => key)];
+  const resolved = await rowCount(tx, issues.resolveIssues(parent, { ...scope, resolvedKeys }));
   if (resolved > 0) await tx.execute(issues.deleteResolved('keyless', scope));
-  const stale = await tx.execute<{ fingerprint: string }>(issues.readStaleUnknownFields(shape.parent, scope));
-  for (const { fingerprint } of stale) {
-    await tx.execute(issues.resolveUnknownField(shape.parent, fingerprint, scope));
-  }
-  if (stale.length > 0) {
-    await tx.execute(issues.deleteResolved('unknown_field', scope));
-    await tx.execute(issues.resolveUnlisted(scope));
-  }
+  if ((await rowCount(tx, issues.resolveUnknownFields(parent, scope))) === 0) return;
+  await tx.execute(issues.deleteResolved('unknown_field', scope));
+  await tx.execute(issues.resolveUnlisted(scope));
 }
 
 /**
@@ -287,6 +243,6 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
     // For a row that was changed in the warehouse, the previous count is unknown.
     await voidDays(tx, request.accountId);
   }
-  if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
+  if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys });
   return { counts, note, failure };
 }

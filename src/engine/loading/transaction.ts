@@ -1,34 +1,13 @@
 /** The open transaction of a load: begun by the first batch, ended by the merge of its stored batches. */
-import type { OpenIssues } from '../control-tables/issues.ts';
-import type { Lifted } from '../control-tables/stored-privacy.ts';
 import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
-import type { StreamSession } from '../control-tables/stream-session.ts';
-import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
+import { inPlaceShape, toTableCoverage } from '../database/table-shape.ts';
 import { recordUsers } from '../control-tables/user-lookups.ts';
-import type { KeylessMemory } from '../streams/state.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { Stored } from './batch.ts';
-import { type DeleteGuard, type Merged, merge } from './merge.ts';
-import type { Staging } from './staging.ts';
-
-export interface TransactionOptions {
-  readonly session: StreamSession;
-  readonly shape: StreamShape;
-  readonly accountId: string;
-  readonly runId: number;
-  readonly staging: Staging;
-  readonly guard: DeleteGuard;
-  readonly fullCompare: boolean;
-  readonly tracksSeen: boolean;
-  readonly openIssues: OpenIssues;
-  /** Records without a key of the last complete read. */
-  readonly keyless: KeylessMemory | null;
-  /** Columns that rows may lack because they were protected. */
-  readonly lifted: Lifted;
-  /** Stored records are loaded again: rows keep their states, runs and deletion marks. */
-  readonly inPlace?: true;
-}
+import type { LoadOptions } from './load-options.ts';
+import { type Merged, merge } from './merge.ts';
+import { clearStaging } from './staging.ts';
 
 export interface CommitOptions {
   /** The coverage of a complete read; with null no rows are deleted. */
@@ -39,80 +18,64 @@ export interface CommitOptions {
   readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
 }
 
-interface Transaction {
-  /** Begins the transaction unless it is open. */
-  begin(): Promise<void>;
-  /** Adds a stored batch. */
-  add(batch: Stored): void;
-  savepoint(): Promise<void>;
-  rollback(): Promise<void>;
-  commit(options: CommitOptions): Promise<void>;
-  /** Counts of all commits. */
-  readonly committed: Readonly<RecordCounts>;
-  abort(): Promise<void>;
-}
-
-export function createTransaction(options: TransactionOptions): Transaction {
-  const { session, shape, accountId, staging } = options;
+export function createTransaction(options: LoadOptions) {
+  const { session, accountId, inPlace } = options;
   const { connection } = session;
+  const shape = inPlace ? inPlaceShape(options.shape) : options.shape;
   const { db } = connection;
   const committed = noCounts();
   let hasCommitted = false;
-  let hadIssues = options.openIssues.areAny;
-  let isBegun = false;
+  let hasIssues = options.openIssues.areAny;
   let stored: Stored[] = [];
   /** The batches that were stored at the savepoint; undefined: there is none. */
   let saved: readonly Stored[] | undefined;
 
+  /** Begins the transaction unless it is open. */
   async function begin(): Promise<void> {
-    if (isBegun) return;
-    isBegun = true;
-    await session.begin();
+    if (session.transactionTime === null) await session.begin();
   }
 
   return {
     begin,
-    add: (batch) => {
+    add: (batch: Stored) => {
       stored.push(batch);
     },
-    async savepoint() {
+    async savepoint(): Promise<void> {
       await begin();
       if (saved !== undefined) await connection.query('release savepoint part');
       await connection.query('savepoint part');
       saved = [...stored];
     },
-    async rollback() {
+    async rollback(): Promise<void> {
       if (saved === undefined) throw new TypeError('there is no savepoint');
       if (stored.length === saved.length) return;
       await connection.query('rollback to savepoint part');
       stored = [...saved];
     },
-    async commit({ covered, isLast, beforeCommit }) {
+    async commit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
       await begin();
       const time = session.transactionTime;
       if (time === null) throw new TypeError('there is no transaction');
       const counts = { ...committed };
       for (const one of stored) addCounts(counts, one.counts);
-      const hasIssues = stored.some(({ issues }) => issues > 0);
+      const hasStagedIssues = stored.some((one) => one.hasIssues);
+      hasIssues ||= hasStagedIssues;
       const stagedKeys = stored.flatMap((one) => one.stagedKeys);
-      hadIssues ||= hasIssues;
       const merged = await merge(db, shape, {
         ...options,
         ...time,
-        // Stored records need no comparison with their rows.
-        fullCompare: options.fullCompare && !options.inPlace,
         covered: covered === null ? null : toTableCoverage(shape.stream, covered),
-        hasCommitted: hasCommitted && !options.inPlace,
-        hasIssues: hadIssues,
+        hasCommitted,
+        hasIssues,
         resolvedIdentities: [...new Set(stored.flatMap((one) => one.resolvedIdentities))],
         resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
-        rejected: counts.rejected,
         addedKeys: stored.flatMap((one) => one.addedKeys),
         stagedKeys,
       });
       addCounts(counts, merged.counts);
       await beforeCommit(counts, merged, time);
-      if (!isLast && (stagedKeys.length > 0 || hasIssues || options.tracksSeen)) await staging.clear(db);
+      if (!isLast && (stagedKeys.length > 0 || hasStagedIssues || options.tracksSeen))
+        await clearStaging(db, shape);
       // This step is last, because streams of one account wait for each other here until they have committed.
       await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
       await session.commit({ isDurable: isLast });
@@ -120,11 +83,9 @@ export function createTransaction(options: TransactionOptions): Transaction {
       stored = [];
       saved = undefined;
       hasCommitted = true;
-      isBegun = false;
     },
-    committed,
-    async abort() {
-      if (isBegun) await session.rollback();
-    },
+    /** Counts of all commits. */
+    committed: committed as Readonly<RecordCounts>,
+    abort: () => session.rollback(),
   };
 }

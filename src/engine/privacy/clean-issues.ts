@@ -5,7 +5,6 @@ import type { Queryable } from '../database/connection.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
 import { Received } from '../../shared/received.ts';
-import type { KeylessMemory } from '../streams/state.ts';
 import type { IssueKind, ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { isForgotten } from './find-people.ts';
 import { parseRecord, readRecord } from '../loading/record.ts';
@@ -81,7 +80,9 @@ export async function cleanIssues(
   after: string,
 ): Promise<string | undefined> {
   const ofStream = sql`d.account_id = ${scope.accountId} and d.stream = ${scope.shape.stream.name}`;
-  if (after === '') await cleanKeyless(db, scope);
+  // It contains ids of people and checksums of unprotected content. Without it the next complete read keeps more rows.
+  await db.execute(sql`update safety_sync.stream_state set keyless = null
+    where account_id = ${scope.accountId} and stream = ${scope.shape.stream.name} and keyless is not null`);
   const rows = await db.execute<StoredIssue>(sql`
     select fingerprint, record_id, field, kind, problem, value::text as value, identity, context::text as context
     from safety_sync.data_issues d where ${ofStream} and fingerprint > ${after} order by fingerprint limit ${PAGE_ISSUES}`);
@@ -89,33 +90,20 @@ export async function cleanIssues(
     const cleaned = toCleaned(issue, scope);
     if (cleaned === undefined) continue;
     const isThis = sql`${ofStream} and d.fingerprint = ${issue.fingerprint}`;
-    if (cleaned?.fingerprint !== issue.fingerprint) {
-      // If an issue with the new content exists already, this one is only deleted.
-      const stays = sql`select from safety_sync.data_issues d where ${ofStream} and d.fingerprint = ${cleaned?.fingerprint ?? null}`;
-      await db.execute(sql`delete from safety_sync.data_issues d
-        where ${isThis} and (${cleaned === null} or exists (${stays}))`);
+    if (cleaned !== null) {
+      await db.execute(sql`update safety_sync.data_issues d set fingerprint = ${cleaned.fingerprint},
+          record_id = ${cleaned.record_id}, problem = ${cleaned.problem}, value = ${stringifyExactJson(cleaned.value)}::jsonb,
+          identity = ${cleaned.identity}
+        where ${isThis} and (d.fingerprint = ${cleaned.fingerprint} or not exists (select from safety_sync.data_issues o
+          where o.account_id = d.account_id and o.stream = d.stream and o.fingerprint = ${cleaned.fingerprint}))`);
     }
-    if (cleaned === null) continue;
-    await db.execute(sql`update safety_sync.data_issues d set fingerprint = ${cleaned.fingerprint},
-        record_id = ${cleaned.record_id}, problem = ${cleaned.problem}, value = ${stringifyExactJson(cleaned.value)}::jsonb,
-        identity = ${cleaned.identity} where ${isThis}`);
+    // Also if an issue with the new content exists already.
+    if (cleaned?.fingerprint !== issue.fingerprint) {
+      await db.execute(sql`delete from safety_sync.data_issues d where ${isThis}`);
+    }
   }
   await cleanAlerts(db, scope);
   return rows.length < PAGE_ISSUES ? undefined : rows.at(-1)?.fingerprint;
-}
-
-/** Keys of rows that may be records without a key: those of employees are ids of people. */
-async function cleanKeyless(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
-  const isThis = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
-  const [row] = await db.execute<{ keyless: string | null }>(
-    sql`select keyless::text as keyless from safety_sync.stream_state where ${isThis}`,
-  );
-  if (row?.keyless == null) return;
-  const { fingerprints, kept } = JSON.parse(row.keyless) as KeylessMemory;
-  const keyless: KeylessMemory = { fingerprints, kept: kept.map((key) => protection.ofKey(key)) };
-  await db.execute(
-    sql`update safety_sync.stream_state set keyless = ${JSON.stringify(keyless)}::jsonb where ${isThis}`,
-  );
 }
 
 /**

@@ -7,7 +7,7 @@
  */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
-import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
+import { parseExactJson } from '../../shared/exact-json.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
@@ -17,9 +17,10 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { list, name, of, target, type WriteTime } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
-import { hasDifferences, type StreamShape, type TableShape, tableShape } from '../database/table-shape.ts';
-import { followupDays, renameDays, voidDays } from '../history/followup-days.ts';
+import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
+import { followupDays, recountDays } from '../history/followup-days.ts';
 import { compareStates } from '../history/followup-figures.ts';
+import { givenRows } from '../loading/drift-sql.ts';
 import { createLoad } from '../loading/load.ts';
 import type { Row } from '../streams/stream.ts';
 import { cleanIssues, type CleaningScope } from './clean-issues.ts';
@@ -124,13 +125,6 @@ async function readPage(db: Queryable, { shape, accountId }: CleaningScope, afte
   return { records, last: records.at(-1)?.key ?? after };
 }
 
-/** Rows that came as a parameter, as `r`. */
-const rowsAs = (columns: TableShape['columns'], rows: readonly Row[]): SQL =>
-  sql`jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as r (${sql.join(
-    columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
-    sql`, `,
-  )})`;
-
 /** Moves rows to another key by copying them, because foreign keys prevent a parent from changing its own key. */
 async function moveRows(
   db: Queryable,
@@ -181,20 +175,14 @@ async function cleanStates(
     const names = states.columns.map((column) => column.name);
     const written = cleaned.filter(({ id }) => ids.has(id)).map((one) => one.row);
     await db.execute(sql`insert into ${target(states)} (account_id, ${list(names)})
-      select ${accountId}::text, ${of('r', names)} from ${rowsAs(states.columns, written)} on conflict do nothing`);
+      select ${accountId}::text, ${of('r', names)} from ${givenRows(states.columns, written)} as r on conflict do nothing`);
     changed += cleaned.filter(({ isSame }) => !isSame).length;
   }
   return changed;
 }
 
-/** The columns that determine how a follow-up counts on each day. */
-const COUNTED_FROM = {
-  is_open: true,
-  due_on: '2026-01-01',
-  created_at: '2026-01-01T00:00:00Z',
-  updated_at: '2026-01-01T00:00:00Z',
-  resolved_at: '2026-01-01T00:00:00Z',
-};
+/** The columns with the ids that days are counted by. */
+const COUNTED_BY: Readonly<Record<string, string>> = { assignee: 'assignee_id', form: 'form_id' };
 
 /** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
 async function cleanFigures(
@@ -205,15 +193,10 @@ async function cleanFigures(
   let changed = 0;
   if (hasDifferences(parent)) await compareStates(db, accountId, time);
   if (stream.countsDays === true) {
-    for (const [countedBy, column] of [
-      ['assignee', 'assignee_id'],
-      ['form', 'form_id'],
-    ] as const) {
-      const toId = (id: string | null): string | null =>
-        protection.ofRow(parent.table, { [column]: id })[column] as string | null;
-      changed += await renameDays(db, accountId, { countedBy, toId });
-    }
-    if (protection.ofRow(parent.table, COUNTED_FROM) !== COUNTED_FROM) await voidDays(db, accountId);
+    changed += await recountDays(db, accountId, (countedBy, id) => {
+      const column = COUNTED_BY[countedBy] ?? '';
+      return protection.ofRow(parent.table, { [column]: id })[column] as string | null;
+    });
   }
   if (stream.readMode.kind !== 'lookup') return changed;
   const lookups = await db.execute<{ id: string }>(

@@ -18,8 +18,8 @@ interface PeopleFinder {
   readonly in: (value: unknown, place?: PlaceKind) => unknown;
   /** Replaces ids of people in a value that should be one id or a list. */
   readonly ofUsers: (value: unknown) => unknown;
-  /** Replaces people in the record's fields that are not in `known`. */
-  readonly inUnknown: (record: WireRecord, known: ReadonlySet<string>) => WireRecord;
+  /** Replaces people in a field that the specification does not name, and in its name. */
+  readonly inField: FieldChange;
   /** Reduces a person's own record; undefined: the person was not forgotten. */
   readonly ofOwn: (record: WireRecord, keyField: string) => WireRecord | undefined;
 }
@@ -29,6 +29,18 @@ const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
 
 /** The only field of a measured value that is in the specification. */
 const ITEM_IDS = 'item_ids';
+
+/** null: the field is removed. */
+type FieldChange = (value: unknown, name: string) => readonly [name: string, value: unknown] | null;
+
+/** Returns the record itself if no field changes. */
+export function changeFields<Fields extends WireRecord>(record: Fields, change: FieldChange): Fields {
+  const before = Object.entries(record);
+  const after = before.map(([name, value]) => change(value, name));
+  if (after.every((field, at) => field?.[0] === before[at]?.[0] && field?.[1] === before[at]?.[1]))
+    return record;
+  return Object.fromEntries(after.filter((field) => field !== null)) as Fields;
+}
 
 const isId = (value: unknown): value is string | number | ExactNumber =>
   typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
@@ -42,7 +54,7 @@ export function mapEach(list: readonly unknown[], change: (one: unknown) => unkn
 export function createPeopleFinder(people: People | null): PeopleFinder {
   if (people === null) {
     const same = <Value>(value: Value): Value => value;
-    return { in: same, ofUsers: same, inUnknown: same, ofOwn: () => undefined };
+    return { in: same, ofUsers: same, inField: (value, name) => [name, value], ofOwn: () => undefined };
   }
   const { ofId, ofLongNumber, inText, amongWords } = people;
 
@@ -56,19 +68,6 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
     return place === 'not_people' ? value : (person ?? value);
   }
 
-  /** The fields with changed names or values; undefined: none changed. */
-  function changedFields(
-    record: WireRecord,
-    change: (value: unknown, name: string) => readonly [name: string, value: unknown],
-  ): WireRecord | undefined {
-    const fields = Object.entries(record).map(([name, value]) => change(value, name));
-    const isChanged = Object.entries(record).some(
-      ([name, value], at) => fields[at]?.[0] !== name || fields[at][1] !== value,
-    );
-    if (!isChanged) return undefined;
-    return Object.fromEntries(fields);
-  }
-
   function find(value: unknown, place: PlaceKind = 'any', depth = 0): unknown {
     if (depth > DEEPEST) return value;
     if (typeof value === 'string') return place === 'not_people' ? amongWords(value) : inText(value);
@@ -76,23 +75,16 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
     if (Array.isArray(value)) return mapEach(value, (one) => find(one, place, depth + 1));
     if (!isWireRecord(value)) return value;
     const insideOf = (name: string): PlaceKind => (place === 'measured' && name === ITEM_IDS ? place : 'any');
-    const changed = changedFields(value, (inner, name) => [
-      amongWords(name),
-      isUserField(name) ? ofUsers(inner) : find(inner, insideOf(name), depth + 1),
-    ]);
-    return changed ?? value;
+    return changeFields(value, (inner, name) => inField(inner, name, insideOf(name), depth + 1));
   }
+
+  const inField = (value: unknown, name: string, place?: PlaceKind, depth?: number) =>
+    [amongWords(name), isUserField(name) ? ofUsers(value) : find(value, place, depth)] as const;
 
   return {
     in: (value, place) => find(value, place),
     ofUsers,
-    inUnknown(record, known) {
-      const changed = changedFields(record, (value, name) => {
-        if (known.has(name)) return [name, value];
-        return [amongWords(name), isUserField(name) ? ofUsers(value) : find(value)];
-      });
-      return changed ?? record;
-    },
+    inField: (value, name) => inField(value, name),
     ofOwn(record, keyField) {
       const key = record[keyField];
       const person = isId(key) ? ofId(String(key)) : undefined;
@@ -103,13 +95,10 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
 
 /** Keeps only the existence of the record, because all of it is about the person. */
 function withoutOwner(record: WireRecord, keyField: string, person: string): WireRecord {
-  const fields = Object.entries(record);
-  const left = fields.flatMap(([name, value]): [string, unknown][] => {
-    if (name === keyField || typeof value === 'string') return [[name, person]];
-    return value === null ? [[name, null]] : [];
+  return changeFields(record, (value, name) => {
+    if (name === keyField || typeof value === 'string') return [name, person];
+    return value === null ? [name, null] : null;
   });
-  const isSame = left.length === fields.length && left.every(([name, value]) => record[name] === value);
-  return isSame ? record : Object.fromEntries(left);
 }
 
 /** True if the id is that of a forgotten person, because it is then a pseudonym. */

@@ -67,36 +67,26 @@ function decode(unit: string): string {
 
 interface Reading {
   readonly text: string;
-  /** The position of a character in the written text. Calls go from left to right. */
-  readonly toWritten: (at: number) => number;
+  /** For each character, and for the end of the text: its position in the written text; undefined: it is the written text. */
+  readonly positions?: Uint32Array;
 }
 
 /** The text with these units decoded; undefined: it has none. */
 function readAs(units: RegExp, written: string): Reading | undefined {
-  const parts: string[] = [];
-  /** Each character from `from` on is `by` further right in the written text. */
-  const shifts: { readonly from: number; readonly by: number }[] = [];
-  let [length, taken] = [0, 0];
+  if (written.search(units) < 0) return undefined;
+  // Decoding makes no text longer.
+  const positions = new Uint32Array(written.length + 1);
+  let [text, taken] = ['', 0];
   for (const { 0: unit, index } of written.matchAll(units)) {
-    const [before, decoded] = [written.slice(taken, index), decode(unit)];
-    parts.push(before, decoded);
-    length += before.length + decoded.length;
+    for (let at = taken; at < index; at += 1) positions[text.length + at - taken] = at;
+    text += written.slice(taken, index);
+    const decoded = decode(unit);
+    positions.fill(index, text.length, text.length + decoded.length);
+    text += decoded;
     taken = index + unit.length;
-    shifts.push({ from: length, by: taken - length });
   }
-  if (shifts.length === 0) return undefined;
-  parts.push(written.slice(taken));
-  let [next, by] = [0, 0];
-  return {
-    text: parts.join(''),
-    toWritten(at) {
-      for (let shift = shifts[next]; shift !== undefined && shift.from <= at; shift = shifts[next]) {
-        by = shift.by;
-        next += 1;
-      }
-      return at + by;
-    },
-  };
+  for (let at = taken; at <= written.length; at += 1) positions[text.length + at - taken] = at;
+  return { text: text + written.slice(taken), positions };
 }
 
 const withoutAccents = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
@@ -176,7 +166,8 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
     return undefined;
   }
 
-  function inReading(written: string, { text, toWritten }: Reading): string {
+  function inReading(written: string, { text, positions }: Reading): string {
+    const toWritten = (at: number): number => positions?.[at] ?? at;
     const found = [...text.matchAll(WORD)];
     const words = found.map(([word]) => word);
     let made = '';
@@ -199,7 +190,7 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
       const reading = readAs(units, kept);
       if (reading !== undefined) kept = inReading(kept, reading);
     }
-    return inReading(kept, { text: kept, toWritten: (at) => at });
+    return inReading(kept, { text: kept });
   }
 
   return {

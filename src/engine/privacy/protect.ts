@@ -5,11 +5,11 @@
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Pseudonyms } from '../../shared/pseudonym.ts';
-import type { RecordProtection } from '../loading/load.ts';
+import type { RecordProtection } from '../loading/load-options.ts';
 import { columnName } from '../streams/stored-columns.ts';
 import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import { createPeopleFinder, isForgotten, mapEach } from './find-people.ts';
+import { changeFields, createPeopleFinder, isForgotten, mapEach } from './find-people.ts';
 import { createPeople, type ForgottenText } from './people.ts';
 
 interface ProtectionOptions {
@@ -121,11 +121,10 @@ export function createProtection(options: ProtectionOptions): Protection {
   }
 
   /** The names of the entries are not checked as words, because they say what was measured. */
-  const ofMeasures: Change = (value) => {
-    if (!isWireRecord(value)) return finder.in(value);
-    const entries = Object.entries(value).map(([name, one]) => [name, finder.in(one, 'measured')] as const);
-    return entries.some(([name, one]) => one !== value[name]) ? Object.fromEntries(entries) : value;
-  };
+  const ofMeasures: Change = (value) =>
+    isWireRecord(value)
+      ? changeFields(value, (one, name) => [name, finder.in(one, 'measured')])
+      : finder.in(value);
 
   function ofEntries(table: PgTable, columnOf: (value: unknown) => string | null, path: string): Change {
     const before = paths.length;
@@ -134,15 +133,12 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (paths.length === before) return ofMeasures;
     return (value) => {
       if (!isWireRecord(value)) return WITHHELD;
-      let copy: Record<string, unknown> | undefined;
-      for (const [name, entry] of Object.entries(value)) {
-        if (entry === null || entry === 'NULL') continue;
+      return changeFields(value, (entry, name) => {
+        if (entry === null || entry === 'NULL') return [name, entry];
         const column = columnOf(entry);
         const action = column === null ? omitted : actionOf(table, column);
-        const changed = action === undefined ? finder.in(entry, 'measured') : (action(entry) ?? null);
-        if (changed !== entry) (copy ??= { ...value })[name] = changed;
-      }
-      return copy ?? value;
+        return [name, action === undefined ? finder.in(entry, 'measured') : (action(entry) ?? null)];
+      });
     };
   }
 
@@ -150,23 +146,18 @@ export function createProtection(options: ProtectionOptions): Protection {
     const all = Object.entries(fields);
     const rules = all.flatMap(([column, field]) => ruleOf(table, column, field, path) ?? []);
     const place = { rules, known: new Set(all.map(([column, { name = column }]) => name)) };
+    if (place.known.size < all.length) throw new TypeError(`${path}: two columns come from one field`);
     places.set(table, place);
     return place;
   }
 
   function inPlace({ rules, known }: Place, record: WireRecord): WireRecord {
-    let copy: Record<string, unknown> | undefined;
-    const put = (name: string, value: unknown, before: unknown): void => {
-      if (value === before) return;
-      copy ??= { ...record };
-      if (value === undefined) Reflect.deleteProperty(copy, name);
-      else copy[name] = value;
-    };
-    for (const { name, change } of rules) {
-      const value = record[name];
-      if (value !== undefined && value !== null) put(name, change(value), value);
-    }
-    return finder.inUnknown(copy ?? record, known);
+    return changeFields(record, (value, name) => {
+      const rule = rules.find((one) => one.name === name);
+      if (rule === undefined) return known.has(name) ? [name, value] : finder.inField(value, name);
+      const changed = value === null ? null : rule.change(value);
+      return changed === undefined ? null : [name, changed];
+    });
   }
 
   /** Removes the protected values of a response that cannot be matched with a record. */
@@ -212,14 +203,11 @@ export function createProtection(options: ProtectionOptions): Protection {
     hidesPeople: people !== null,
     ofRecord,
     ofRow(table, row) {
-      let copy: Record<string, unknown> | undefined;
-      for (const { column, change, isOfRecord } of places.get(table)?.rules ?? []) {
-        const value = row[column];
-        if (isOfRecord || value === undefined || value === null) continue;
-        const changed = change(value) ?? null;
-        if (changed !== value) (copy ??= { ...row })[column] = changed;
-      }
-      return copy ?? row;
+      const rules = (places.get(table)?.rules ?? []).filter(({ isOfRecord }) => !isOfRecord);
+      return changeFields(row, (value, column) => {
+        const rule = rules.find((one) => one.column === column);
+        return [column, rule === undefined || value === null ? value : (rule.change(value) ?? null)];
+      });
     },
     ofValue: (value) => finder.in(value),
     ofUserId,

@@ -17,18 +17,15 @@ export interface CleanedStream {
   readonly rowsChanged: number | null;
 }
 
-/** The stream that looks people up is last: until then runs of the others may still record ids that they have received. */
-function inOrder(streams: readonly StreamDefinition[]): StreamDefinition[] {
-  const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'lookup';
-  return [...streams.filter((stream) => !isLookup(stream)), ...streams.filter(isLookup)];
-}
+const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'lookup';
 
 /** Cleans all streams, one after the other; each waits for a running run of its stream. Errors: `privacy_key_wrong`. */
 export async function cleanAccount(context: RunContext): Promise<CleanedStream[]> {
   const { settings, signal, events, streams = STREAMS } = context;
   const { accountId } = settings;
   const all: CleanedStream[] = [];
-  for (const stream of inOrder(streams)) {
+  // The stream that looks people up is last: until then runs of the others may still record ids that they have received.
+  for (const stream of streams.toSorted((one, other) => Number(isLookup(one)) - Number(isLookup(other)))) {
     const session = await openStreamSession({
       databaseUrl: context.databaseUrl,
       accountId,
@@ -143,32 +140,19 @@ function withoutPerson(
   return (text) => (people?.inText(text) ?? text).replace(asWord, person);
 }
 
-const STEP_RUNS = 1000;
-
-/** Returns the number of runs that named the person. */
+/** Returns the number of runs that named the person. Many runs have equal notes, so each text is read once. */
 async function cleanRuns(db: Queryable, accountId: string, clean: (text: string) => string): Promise<number> {
   let changed = 0;
-  for (let after: string | undefined = '0'; after !== undefined;) {
-    const rows: readonly RunTexts[] = await db.execute<RunTexts>(sql`
-      select run_id::text as run_id, note, error_message from safety_sync.runs
-      where account_id = ${accountId} and run_id > ${after}::bigint and (note is not null or error_message is not null)
-      order by run_id limit ${STEP_RUNS}`);
-    for (const { run_id: runId, ...texts } of rows) {
-      const [note, message] = [texts.note, texts.error_message].map((text) =>
-        text === null ? null : clean(text),
-      );
-      if (note === texts.note && message === texts.error_message) continue;
-      changed += 1;
-      await db.execute(sql`update safety_sync.runs set note = ${note ?? null}, error_message = ${message ?? null}
-        where account_id = ${accountId} and run_id = ${runId}::bigint`);
+  for (const column of [sql`note`, sql`error_message`]) {
+    const texts = await db.execute<{ text: string }>(sql`
+      select distinct ${column} as text from safety_sync.runs where account_id = ${accountId} and ${column} is not null`);
+    for (const { text } of texts) {
+      const cleaned = clean(text);
+      if (cleaned === text) continue;
+      const { count } = await db.execute(sql`update safety_sync.runs set ${column} = ${cleaned}
+        where account_id = ${accountId} and ${column} = ${text}`);
+      changed += count;
     }
-    after = rows.length < STEP_RUNS ? undefined : rows.at(-1)?.run_id;
   }
   return changed;
-}
-
-interface RunTexts extends Record<string, unknown> {
-  readonly run_id: string;
-  readonly note: string | null;
-  readonly error_message: string | null;
 }

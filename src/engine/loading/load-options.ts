@@ -1,0 +1,39 @@
+/** What a load is told: set once, and read by all its layers. */
+import type { OpenIssues } from '../control-tables/issues.ts';
+import type { Lifted } from '../control-tables/stored-privacy.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+
+/** Makes of a record what may be stored (privacy settings, forgotten people). */
+export interface RecordProtection {
+  /** Part of the checksums, because a checksum without it would confirm a guess of a protected value. */
+  readonly secret: string;
+  /** Returns the record as it may be stored; the record itself if all of it may be stored. */
+  ofRecord(received: unknown): unknown;
+}
+
+export interface LoadOptions {
+  readonly session: StreamSession;
+  readonly shape: StreamShape;
+  readonly accountId: string;
+  readonly runId: number;
+  /** Applied to a record before every other step; null: everything may be stored. */
+  readonly protection: RecordProtection | null;
+  readonly guard: {
+    /** A snapshot that lacks more than this share of the live rows is suspicious. */
+    readonly maxRatio: number;
+    readonly allowMassDelete: boolean;
+  };
+  /** Stored rows may have been changed in the warehouse: every record is staged, and compared column by column. */
+  readonly fullCompare: boolean;
+  /** The keys of all received records are recorded, to find deleted records. */
+  readonly tracksSeen: boolean;
+  readonly openIssues: OpenIssues;
+  /** Records without a key of the last complete read. */
+  readonly keyless: KeylessMemory | null;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
+  /** Stored records are loaded again: rows keep their states, runs and deletion marks. */
+  readonly inPlace?: true;
+}
