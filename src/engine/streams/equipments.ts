@@ -164,9 +164,13 @@ const recordFields = {
   schedules: itemsOf(equipmentSchedules, scheduleFields),
 };
 
-const itemIdsField = wire.list(wire.bigint);
-
 type MetavalueRow = RowOf<typeof equipmentMetavalues>;
+
+const metavalueFields = {
+  number_value: wire.numeric,
+  text_value: wire.text,
+  item_ids: wire.list(wire.bigint),
+};
 
 /** A number, a text, an object with `item_ids`, or empty: null, or the text `NULL` (specification, include_null_metavalues). */
 function toMetavalueRow(
@@ -174,35 +178,25 @@ function toMetavalueRow(
   value: unknown,
   report: ReportIssue,
 ): MetavalueRow {
-  const empty: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
+  const row: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
   const field = `metavalues.${base.metafield_id}`;
   const column = metavalueColumn(value);
-  if (value === null || value === 'NULL') return empty;
-  if (column === 'number_value') {
-    const number = wire.numeric.read(value, (problem) =>
-      report({ kind: 'field_nulled', field, problem, value }),
-    );
-    return { ...empty, number_value: number };
+  if (value === null || value === 'NULL') return row;
+  if (column === null) {
+    const problem = `expected a number, text or an object with item_ids, got ${describeValue(value)}`;
+    report({ kind: 'field_nulled', field, problem, value });
+    return row;
   }
-  if (column === 'text_value') return { ...empty, text_value: value as string };
-  if (column === 'item_ids') {
-    const itemIds = itemIdsField.read((value as WireRecord)['item_ids'], (problem, detail) =>
-      report({
-        kind: 'field_nulled',
-        field: `${field}.item_ids${detail?.suffix ?? ''}`,
-        problem,
-        value: detail?.value ?? null,
-      }),
-    );
-    return { ...empty, item_ids: itemIds };
-  }
-  report({
-    kind: 'field_nulled',
-    field,
-    problem: `expected a number, text or an object with item_ids, got ${describeValue(value)}`,
-    value,
-  });
-  return empty;
+  const [place, sent] = isWireRecord(value) ? [`${field}.item_ids`, value['item_ids']] : [field, value];
+  const read = metavalueFields[column].read(sent, (problem, detail = { value }) =>
+    report({
+      kind: 'field_nulled',
+      field: place + (detail.suffix ?? ''),
+      problem,
+      value: detail.value,
+    }),
+  );
+  return { ...row, [column]: read };
 }
 
 function toMetavalueRows(
