@@ -149,31 +149,30 @@ async function writePlan(
   await addSlices(db, scope, slices);
 }
 
+/** A parameter with one value of each slice. */
+const listOf = <Slice extends TimeSlice>(
+  slices: readonly Slice[],
+  type: string,
+  valueOf: (slice: Slice) => string | number | null,
+): SQL => sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
+const boundsOf = (slices: readonly TimeSlice[]): SQL =>
+  sql`${listOf(slices, 'timestamptz', (slice) => toText(slice.fromMs))}, ${listOf(slices, 'timestamptz', (slice) => toText(slice.toMs))}`;
+
 async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeSlice[]): Promise<void> {
-  for (let at = 0; at < slices.length; at += 1000) {
-    await db.insert(backfillSlices).values(
-      slices.slice(at, at + 1000).map(({ fromMs, toMs: end }) => ({
-        account_id: scope.accountId,
-        stream: scope.stream,
-        created_from: toText(fromMs),
-        created_to: toText(end),
-        status: 'pending' as const,
-      })),
-    );
-  }
+  await db.execute(sql`
+    insert into ${backfillSlices} (account_id, stream, created_from, created_to, status)
+    select ${scope.accountId}::text, ${scope.stream}::text, u.*, 'pending' from unnest(${boundsOf(slices)}) as u`);
 }
 
 /** In one statement, because several readers change their slices between two commits. */
 async function writeSlices(db: Queryable, scope: StreamKey, slices: readonly LedgerSlice[]): Promise<void> {
-  const list = (valueOf: (slice: LedgerSlice) => string | number | null, type: string): SQL =>
-    sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
   const { account_id, stream, created_from, created_to } = backfillSlices;
   await db.execute(sql`
     update ${backfillSlices} set status = u.status, read_to = u.read_to, expected = u.expected, records = u.records,
       failures = u.failures, finished_at = case when u.status <> 'pending' then statement_timestamp() end
-    from unnest(${list(({ fromMs }) => toText(fromMs), 'timestamptz')}, ${list(({ toMs: to }) => toText(to), 'timestamptz')},
-      ${list(({ status }) => status, 'text')}, ${list(({ readToMs }) => toText(readToMs), 'timestamptz')},
-      ${list(({ expected }) => expected, 'bigint')}, ${list(({ records }) => records, 'bigint')}, ${list(({ failures }) => failures, 'int')})
+    from unnest(${boundsOf(slices)}, ${listOf(slices, 'text', ({ status }) => status)},
+      ${listOf(slices, 'timestamptz', ({ readToMs }) => toText(readToMs))}, ${listOf(slices, 'bigint', ({ expected }) => expected)},
+      ${listOf(slices, 'bigint', ({ records }) => records)}, ${listOf(slices, 'int', ({ failures }) => failures)})
       as u (created_from, created_to, status, read_to, expected, records, failures)
     where ${account_id} = ${scope.accountId} and ${stream} = ${scope.stream}
       and ${created_from} = u.created_from and ${created_to} = u.created_to`);
