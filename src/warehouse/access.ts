@@ -8,7 +8,7 @@
  * confined role a restrictive policy with the role's name. No policy exists before the first role is
  * confined.
  */
-import { grantStatements, quoted, readReadable, readUnsecuredViews } from './access-relations.ts';
+import { quoted, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
 import { type TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
 
@@ -165,9 +165,7 @@ export async function completeAccess(connection: TextQueries): Promise<void> {
       if (table.isOwn && !table.policies.has(role))
         statements.push(...confineStatements(table, role, accounts));
     }
-    const unreadable = await readReadable(connection, role);
-    if (unreadable.length > 0 && tables.every(({ isOwn }) => isOwn))
-      statements.push(...grantStatements(role, unreadable));
+    if (tables.every(({ isOwn }) => isOwn)) statements.push(...(await readMissingGrants(connection, role)));
   }
   for (const statement of new Set(statements)) await connection.query(statement);
 }

@@ -12,13 +12,7 @@ import {
   readPolicyTables,
   whyNotConfine,
 } from './access.ts';
-import {
-  grantStatements,
-  quoted,
-  readReadable,
-  readUnsecuredViews,
-  withdrawStatements,
-} from './access-relations.ts';
+import { quoted, readMissingGrants, readUnsecuredViews, withdrawStatements } from './access-relations.ts';
 import { hasRole, readFaults } from './access-roles.ts';
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
@@ -70,6 +64,12 @@ function assertOwner(tables: readonly PolicyTable[], command: string, statements
     },
   );
 }
+
+/** One step for each table with statements. */
+const stepsOf = (
+  tables: readonly PolicyTable[],
+  statementsOf: (table: PolicyTable) => Step,
+): readonly Step[] => tables.map(statementsOf).filter((step) => step.length > 0);
 
 async function assertKnown(
   connection: TextQueries,
@@ -133,9 +133,9 @@ export async function grantAccess(
   const views = await readUnsecuredViews(connection);
   const steps: Step[] = [
     ...views.map(({ statement }) => [statement]),
-    ...tables.map((table) => confineStatements(table, role, wanted)).filter((step) => step.length > 0),
+    ...stepsOf(tables, (table) => confineStatements(table, role, wanted)),
     // Last: until it is confined on all tables it sees nothing.
-    grantStatements(role, await readReadable(connection, role)),
+    await readMissingGrants(connection, role),
   ];
   assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, steps.flat());
   for (const step of steps) await apply(connection, step);
@@ -160,19 +160,14 @@ export async function revokeAccess(
     throw usageError(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
   const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
   const command = `revoke ${role}${accountOptions(accounts)}`;
-  if (left.length > 0) {
-    const steps = tables
-      .map((table) => confineStatements(table, role, left))
-      .filter((step) => step.length > 0);
-    assertOwner(tables, command, steps.flat());
-    for (const step of steps) await apply(connection, step);
-    return { role, accounts: left, differing: [] };
-  }
-  const steps = tables.map((table) => freeStatements(table, role)).filter((step) => step.length > 0);
-  assertOwner(tables, command, [...withdrawStatements(role), ...steps.flat()]);
-  await withdraw(connection, role);
+  const isAll = left.length === 0;
+  const steps = stepsOf(tables, (table) =>
+    isAll ? freeStatements(table, role) : confineStatements(table, role, left),
+  );
+  assertOwner(tables, command, [...(isAll ? withdrawStatements(role) : []), ...steps.flat()]);
+  if (isAll) await withdraw(connection, role);
   for (const step of steps) await apply(connection, step);
-  return { role, accounts: [], differing: [] };
+  return { role, accounts: left, differing: [] };
 }
 
 /** Revokes the right to read; nothing is changed where the role also has it from another grant. */
