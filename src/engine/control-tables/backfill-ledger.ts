@@ -101,23 +101,13 @@ export async function writeLedger(
   if (slices.length > 0) await writeSlices(db, scope, slices);
 }
 
-/** The range is already a hole, and has failed again. */
+/** If the range is already a hole, it has failed again. */
 async function addHole(db: Queryable, scope: StreamKey, slice: TimeSlice): Promise<void> {
-  const { account_id, stream, created_from, created_to, failures } = backfillSlices;
-  const values = { status: 'failed' as const, failures: 1, finished_at: sql`statement_timestamp()` };
-  await db
-    .insert(backfillSlices)
-    .values({
-      account_id: scope.accountId,
-      stream: scope.stream,
-      created_from: toText(slice.fromMs),
-      created_to: toText(slice.toMs),
-      ...values,
-    })
-    .onConflictDoUpdate({
-      target: [account_id, stream, created_from, created_to],
-      set: { ...asGiven(values), failures: sql`${failures} + 1` },
-    });
+  await db.execute(sql`
+    insert into ${backfillSlices} as s (account_id, stream, created_from, created_to, status, failures, finished_at)
+    values (${scope.accountId}, ${scope.stream}, ${toText(slice.fromMs)}, ${toText(slice.toMs)}, 'failed', 1, statement_timestamp())
+    on conflict (account_id, stream, created_from, created_to) do update
+      set status = excluded.status, failures = s.failures + 1, finished_at = excluded.finished_at`);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, desc, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -51,19 +51,14 @@ export async function closeDeadRuns(
   { accountId, stream }: StreamKey,
   owner: string | null = null,
 ): Promise<number> {
-  const isOwn = sql`${runs.owner} = ${owner}::text`;
-  const closed = await db
-    .update(runs)
-    .set({
-      status: 'failed',
-      finished_at: sql`statement_timestamp()`,
-      error_code: sql`case when ${isOwn} then 'lock_lost' else 'worker_died' end`,
-      error_message: sql`case when ${isOwn} then 'its database session ended'
-        else 'the worker ' || ${runs.owner} || ', or its database session, ended without closing this run' end || '; nothing was half stored'`,
-    })
-    .where(and(eq(runs.account_id, accountId), eq(runs.stream, stream), eq(runs.status, 'running')))
-    .returning({ run_id: runs.run_id });
-  return closed.length;
+  const isOwn = sql`owner = ${owner}::text`;
+  const closed = await db.execute(sql`
+    update ${runs} set status = 'failed', finished_at = statement_timestamp(),
+      error_code = case when ${isOwn} then 'lock_lost' else 'worker_died' end,
+      error_message = case when ${isOwn} then 'its database session ended'
+        else 'the worker ' || owner || ', or its database session, ended without closing this run' end || '; nothing was half stored'
+    where account_id = ${accountId} and stream = ${stream} and status = 'running'`);
+  return closed.count;
 }
 
 /** Records a run that begins, or, with the reason, one that does not take place. */
@@ -164,21 +159,11 @@ interface RecentRun extends StreamKey {
 
 /** Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. */
 export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
-  const [row] = await db
-    .select({ run_id: runs.run_id })
-    .from(runs)
-    .where(
-      and(
-        eq(runs.account_id, accountId),
-        eq(runs.stream, stream),
-        eq(runs.kind, kind),
-        inArray(runs.status, ['succeeded', 'failed']),
-        sql`coalesce(${runs.error_code}, '') not in ('worker_died', 'interrupted', 'lock_lost')`,
-        sql`${runs.started_at} > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)`,
-      ),
-    )
-    .limit(1);
-  return row !== undefined;
+  const rows = await db.execute(sql`
+    select run_id from ${runs} where account_id = ${accountId} and stream = ${stream} and kind = ${kind}
+      and status in ('succeeded', 'failed') and coalesce(error_code, '') not in ('worker_died', 'interrupted', 'lock_lost')
+      and started_at > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8) limit 1`);
+  return rows.length > 0;
 }
 
 interface RunFilter {
