@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
-import { and, asc, desc, eq, gt, lt, not, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { backoff } from '../../shared/backoff.ts';
 import { DAY_MS, MINUTE_MS, toMs } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
@@ -12,13 +12,6 @@ const toText = (ms: number): string => new Date(ms).toISOString();
 
 const inScope = ({ accountId, stream }: StreamKey) =>
   and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));
-
-const isSlice = (scope: StreamKey, slice: TimeSlice) =>
-  and(
-    inScope(scope),
-    eq(backfillSlices.created_from, toText(slice.fromMs)),
-    eq(backfillSlices.created_to, toText(slice.toMs)),
-  );
 
 /** The backfill under way or last done; undefined when there never was one. */
 export async function readLedger(
@@ -65,7 +58,7 @@ async function readSlices(db: Queryable, scope: StreamKey): Promise<LedgerSlice[
     .select()
     .from(backfillSlices)
     .where(inScope(scope))
-    .orderBy(desc(backfillSlices.created_to), asc(backfillSlices.created_from));
+    .orderBy(desc(backfillSlices.created_to), backfillSlices.created_from);
   return rows.map(toSlice);
 }
 
@@ -92,7 +85,9 @@ export async function writeLedger(
     if (change.kind === 'plan') await writePlan(db, scope, change);
     else if (change.kind === 'hole') await addHole(db, scope, change.slice);
     else if (change.kind === 'cut') {
-      await db.delete(backfillSlices).where(isSlice(scope, change.slice));
+      await db.execute(sql`
+        delete from ${backfillSlices} where account_id = ${scope.accountId} and stream = ${scope.stream}
+          and created_from = ${toText(change.slice.fromMs)} and created_to = ${toText(change.slice.toMs)}`);
       await addSlices(db, scope, change.parts);
     }
   }
@@ -129,13 +124,10 @@ async function writePlan(
     .insert(streamState)
     .values({ account_id: scope.accountId, stream: scope.stream, ...values })
     .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: asGiven(values) });
-  const { created_from, created_to, failures } = backfillSlices;
-  const isBeside = or(
-    plan.fromMs === null ? undefined : lt(created_from, toText(plan.fromMs)),
-    plan.toMs === null ? undefined : gt(created_to, toText(plan.toMs)),
-  );
-  const isKept = isBeside && and(isBeside, gt(failures, 0), eq(backfillSlices.status, 'failed'));
-  await db.delete(backfillSlices).where(and(inScope(scope), isKept && not(isKept)));
+  await db.execute(sql`
+    delete from ${backfillSlices} where account_id = ${scope.accountId} and stream = ${scope.stream}
+      and not (status = 'failed' and failures > 0 and (coalesce(created_from < ${values.backfill_from}::timestamptz, false)
+        or coalesce(created_to > ${values.backfill_to}::timestamptz, false)))`);
   await addSlices(db, scope, slices);
 }
 
