@@ -1,14 +1,12 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
 import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { backoff } from '../../shared/backoff.ts';
-import { DAY_MS, MINUTE_MS, toMs } from '../../shared/time.ts';
+import { DAY_MS, MINUTE_MS, toIso, toMs } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
 import { asGiven } from '../database/sql-names.ts';
-
-const toText = (ms: number): string => new Date(ms).toISOString();
 
 const inScope = ({ accountId, stream }: StreamKey) =>
   and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));
@@ -87,7 +85,7 @@ export async function writeLedger(
     else if (change.kind === 'cut') {
       await db.execute(sql`
         delete from ${backfillSlices} where account_id = ${scope.accountId} and stream = ${scope.stream}
-          and created_from = ${toText(change.slice.fromMs)} and created_to = ${toText(change.slice.toMs)}`);
+          and created_from = ${toIso(change.slice.fromMs)} and created_to = ${toIso(change.slice.toMs)}`);
       await addSlices(db, scope, change.parts);
     }
   }
@@ -100,7 +98,7 @@ export async function writeLedger(
 async function addHole(db: Queryable, scope: StreamKey, slice: TimeSlice): Promise<void> {
   await db.execute(sql`
     insert into ${backfillSlices} as s (account_id, stream, created_from, created_to, status, failures, finished_at)
-    values (${scope.accountId}, ${scope.stream}, ${toText(slice.fromMs)}, ${toText(slice.toMs)}, 'failed', 1, statement_timestamp())
+    values (${scope.accountId}, ${scope.stream}, ${toIso(slice.fromMs)}, ${toIso(slice.toMs)}, 'failed', 1, statement_timestamp())
     on conflict (account_id, stream, created_from, created_to) do update
       set status = excluded.status, failures = s.failures + 1, finished_at = excluded.finished_at`);
 }
@@ -114,9 +112,9 @@ async function writePlan(
   { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] },
 ): Promise<void> {
   const values = {
-    backfill_from: plan.fromMs === null ? null : toText(plan.fromMs),
-    backfill_to: plan.toMs === null ? null : toText(plan.toMs),
-    backfill_watermark: plan.watermark === null ? null : toText(plan.watermark.ms),
+    backfill_from: toIso(plan.fromMs),
+    backfill_to: toIso(plan.toMs),
+    backfill_watermark: toIso(plan.watermark?.ms ?? null),
     backfill_clock_offset_ms: plan.watermark?.clockOffsetMs ?? null,
     backfill_started_at: sql`statement_timestamp()`,
   };
@@ -138,7 +136,7 @@ const listOf = <Slice extends TimeSlice>(
   valueOf: (slice: Slice) => string | number | null,
 ): SQL => sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
 const boundsOf = (slices: readonly TimeSlice[]): SQL =>
-  sql`${listOf(slices, 'timestamptz', (slice) => toText(slice.fromMs))}, ${listOf(slices, 'timestamptz', (slice) => toText(slice.toMs))}`;
+  sql`${listOf(slices, 'timestamptz', (slice) => toIso(slice.fromMs))}, ${listOf(slices, 'timestamptz', (slice) => toIso(slice.toMs))}`;
 
 async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeSlice[]): Promise<void> {
   await db.execute(sql`
@@ -153,7 +151,7 @@ async function writeSlices(db: Queryable, scope: StreamKey, slices: readonly Led
     update ${backfillSlices} set status = u.status, read_to = u.read_to, expected = u.expected, records = u.records,
       failures = u.failures, finished_at = case when u.status <> 'pending' then statement_timestamp() end
     from unnest(${boundsOf(slices)}, ${listOf(slices, 'text', ({ status }) => status)},
-      ${listOf(slices, 'timestamptz', ({ readToMs }) => toText(readToMs))}, ${listOf(slices, 'bigint', ({ expected }) => expected)},
+      ${listOf(slices, 'timestamptz', ({ readToMs }) => toIso(readToMs))}, ${listOf(slices, 'bigint', ({ expected }) => expected)},
       ${listOf(slices, 'bigint', ({ records }) => records)}, ${listOf(slices, 'int', ({ failures }) => failures)})
       as u (created_from, created_to, status, read_to, expected, records, failures)
     where ${account_id} = ${scope.accountId} and ${stream} = ${scope.stream}

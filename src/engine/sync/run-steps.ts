@@ -33,8 +33,8 @@ import {
   type RunEnd,
   type RunRecord,
   type RunRequest,
-  watermarkText,
 } from './run.ts';
+import { toIso } from '../../shared/time.ts';
 import { successOf, toEnding } from './run-ending.ts';
 import { readStoredIssues } from './stored-issues.ts';
 import { readStoredParts } from '../control-tables/stored-parts.ts';
@@ -204,7 +204,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   const { db } = session.connection;
   const scope = { accountId: key.accountId, stream: stream.name };
   const change: StateChange = outcome.state ?? {};
-  const watermarkAfter = watermarkText((change.watermark ?? state.watermark)?.ms ?? null);
+  const watermarkAfter = toIso((change.watermark ?? state.watermark)?.ms ?? null);
   const covered = outcome.kind === 'read' ? outcome.covered : null;
   let ending = toEnding(outcome);
   let repaired: number | null = null;

@@ -15,7 +15,7 @@ import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
 import { retrying } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { SECOND_MS } from '../../shared/time.ts';
+import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
@@ -31,7 +31,6 @@ import {
   type RunRecord,
   type RunRequest,
   type RunResult,
-  watermarkText,
 } from './run.ts';
 import { applyPrivacy, NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import { runSteps, type SessionRun } from './run-steps.ts';
@@ -134,7 +133,7 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
   if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
   const state = await readStreamState(db, accountId, request.stream);
   if (state === NO_STATE) await recordStream(db, accountId, request.stream);
-  const watermark = watermarkText(state.watermark?.ms ?? null);
+  const watermark = toIso(state.watermark?.ms ?? null);
   const { backendPid } = session;
   const runId = await recordRun(db, { ...newRun(context, request), backendPid, watermark });
   context.events.onBegun?.(request.stream);

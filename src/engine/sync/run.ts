@@ -3,7 +3,6 @@ import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
-import { toInstant } from '../streams/time-text.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunTrigger } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
@@ -134,9 +133,6 @@ export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): bool
   retryIssues === true || onlyRecord !== undefined;
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
-
-/** ms since 1970 as ISO time; null before the first watermark. */
-export const watermarkText = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 
 /** Never rejects, because the wait goes on in any case. */
 export async function announceWait(
