@@ -8,7 +8,7 @@ import type { Received } from '../../shared/received.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
-import { addColumns, readFields } from './read-fields.ts';
+import { addColumns, fieldReader } from './read-fields.ts';
 import { describeValue, isWireRecord } from './wire.ts';
 
 const status = as.oneOf('uptodate', 'expiring', 'expired');
@@ -217,6 +217,9 @@ function toMetavalueRows(
 const ownType = (record: Received): string | null =>
   wire.identifier.read(record.field('equipmentType_id'), () => undefined);
 
+const readRecord = fieldReader(recordFields);
+const readSchedule = fieldReader(scheduleFields);
+
 export const equipmentsStream: StreamDefinition = {
   name: 'equipments',
   contents: 'equipment',
@@ -248,7 +251,7 @@ export const equipmentsStream: StreamDefinition = {
   userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
   version: 1,
   toRows(record, context, report) {
-    const fields = readFields(recordFields, record, { report });
+    const fields = readRecord(record, { report });
     const id = fields.id ?? '';
     const asked = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? asked;
@@ -261,7 +264,7 @@ export const equipmentsStream: StreamDefinition = {
       key: wire.key,
       report,
     }).map(({ key, item }): RowOf<typeof equipmentSchedules> => {
-      const schedule = readFields(scheduleFields, item.record, { report, at: `schedules[${item.index}]` });
+      const schedule = readSchedule(item.record, { report, at: `schedules[${item.index}]` });
       return addColumns(schedule, { equipment_id: id, schedule_id: key });
     });
     const metavalues = toMetavalueRows(id, fields.metavalues, report);

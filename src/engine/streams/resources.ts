@@ -5,7 +5,7 @@ import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { msOfInstant } from './time-text.ts';
-import { addColumns, readFields } from './read-fields.ts';
+import { addColumns, fieldReader } from './read-fields.ts';
 
 const resourceFields = {
   id: field('id', as.key, 'Identifier of the document.'),
@@ -75,6 +75,9 @@ function oldestFirst<T extends { readonly created_at: string | null; readonly in
   });
 }
 
+const readRecord = fieldReader(recordFields);
+const readVersion = fieldReader(versionFields);
+
 export const resourcesStream: StreamDefinition = {
   name: 'resources',
   contents: 'documents',
@@ -97,10 +100,10 @@ export const resourcesStream: StreamDefinition = {
   userIdColumns: [{ table: resourceVersions, column: 'creator_id' }],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields(recordFields, record, { report });
+    const fields = readRecord(record, { report });
     const id = fields.id ?? '';
     const versions = (fields.versions ?? []).map(({ record: version, index }) =>
-      addColumns(readFields(versionFields, version, { report, at: `versions[${index}]` }), { index }),
+      addColumns(readVersion(version, { report, at: `versions[${index}]` }), { index }),
     );
     const parent: RowOf<typeof resources> = addColumns(fields, { id });
     const rows = oldestFirst(versions).map((version, position, all): RowOf<typeof resourceVersions> =>
