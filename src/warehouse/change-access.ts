@@ -1,8 +1,8 @@
 /** Confines a role to accounts, or revokes its access. */
 import { sql } from 'drizzle-orm';
+import { retrying } from '../shared/backoff.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { capital, nameSome } from '../shared/format.ts';
-import { sleep } from '../shared/time.ts';
 import {
   type Confinement,
   confineStatements,
@@ -19,8 +19,7 @@ import { databaseCode, toDatabaseError } from '../engine/database/database-error
 
 /** The time for which statements of other sessions may wait behind a statement that waits for its lock. */
 const LOCK_TIMEOUT_MS = 2_000;
-const LOCK_PAUSE_MS = 200;
-const LOCK_ATTEMPTS = 15;
+const LOCK_RETRIES = { attempts: 15, delays: { firstMs: 200, mostMs: 200 } };
 const LISTED_NAMES = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -28,28 +27,25 @@ const LOCK_NOT_AVAILABLE = '55P03';
 type Step = readonly string[];
 
 async function apply(connection: Connection, statements: Step): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await connection.db.transaction(async (tx) => {
-        await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`));
-        for (const statement of statements) await tx.execute(sql.raw(statement));
-      });
-      return;
-    } catch (error) {
-      if (databaseCode(error) !== LOCK_NOT_AVAILABLE) throw toDatabaseError(error);
-      if (attempt === LOCK_ATTEMPTS) {
-        throw new SafetySyncError(
-          'database_error',
-          `no moment without other statements for: ${statements.join('; ')}`,
-          {
-            cause: error,
-            advice:
-              'Run the same command again when no long query or first load is under way: it goes on where it stopped.',
-          },
-        );
-      }
-      await sleep(LOCK_PAUSE_MS);
-    }
+  const isLocked = (error: unknown) => databaseCode(error) === LOCK_NOT_AVAILABLE;
+  const attempt = () =>
+    connection.db.transaction(async (tx) => {
+      await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`));
+      for (const statement of statements) await tx.execute(sql.raw(statement));
+    });
+  try {
+    await retrying(attempt, { ...LOCK_RETRIES, isFinal: (error) => !isLocked(error) });
+  } catch (error) {
+    if (!isLocked(error)) throw toDatabaseError(error);
+    throw new SafetySyncError(
+      'database_error',
+      `no moment without other statements for: ${statements.join('; ')}`,
+      {
+        cause: error,
+        advice:
+          'Run the same command again when no long query or first load is under way: it goes on where it stopped.',
+      },
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'dri
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
-import { figureColumns, figuresOf, handsOn, oldestFirst } from './followup-messages.ts';
+import { figureColumns, figuresOf, handsOn, inOrder } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
@@ -265,7 +265,7 @@ export const followupsStream: StreamDefinition = {
       ...figuresOf(messages, fields.observer_id),
     });
     let holder: string | null = null;
-    const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => {
+    const messageRows = inOrder(messages).map((message, position): RowOf<typeof followupMessages> => {
       const _handed_before = handsOn(message) ? holder : null;
       if (handsOn(message)) holder = message.fields.reassignee_id;
       return addColumns(message.fields, {
