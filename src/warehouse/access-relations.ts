@@ -26,23 +26,25 @@ const OWNERS_VIEWS = `('freshness', 'people')`;
 const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}
     or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
 
-/** Relations that this role should be able to read and cannot. */
-export async function readReadable(connection: TextQueries, role: string): Promise<readonly string[]> {
-  const rows = await connection.query<{ name: string }>(
-    `select format('%I.%I', 'safety', c.relname) as name from pg_class c, pg_roles r
+/**
+ * The statements that grant the role the rights that it lacks. They are for the role itself, because as a member of an
+ * unconfined role it could become that role (`set role`).
+ */
+export async function readMissingGrants(connection: TextQueries, role: string): Promise<readonly string[]> {
+  const rows = await connection.query<{ statement: string }>(
+    `select format('grant usage on schema safety to %I', r.rolname) as statement
+     from pg_roles r, pg_namespace n where r.rolname = $1 and n.nspname = 'safety'
+       and not exists (select from aclexplode(n.nspacl) g where g.grantee = r.oid and g.privilege_type = 'USAGE')
+     union all
+     select format('grant select on %s to %I', string_agg(format('safety.%I', c.relname), ', ' order by c.relname), r.rolname)
+     from pg_class c, pg_roles r
      where r.rolname = $1 and c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
        and not exists (select from aclexplode(c.relacl) g where g.grantee = r.oid and g.privilege_type = 'SELECT')
-     order by c.relname`,
+     group by r.rolname`,
     [role],
   );
-  return rows.map(({ name }) => name);
+  return rows.map(({ statement }) => statement);
 }
-
-/** For the role itself, because as a member of an unconfined role it could become that role (`set role`). */
-export const grantStatements = (role: string, relations: readonly string[]): string[] => [
-  `grant usage on schema safety to ${quoted(role)}`,
-  ...(relations.length === 0 ? [] : [`grant select on ${relations.join(', ')} to ${quoted(role)}`]),
-];
 
 export const withdrawStatements = (role: string): string[] => [
   `revoke select on all tables in schema safety from ${quoted(role)}`,
@@ -111,19 +113,4 @@ export async function readOverreach(connection: TextQueries, roles: readonly str
       remedy: `in psql: revoke select on ${names.join(', ')} from ${quoted(member)}; (or from the role through which it has the right)`,
     };
   });
-}
-
-/**
- * Roles among these that should be confined and may not read all of schema safety: after a restore, for
- * instance.
- */
-export async function readShutOut(connection: TextQueries, roles: readonly string[]): Promise<string[]> {
-  const rows = await connection.query<{ role: string }>(
-    `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))
-       and (not has_schema_privilege(r.oid, 'safety', 'usage') or exists (select from pg_class c
-         where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
-           and not has_table_privilege(r.oid, c.oid, 'select'))) order by 1`,
-    [JSON.stringify(roles)],
-  );
-  return rows.map(({ role }) => role);
 }

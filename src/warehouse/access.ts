@@ -8,7 +8,7 @@
  * confined role a restrictive policy with the role's name. No policy exists before the first role is
  * confined.
  */
-import { grantStatements, quoted, readReadable, readUnsecuredViews } from './access-relations.ts';
+import { quoted, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
 import { type TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
 
@@ -48,42 +48,27 @@ interface Policy {
   readonly accounts: readonly string[];
 }
 
-const TABLES = `select c.oid::text as oid, format('%I.%I', n.nspname, c.relname) as name, c.relrowsecurity as "isEnabled", pg_has_role(c.relowner, 'usage') as "isOwn",
-    exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive and p.polname = 'public') as "isOpen"
+const TABLES = `select format('%I.%I', n.nspname, c.relname) as name, c.relrowsecurity as "isEnabled", pg_has_role(c.relowner, 'usage') as "isOwn",
+    exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive and p.polname = 'public') as "isOpen",
+    (select coalesce(json_object_agg(r.rolname, json_build_object('name', p.polname, 'accounts', coalesce(
+        (regexp_match(pg_get_expr(p.polqual, p.polrelid), $$account_id = ANY \\('(.*)'::text$$))[1]::text[], '{""}'))), '{}')::text
+      from pg_policy p join pg_roles r on r.oid = p.polroles[1]
+      where p.polrelid = c.oid and not p.polpermissive and cardinality(p.polroles) = 1) as policies
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = 'safety' and c.relkind in ('r', 'p') and exists (select from pg_attribute a
     where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)
   order by c.relname`;
 
-const POLICIES = `select p.polrelid::text as oid, p.polname as name, r.rolname as role,
-    (regexp_match(pg_get_expr(p.polqual, p.polrelid), $$account_id = ANY \\('(.*)'::text$$))[1] as accounts
-  from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace
-  join pg_roles r on r.oid = p.polroles[1]
-  where n.nspname = 'safety' and not p.polpermissive and cardinality(p.polroles) = 1`;
+export async function readPolicyTables(connection: TextQueries): Promise<PolicyTable[]> {
+  const tables = await connection.query<Omit<PolicyTable, 'policies'> & { policies: string }>(TABLES);
+  return tables.map(({ policies, ...table }) => {
+    const byRole = JSON.parse(policies) as Record<string, Policy>;
+    return { ...table, policies: new Map(Object.entries(byRole)) };
+  });
+}
 
 /** Names of accounts contain no character that PostgreSQL escapes in them. */
 const NAME = /^[\w.@:-]{1,100}$/;
-const namesIn = (literal: string | null): string[] =>
-  (literal ?? '')
-    .replace(/^\{(.*)\}$/, '$1')
-    .split(',')
-    .map((name) => name.replaceAll('"', ''));
-
-export async function readPolicyTables(connection: TextQueries): Promise<PolicyTable[]> {
-  const tables = await connection.query<Omit<PolicyTable, 'policies'> & { oid: string }>(TABLES);
-  const policies = await connection.query<{
-    oid: string;
-    name: string;
-    role: string;
-    accounts: string | null;
-  }>(POLICIES);
-  return tables.map(({ oid, ...table }) => {
-    const ofTable = policies
-      .filter((policy) => policy.oid === oid)
-      .map((policy) => [policy.role, { name: policy.name, accounts: namesIn(policy.accounts) }] as const);
-    return { ...table, policies: new Map(ofTable) };
-  });
-}
 
 function toCondition(accounts: readonly string[]): string {
   const odd = accounts.find((name) => !NAME.test(name));
@@ -165,9 +150,7 @@ export async function completeAccess(connection: TextQueries): Promise<void> {
       if (table.isOwn && !table.policies.has(role))
         statements.push(...confineStatements(table, role, accounts));
     }
-    const unreadable = await readReadable(connection, role);
-    if (unreadable.length > 0 && tables.every(({ isOwn }) => isOwn))
-      statements.push(...grantStatements(role, unreadable));
+    if (tables.every(({ isOwn }) => isOwn)) statements.push(...(await readMissingGrants(connection, role)));
   }
   for (const statement of new Set(statements)) await connection.query(statement);
 }

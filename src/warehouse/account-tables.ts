@@ -161,12 +161,6 @@ const deleteStatement = (table: AccountTable): string =>
   `with gone as (delete from ${table.name} t where t.account_id = $1 and ${upTo(table, 2)} returning 1 as one)
     select count(*)::int as rows from gone`;
 
-interface Step {
-  readonly text: string;
-  readonly parameters: readonly string[];
-  readonly end: Position;
-}
-
 interface StepRequest {
   readonly from: string;
   /** The new account; null: the rows are deleted. */
@@ -175,15 +169,20 @@ interface StepRequest {
   readonly after: Position | undefined;
 }
 
-/** Makes the next step; undefined: the table is done. */
-export async function nextStep(
+/** Makes the next step, part of a transaction; undefined: the table is done. */
+export async function takeStep(
   connection: TextQueries,
   table: AccountTable,
   { from, to, after }: StepRequest,
-): Promise<Step | undefined> {
+): Promise<{ readonly rows: number; readonly end: Position } | undefined> {
   const end = await readStepEnd(connection, table, { account: from, after });
   if (end === undefined) return undefined;
-  return to === null
-    ? { text: deleteStatement(table), parameters: [from, ...end], end }
-    : { text: moveStatement(table), parameters: [from, to, ...end], end };
+  if (to !== null && after === undefined && isOfConfiguration(table)) {
+    // A worker may have written these rows for the new name already.
+    await connection.query(`delete from ${table.name} where account_id = $1`, [to]);
+  }
+  const [statement, accounts] =
+    to === null ? [deleteStatement(table), [from]] : [moveStatement(table), [from, to]];
+  const [done] = await connection.query<{ rows: number }>(statement, [...accounts, ...end]);
+  return { rows: done?.rows ?? 0, end };
 }

@@ -1,8 +1,8 @@
 /** Confines a role to accounts, or revokes its access. */
 import { sql } from 'drizzle-orm';
+import { retrying } from '../shared/backoff.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { capital, nameSome } from '../shared/format.ts';
-import { sleep } from '../shared/time.ts';
 import {
   type Confinement,
   confineStatements,
@@ -12,21 +12,14 @@ import {
   readPolicyTables,
   whyNotConfine,
 } from './access.ts';
-import {
-  grantStatements,
-  quoted,
-  readReadable,
-  readUnsecuredViews,
-  withdrawStatements,
-} from './access-relations.ts';
+import { quoted, readMissingGrants, readUnsecuredViews, withdrawStatements } from './access-relations.ts';
 import { hasRole, readFaults } from './access-roles.ts';
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
 /** The time for which statements of other sessions may wait behind a statement that waits for its lock. */
 const LOCK_TIMEOUT_MS = 2_000;
-const LOCK_PAUSE_MS = 200;
-const LOCK_ATTEMPTS = 15;
+const LOCK_RETRIES = { attempts: 15, delays: { firstMs: 200, mostMs: 200 } };
 const LISTED_NAMES = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -34,28 +27,25 @@ const LOCK_NOT_AVAILABLE = '55P03';
 type Step = readonly string[];
 
 async function apply(connection: Connection, statements: Step): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await connection.db.transaction(async (tx) => {
-        await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`));
-        for (const statement of statements) await tx.execute(sql.raw(statement));
-      });
-      return;
-    } catch (error) {
-      if (databaseCode(error) !== LOCK_NOT_AVAILABLE) throw toDatabaseError(error);
-      if (attempt === LOCK_ATTEMPTS) {
-        throw new SafetySyncError(
-          'database_error',
-          `no moment without other statements for: ${statements.join('; ')}`,
-          {
-            cause: error,
-            advice:
-              'Run the same command again when no long query or first load is under way: it goes on where it stopped.',
-          },
-        );
-      }
-      await sleep(LOCK_PAUSE_MS);
-    }
+  const isLocked = (error: unknown) => databaseCode(error) === LOCK_NOT_AVAILABLE;
+  const attempt = () =>
+    connection.db.transaction(async (tx) => {
+      await tx.execute(sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`));
+      for (const statement of statements) await tx.execute(sql.raw(statement));
+    });
+  try {
+    await retrying(attempt, { ...LOCK_RETRIES, isFinal: (error) => !isLocked(error) });
+  } catch (error) {
+    if (!isLocked(error)) throw toDatabaseError(error);
+    throw new SafetySyncError(
+      'database_error',
+      `no moment without other statements for: ${statements.join('; ')}`,
+      {
+        cause: error,
+        advice:
+          'Run the same command again when no long query or first load is under way: it goes on where it stopped.',
+      },
+    );
   }
 }
 
@@ -70,6 +60,12 @@ function assertOwner(tables: readonly PolicyTable[], command: string, statements
     },
   );
 }
+
+/** One step for each table with statements. */
+const stepsOf = (
+  tables: readonly PolicyTable[],
+  statementsOf: (table: PolicyTable) => Step,
+): readonly Step[] => tables.map(statementsOf).filter((step) => step.length > 0);
 
 async function assertKnown(
   connection: TextQueries,
@@ -133,9 +129,9 @@ export async function grantAccess(
   const views = await readUnsecuredViews(connection);
   const steps: Step[] = [
     ...views.map(({ statement }) => [statement]),
-    ...tables.map((table) => confineStatements(table, role, wanted)).filter((step) => step.length > 0),
+    ...stepsOf(tables, (table) => confineStatements(table, role, wanted)),
     // Last: until it is confined on all tables it sees nothing.
-    grantStatements(role, await readReadable(connection, role)),
+    await readMissingGrants(connection, role),
   ];
   assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, steps.flat());
   for (const step of steps) await apply(connection, step);
@@ -160,19 +156,14 @@ export async function revokeAccess(
     throw usageError(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
   const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
   const command = `revoke ${role}${accountOptions(accounts)}`;
-  if (left.length > 0) {
-    const steps = tables
-      .map((table) => confineStatements(table, role, left))
-      .filter((step) => step.length > 0);
-    assertOwner(tables, command, steps.flat());
-    for (const step of steps) await apply(connection, step);
-    return { role, accounts: left, differing: [] };
-  }
-  const steps = tables.map((table) => freeStatements(table, role)).filter((step) => step.length > 0);
-  assertOwner(tables, command, [...withdrawStatements(role), ...steps.flat()]);
-  await withdraw(connection, role);
+  const isAll = left.length === 0;
+  const steps = stepsOf(tables, (table) =>
+    isAll ? freeStatements(table, role) : confineStatements(table, role, left),
+  );
+  assertOwner(tables, command, [...(isAll ? withdrawStatements(role) : []), ...steps.flat()]);
+  if (isAll) await withdraw(connection, role);
   for (const step of steps) await apply(connection, step);
-  return { role, accounts: [], differing: [] };
+  return { role, accounts: left, differing: [] };
 }
 
 /** Revokes the right to read; nothing is changed where the role also has it from another grant. */

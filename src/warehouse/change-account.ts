@@ -15,8 +15,8 @@ import {
   type AccountTable,
   countAccountRows,
   isOfConfiguration,
-  nextStep,
   readAccountTables,
+  takeStep,
 } from './account-tables.ts';
 import { grantAccess, revokeAccess } from './change-access.ts';
 import { readCitus } from './citus.ts';
@@ -105,13 +105,6 @@ async function changeReaders(
   for (const { role, accounts } of confined) if (accounts.includes(from)) await change(role);
 }
 
-async function inTransaction(session: StreamSession, work: (connection: TextQueries) => Promise<number>) {
-  await session.begin();
-  const rows = await work(session.connection);
-  await session.commit({ isDurable: true });
-  return rows;
-}
-
 async function changeTable(
   session: StreamSession,
   table: AccountTable,
@@ -125,16 +118,11 @@ async function changeTable(
         advice: `To go on: ${commandOf({ from, to })}`,
       });
     }
-    const step = await nextStep(session.connection, table, { from, to, after });
+    await session.begin();
+    const step = await takeStep(session.connection, table, { from, to, after });
+    await session.commit({ isDurable: true });
     if (step === undefined) return rows;
-    rows += await inTransaction(session, async (connection) => {
-      if (to !== null && after === undefined && isOfConfiguration(table)) {
-        // A worker may have written these rows for the new name already.
-        await connection.query(`delete from ${table.name} where account_id = $1`, [to]);
-      }
-      const [done] = await connection.query<{ rows: number }>(step.text, step.parameters);
-      return done?.rows ?? 0;
-    });
+    rows += step.rows;
     after = step.end;
   }
 }

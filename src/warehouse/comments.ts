@@ -11,14 +11,15 @@ interface Commented {
   /** null: the relation itself. */
   readonly name: string | null;
   readonly is_view: boolean;
+  readonly comment: string | null;
 }
 
 /** The comments that this user may set: on relations and schemas that it owns. */
-const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname as name, c.relkind = 'v' as is_view,
-    col_description(c.oid, coalesce(a.attnum, 0)) as column_comment, obj_description(c.oid, 'pg_class') as relation_comment
+const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname as name, c.relkind = 'v' as is_view, d.description as comment
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   left join (select attrelid, attname, attnum from pg_attribute where attnum > 0 and not attisdropped
     union all select oid, null, 0 from pg_class) a on a.attrelid = c.oid
+  left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p', 'v')
     and pg_has_role(c.relowner, 'usage')`;
 
@@ -41,13 +42,10 @@ function toStatement(one: Commented, meaning: string): string {
 
 /** Writes the comments that are missing or differ; none where this user is not the owner. Returns how many. */
 export async function writeComments(connection: Connection): Promise<number> {
-  const rows = await connection.query<
-    Commented & { column_comment: string | null; relation_comment: string | null }
-  >(COMMENTED);
+  const rows = await connection.query<Commented>(COMMENTED);
   const statements = rows.flatMap((row) => {
-    const comment = row.name === null ? row.relation_comment : row.column_comment;
     const meaning = meaningOf(row);
-    return meaning === null || meaning === comment ? [] : [toStatement(row, meaning)];
+    return meaning === null || meaning === row.comment ? [] : [toStatement(row, meaning)];
   });
   if (statements.length > 0) {
     // As one block: a statement sent with parameters may not hold several.

@@ -1,8 +1,7 @@
 /** Imports a file of labels: all of them, or none if one line is invalid. */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Database, Queryable } from '../engine/database/connection.ts';
 import { labels } from './labels.ts';
-import { asGiven } from '../engine/database/sql-names.ts';
 import { formatNumber } from '../shared/format.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
@@ -25,8 +24,6 @@ export interface ImportOutcome {
 }
 
 const MOST_LISTED = 20;
-/** Rows per statement, far below PostgreSQL's limit of 65,534 parameters. */
-const ROWS_PER_STATEMENT = 1000;
 
 /** The key separates kind and id by a space, because kinds contain none. */
 const keyOf = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
@@ -105,10 +102,6 @@ async function readLabels(db: Queryable, accountId: string): Promise<Label[]> {
     .where(eq(labels.account_id, accountId));
 }
 
-function* inChunks<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += ROWS_PER_STATEMENT) yield all.slice(at, at + ROWS_PER_STATEMENT);
-}
-
 /**
  * Throws `usage_invalid` with every invalid line, or `interrupted`; both import nothing. Importing a file twice changes
  * nothing.
@@ -126,13 +119,8 @@ export async function importLabels(
     const stored = await readLabels(tx, accountId);
     const named = new Set(lines.map(keyOf));
     const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(keyOf(one));
-    refuse([
-      ...bad,
-      ...checkLabels(
-        lines,
-        stored.filter((one) => !isGone(one)),
-      ),
-    ]);
+    const staying = stored.filter((one) => !isGone(one));
+    refuse([...bad, ...checkLabels(lines, staying)]);
 
     const known = new Map(stored.map((one) => [keyOf(one), one]));
     const isNews = (one: Label) => {
@@ -140,39 +128,16 @@ export async function importLabels(
       return before?.label !== one.label || before.parentId !== one.parentId;
     };
     const news = lines.filter(isNews);
-    for (const chunk of inChunks(news)) {
-      if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported');
-      await tx
-        .insert(labels)
-        .values(
-          chunk.map(({ kind, id, label, parentId }) => ({
-            account_id: accountId,
-            kind,
-            id,
-            label,
-            parent_id: parentId,
-          })),
-        )
-        .onConflictDoUpdate({
-          target: [labels.account_id, labels.kind, labels.id],
-          set: asGiven({ label: '', parent_id: '' }),
-        });
-    }
+    if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported');
+    await tx.execute(sql`
+      insert into ${labels} (account_id, kind, id, label, parent_id)
+      select ${accountId}::text, kind, id, label, "parentId" from json_to_recordset(${JSON.stringify(news)}::json)
+        as r (kind text, id text, label text, "parentId" text)
+      on conflict (account_id, kind, id) do update set label = excluded.label, parent_id = excluded.parent_id`);
     const gone = stored.filter(isGone);
-    for (const kind of kinds) {
-      for (const chunk of inChunks(gone.filter((one) => one.kind === kind))) {
-        await tx.delete(labels).where(
-          and(
-            eq(labels.account_id, accountId),
-            eq(labels.kind, kind),
-            inArray(
-              labels.id,
-              chunk.map(({ id }) => id),
-            ),
-          ),
-        );
-      }
-    }
+    await tx.execute(sql`
+      delete from ${labels} where account_id = ${accountId} and (kind, id) in (
+        select kind, id from json_to_recordset(${JSON.stringify(gone)}::json) as r (kind text, id text))`);
     const changed = news.filter((one) => known.has(keyOf(one))).length;
     return {
       added: news.length - changed,

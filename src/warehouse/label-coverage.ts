@@ -3,8 +3,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import type { Queryable } from '../engine/database/connection.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { LABEL_KINDS, type LabelKind, labels } from './labels.ts';
-import { name } from '../engine/database/sql-names.ts';
-import { namesOf, type IdColumn, ID_COLUMNS } from './label-places.ts';
+import { type IdColumn, ID_COLUMNS } from './label-places.ts';
 
 export interface MetId {
   readonly accountId: string;
@@ -16,16 +15,15 @@ export interface MetId {
   readonly label: string | null;
 }
 
-function selectIds(place: IdColumn, accountIds: string): SQL {
-  const { table, column, isList, record, parent } = namesOf(place);
-  const id = isList ? sql`unnest(t.${name(column)})` : sql`t.${name(column)}`;
+function selectIds({ column, record, parent = record }: IdColumn, accountIds: string): SQL {
+  const { table } = column;
+  const id = column.getSQLType().endsWith('[]') ? sql`unnest(${column})` : sql`${column}`;
   const join =
-    parent === null
+    parent.table === table
       ? sql``
-      : sql`join safety.${name(parent.table)} p on p.account_id = t.account_id and p.${name(parent.key)} = t.${name(record)}`;
-  const live = parent === null ? sql`t._deleted_at` : sql`p._deleted_at`;
-  return sql`select t.account_id, t.${name(record)} as record, ${id}::text as id
-    from safety.${name(table)} t ${join} where t.account_id = any (${accountIds}::text[]) and ${live} is null`;
+      : sql`join ${parent.table} on ${parent.table}.account_id = ${table}.account_id and ${parent} = ${record}`;
+  return sql`select ${table}.account_id, ${record} as record, ${id}::text as id
+    from ${table} ${join} where ${table}.account_id = any (${accountIds}::text[]) and ${parent.table}._deleted_at is null`;
 }
 
 /** By kind, most used first. */

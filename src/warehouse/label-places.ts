@@ -1,5 +1,5 @@
 /** Columns with ids of each kind. Coverage and template are derived from this list. */
-import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { LabelKind } from './labels.ts';
 import { equipment, equipmentMetavalues, equipmentSchedules } from '../engine/streams/equipments.ts';
 import { followups } from '../engine/streams/followups.ts';
@@ -48,21 +48,3 @@ export const ID_COLUMNS: Readonly<Record<LabelKind, readonly IdColumn[]>> = {
     { column: equipmentMetavalues.item_ids, record: equipmentMetavalues.equipment_id, parent: equipment.id },
   ],
 };
-
-interface IdColumnNames {
-  readonly table: string;
-  readonly column: string;
-  readonly isList: boolean;
-  readonly record: string;
-  readonly parent: { readonly table: string; readonly key: string } | null;
-}
-
-export function namesOf({ column, record, parent }: IdColumn): IdColumnNames {
-  return {
-    table: getTableConfig(column.table).name,
-    column: column.name,
-    isList: column.getSQLType().endsWith('[]'),
-    record: record.name,
-    parent: parent === undefined ? null : { table: getTableConfig(parent.table).name, key: parent.name },
-  };
-}

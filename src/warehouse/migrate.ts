@@ -1,5 +1,3 @@
-import { fileURLToPath } from 'node:url';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { VERSION } from '../version.ts';
@@ -15,8 +13,8 @@ import { applyDefinitions } from '../engine/database/definitions.ts';
 import {
   DEFINITIONS,
   type Ledger,
+  MIGRATION_FILES,
   MIGRATIONS,
-  MIGRATIONS_FOLDER,
   READ_LEDGER,
   readMigrationStatus,
 } from '../engine/database/migration-status.ts';
@@ -76,9 +74,7 @@ async function applyMissing(connection: Connection, isDistributed: boolean): Pro
   await connection.query('begin');
   if (pending > 0) {
     const [ledger] = await connection.query<Ledger>(READ_LEDGER);
-    const missing = readMigrationFiles({ migrationsFolder: fileURLToPath(MIGRATIONS_FOLDER) }).filter(
-      ({ folderMillis }) => folderMillis > Number(ledger?.newest),
-    );
+    const missing = MIGRATION_FILES.filter(({ folderMillis }) => folderMillis > Number(ledger?.newest));
     if (missing.length > 0) await endRuns(connection);
     // Statements over several tables that foreign keys tie together, in one transaction.
     if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);

@@ -2,7 +2,7 @@
 import type { Connection } from '../engine/database/connection.ts';
 import { formatNumber, nameSome } from '../shared/format.ts';
 import { type Confinement, confinementsIn, readPolicyTables, whyNotConfine } from './access.ts';
-import { NAMED_RELATIONS, readShutOut, readUnsecuredViews } from './access-relations.ts';
+import { NAMED_RELATIONS, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
 import { readFaults } from './access-roles.ts';
 
 export interface ReaderAccess {
@@ -20,7 +20,8 @@ async function readProblems(connection: Connection, confined: readonly Confineme
   const roles = confined.map(({ role }) => role);
   const unsecured = await readUnsecuredViews(connection);
   const faults = await readFaults(connection, roles);
-  const shutOut = await readShutOut(connection, roles);
+  const shutOut: string[] = [];
+  for (const role of roles) if ((await readMissingGrants(connection, role)).length > 0) shutOut.push(role);
   return [
     ...confined
       .filter(({ differing }) => differing.length > 0)

@@ -17,7 +17,7 @@ import { accountId, bookkeeping, safetySchema } from '../../src/engine/streams/c
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { as, field, meaningsOf, tableColumns } from '../../src/engine/streams/fields.ts';
-import { addColumns, readFields } from '../../src/engine/streams/read-fields.ts';
+import { addColumns, fieldReader } from '../../src/engine/streams/read-fields.ts';
 import { compareTable, entity, readList } from '../support/source-oracle.ts';
 import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
@@ -40,6 +40,8 @@ const workSites = safetySchema.table(
 const MIGRATION = `create table if not exists safety.work_sites (account_id text not null, id text not null, name text,
   opened_at timestamptz, _hash uuid, _raw jsonb, _synced_at timestamptz not null default now(), _deleted_at timestamptz,
   _run_id bigint not null, primary key (account_id, id))`;
+
+const readSite = fieldReader(siteFields);
 
 const workSitesStream: StreamDefinition = {
   name: 'work-sites',
@@ -65,7 +67,7 @@ const workSitesStream: StreamDefinition = {
   userIdColumns: [],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields(siteFields, record, { report });
+    const fields = readSite(record, { report });
     const parent: RowOf<typeof workSites> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },

@@ -1,26 +1,18 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
-import { and, asc, desc, eq, gt, lt, not, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { backoff } from '../../shared/backoff.ts';
-import { DAY_MS, MINUTE_MS, toMs } from '../../shared/time.ts';
+import { DAY_MS, MINUTE_MS, toIso, toMs } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
 import { asGiven } from '../database/sql-names.ts';
 
-const toText = (ms: number): string => new Date(ms).toISOString();
 /** null: there is no bound. */
-const toBound = (ms: number): string | null => (Number.isFinite(ms) ? toText(ms) : null);
+const toBound = (ms: number): string | null => toIso(Number.isFinite(ms) ? ms : null);
 
 const inScope = ({ accountId, stream }: StreamKey) =>
   and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));
-
-const isSlice = (scope: StreamKey, slice: TimeSlice) =>
-  and(
-    inScope(scope),
-    eq(backfillSlices.created_from, toText(slice.fromMs)),
-    eq(backfillSlices.created_to, toText(slice.toMs)),
-  );
 
 /** The backfill under way or last done; undefined when there never was one. */
 export async function readLedger(
@@ -67,7 +59,7 @@ async function readSlices(db: Queryable, scope: StreamKey): Promise<LedgerSlice[
     .select()
     .from(backfillSlices)
     .where(inScope(scope))
-    .orderBy(desc(backfillSlices.created_to), asc(backfillSlices.created_from));
+    .orderBy(desc(backfillSlices.created_to), backfillSlices.created_from);
   return rows.map(toSlice);
 }
 
@@ -94,7 +86,9 @@ export async function writeLedger(
     if (change.kind === 'plan') await writePlan(db, scope, change);
     else if (change.kind === 'hole') await addHole(db, scope, change.slice);
     else if (change.kind === 'cut') {
-      await db.delete(backfillSlices).where(isSlice(scope, change.slice));
+      await db.execute(sql`
+        delete from ${backfillSlices} where account_id = ${scope.accountId} and stream = ${scope.stream}
+          and created_from = ${toIso(change.slice.fromMs)} and created_to = ${toIso(change.slice.toMs)}`);
       await addSlices(db, scope, change.parts);
     }
   }
@@ -103,23 +97,13 @@ export async function writeLedger(
   if (slices.length > 0) await writeSlices(db, scope, slices);
 }
 
-/** The range is already a hole, and has failed again. */
+/** If the range is already a hole, it has failed again. */
 async function addHole(db: Queryable, scope: StreamKey, slice: TimeSlice): Promise<void> {
-  const { account_id, stream, created_from, created_to, failures } = backfillSlices;
-  const values = { status: 'failed' as const, failures: 1, finished_at: sql`statement_timestamp()` };
-  await db
-    .insert(backfillSlices)
-    .values({
-      account_id: scope.accountId,
-      stream: scope.stream,
-      created_from: toText(slice.fromMs),
-      created_to: toText(slice.toMs),
-      ...values,
-    })
-    .onConflictDoUpdate({
-      target: [account_id, stream, created_from, created_to],
-      set: { ...asGiven(values), failures: sql`${failures} + 1` },
-    });
+  await db.execute(sql`
+    insert into ${backfillSlices} as s (account_id, stream, created_from, created_to, status, failures, finished_at)
+    values (${scope.accountId}, ${scope.stream}, ${toIso(slice.fromMs)}, ${toIso(slice.toMs)}, 'failed', 1, statement_timestamp())
+    on conflict (account_id, stream, created_from, created_to) do update
+      set status = excluded.status, failures = s.failures + 1, finished_at = excluded.finished_at`);
 }
 
 /**
@@ -133,7 +117,7 @@ async function writePlan(
   const values = {
     backfill_from: toBound(plan.fromMs),
     backfill_to: toBound(plan.toMs),
-    backfill_watermark: plan.watermark === null ? null : toText(plan.watermark.ms),
+    backfill_watermark: toIso(plan.watermark?.ms ?? null),
     backfill_clock_offset_ms: plan.watermark?.clockOffsetMs ?? null,
     backfill_started_at: sql`statement_timestamp()`,
   };
@@ -141,41 +125,37 @@ async function writePlan(
     .insert(streamState)
     .values({ account_id: scope.accountId, stream: scope.stream, ...values })
     .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: asGiven(values) });
-  const { created_from, created_to, failures } = backfillSlices;
-  const isBeside = or(
-    values.backfill_from === null ? undefined : lt(created_from, values.backfill_from),
-    values.backfill_to === null ? undefined : gt(created_to, values.backfill_to),
-  );
-  const isKept = isBeside && and(isBeside, gt(failures, 0), eq(backfillSlices.status, 'failed'));
-  await db.delete(backfillSlices).where(and(inScope(scope), isKept && not(isKept)));
+  await db.execute(sql`
+    delete from ${backfillSlices} where account_id = ${scope.accountId} and stream = ${scope.stream}
+      and not (status = 'failed' and failures > 0 and (coalesce(created_from < ${values.backfill_from}::timestamptz, false)
+        or coalesce(created_to > ${values.backfill_to}::timestamptz, false)))`);
   await addSlices(db, scope, slices);
 }
 
+/** A parameter with one value of each slice. */
+const listOf = <Slice extends TimeSlice>(
+  slices: readonly Slice[],
+  type: string,
+  valueOf: (slice: Slice) => string | number | null,
+): SQL => sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
+const boundsOf = (slices: readonly TimeSlice[]): SQL =>
+  sql`${listOf(slices, 'timestamptz', (slice) => toIso(slice.fromMs))}, ${listOf(slices, 'timestamptz', (slice) => toIso(slice.toMs))}`;
+
 async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeSlice[]): Promise<void> {
-  for (let at = 0; at < slices.length; at += 1000) {
-    await db.insert(backfillSlices).values(
-      slices.slice(at, at + 1000).map(({ fromMs, toMs: end }) => ({
-        account_id: scope.accountId,
-        stream: scope.stream,
-        created_from: toText(fromMs),
-        created_to: toText(end),
-        status: 'pending' as const,
-      })),
-    );
-  }
+  await db.execute(sql`
+    insert into ${backfillSlices} (account_id, stream, created_from, created_to, status)
+    select ${scope.accountId}::text, ${scope.stream}::text, u.*, 'pending' from unnest(${boundsOf(slices)}) as u`);
 }
 
 /** In one statement, because several readers change their slices between two commits. */
 async function writeSlices(db: Queryable, scope: StreamKey, slices: readonly LedgerSlice[]): Promise<void> {
-  const list = (valueOf: (slice: LedgerSlice) => string | number | null, type: string): SQL =>
-    sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
   const { account_id, stream, created_from, created_to } = backfillSlices;
   await db.execute(sql`
     update ${backfillSlices} set status = u.status, read_to = u.read_to, expected = u.expected, records = u.records,
       failures = u.failures, finished_at = case when u.status <> 'pending' then statement_timestamp() end
-    from unnest(${list(({ fromMs }) => toText(fromMs), 'timestamptz')}, ${list(({ toMs: to }) => toText(to), 'timestamptz')},
-      ${list(({ status }) => status, 'text')}, ${list(({ readToMs }) => toText(readToMs), 'timestamptz')},
-      ${list(({ expected }) => expected, 'bigint')}, ${list(({ records }) => records, 'bigint')}, ${list(({ failures }) => failures, 'int')})
+    from unnest(${boundsOf(slices)}, ${listOf(slices, 'text', ({ status }) => status)},
+      ${listOf(slices, 'timestamptz', ({ readToMs }) => toIso(readToMs))}, ${listOf(slices, 'bigint', ({ expected }) => expected)},
+      ${listOf(slices, 'bigint', ({ records }) => records)}, ${listOf(slices, 'int', ({ failures }) => failures)})
       as u (created_from, created_to, status, read_to, expected, records, failures)
     where ${account_id} = ${scope.accountId} and ${stream} = ${scope.stream}
       and ${created_from} = u.created_from and ${created_to} = u.created_to`);

@@ -7,7 +7,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Database, Queryable } from '../database/connection.ts';
 import type { StreamKey } from './control-tables.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { HELD } from './lock-holders.ts';
+import { readHolders } from './lock-holders.ts';
 import { closeDeadRuns, type RunRow } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
 
@@ -19,22 +19,16 @@ type OpenRun = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
  * to a worker that died. A standby cannot see the locks of its primary, so it reports none.
  */
 export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Promise<ReadonlySet<number>> {
-  if (open.length === 0) return new Set();
-  const numbers = open.map(({ run_id: id }) => String(id));
-  const free = await db.execute<{ run_id: string }>(sql`
-    with ${HELD}
-    select o.run_id
-    from unnest(${toArrayLiteral(open.map((run) => run.account_id))}::text[],
-      ${toArrayLiteral(open.map(({ stream }) => stream))}::text[], ${toArrayLiteral(numbers)}::bigint[])
-      as o (account_id, stream, run_id)
-    where not pg_is_in_recovery()
-      and not exists (select from held where held.is_loader and held.key = ${sql.raw(streamLockKey('o.account_id', 'o.stream'))})`);
-  const unlocked = [...free].map((row) => row.run_id);
+  const accountIds = [...new Set(open.map((run) => run.account_id))];
+  const streams = [...new Set(open.map(({ stream }) => stream))];
+  const keyOf = ({ account_id: id, stream }: Omit<OpenRun, 'run_id'>) => `${stream} ${id}`;
+  const holders = open.length === 0 ? [] : await readHolders(db, accountIds, streams);
+  const held = new Set(holders.filter((one) => one.is_loader).map(keyOf));
+  const unlocked = open.filter((run) => !held.has(keyOf(run))).map((run) => run.run_id);
   if (unlocked.length === 0) return new Set();
   const still = await db.execute<{ run_id: string }>(sql`
-    select run_id from safety_sync.runs
-    where account_id = any (${toArrayLiteral(open.map((run) => run.account_id))}::text[])
-      and run_id = any (${toArrayLiteral(unlocked)}::bigint[]) and status = 'running'`);
+    select run_id from safety_sync.runs where account_id = any (${toArrayLiteral(accountIds)}::text[])
+      and run_id = any (${toArrayLiteral(unlocked)}::bigint[]) and status = 'running' and not pg_is_in_recovery()`);
   return new Set([...still].map((row) => Number(row.run_id)));
 }
 

@@ -1,5 +1,5 @@
 /** Reads `safety_sync.data_issues`; the merge writes it. */
-import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { dataIssues, type StreamKey } from './control-tables.ts';
@@ -39,21 +39,16 @@ interface IssueFilter {
 }
 
 export async function readIssues(db: Queryable, filter: IssueFilter): Promise<IssueRow[]> {
+  const { account_id, stream, kind, field, record_id, resolved_at } = dataIssues;
   return await db
     .select()
     .from(dataIssues)
     .where(
       and(
-        sql`${dataIssues.account_id} = any (${toArrayLiteral(filter.accountIds)}::text[])`,
-        filter.stream === undefined ? undefined : eq(dataIssues.stream, filter.stream),
-        filter.includeResolved ? undefined : isNull(dataIssues.resolved_at),
+        sql`${account_id} = any (${toArrayLiteral(filter.accountIds)}::text[])`,
+        filter.stream === undefined ? undefined : eq(stream, filter.stream),
+        filter.includeResolved ? undefined : isNull(resolved_at),
       ),
     )
-    .orderBy(
-      asc(dataIssues.account_id),
-      asc(dataIssues.stream),
-      asc(dataIssues.kind),
-      asc(dataIssues.field),
-      asc(dataIssues.record_id),
-    );
+    .orderBy(account_id, stream, kind, field, record_id);
 }

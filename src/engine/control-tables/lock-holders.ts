@@ -11,14 +11,6 @@ import type { StreamKey } from './control-tables.ts';
 import { readRunningRun } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
 
-/** For a `with`: every advisory lock of this database, by its key. */
-export const HELD = sql.raw(`held as materialized (
-  select (l.classid::bigint << 32) | l.objid::bigint as key, l.pid, a.usename as role, a.application_name as application,
-    coalesce(has_table_privilege(a.usesysid, 'safety_sync.runs', 'insert'), true) as is_loader
-  from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
-    and l.database = (select oid from pg_database where datname = current_database()))`);
-
 interface Holder extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: StreamName;
@@ -28,12 +20,19 @@ interface Holder extends Record<string, unknown> {
   readonly is_loader: boolean;
 }
 
-async function readHolders(
+/** The sessions that hold locks of these streams in this database. */
+export async function readHolders(
   db: Queryable,
   accountIds: readonly string[],
   streams: readonly StreamName[] = STREAM_NAMES,
 ): Promise<readonly Holder[]> {
-  return await db.execute<Holder>(sql`with ${HELD}
+  return await db.execute<Holder>(sql`
+    with held as materialized (
+      select (l.classid::bigint << 32) | l.objid::bigint as key, l.pid, a.usename as role, a.application_name as application,
+        coalesce(has_table_privilege(a.usesysid, 'safety_sync.runs', 'insert'), true) as is_loader
+      from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.objsubid = 1 and l.granted
+        and l.database = (select oid from pg_database where datname = current_database()))
     select a.account_id, s.stream, h.pid, h.role, h.application, h.is_loader
     from unnest(${toArrayLiteral(accountIds)}::text[]) as a (account_id)
       cross join unnest(${toArrayLiteral(streams)}::text[]) as s (stream)

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, desc, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -11,7 +11,7 @@ import { VERSION } from '../../version.ts';
 
 export type RunRow = typeof runs.$inferSelect;
 
-export interface NewRun extends StreamKey {
+interface NewRun extends StreamKey {
   readonly kind: RunKind;
   readonly trigger: RunTrigger;
   /** Host and process of the worker. */
@@ -29,7 +29,8 @@ interface RunRequests {
 
 interface RunEnd extends RunKey {
   readonly requests: RunRequests;
-  readonly counts: Readonly<RecordCounts>;
+  /** null: those of the last commit stay. */
+  readonly counts: Readonly<RecordCounts> | null;
   readonly watermark: string | null;
   readonly status: Exclude<RunStatus, 'running'>;
   /** reconcile: changes that earlier runs should have stored; null where they are unknown. */
@@ -50,58 +51,44 @@ export async function closeDeadRuns(
   { accountId, stream }: StreamKey,
   owner: string | null = null,
 ): Promise<number> {
-  const isOwn = sql`${runs.owner} = ${owner}::text`;
-  const closed = await db
-    .update(runs)
-    .set({
-      status: 'failed',
-      finished_at: sql`statement_timestamp()`,
-      error_code: sql`case when ${isOwn} then 'lock_lost' else 'worker_died' end`,
-      error_message: sql`case when ${isOwn} then 'its database session ended'
-        else 'the worker ' || ${runs.owner} || ', or its database session, ended without closing this run' end || '; nothing was half stored'`,
-    })
-    .where(and(eq(runs.account_id, accountId), eq(runs.stream, stream), eq(runs.status, 'running')))
-    .returning({ run_id: runs.run_id });
-  return closed.length;
+  const isOwn = sql`owner = ${owner}::text`;
+  const closed = await db.execute(sql`
+    update ${runs} set status = 'failed', finished_at = statement_timestamp(),
+      error_code = case when ${isOwn} then 'lock_lost' else 'worker_died' end,
+      error_message = case when ${isOwn} then 'its database session ended'
+        else 'the worker ' || owner || ', or its database session, ended without closing this run' end || '; nothing was half stored'
+    where account_id = ${accountId} and stream = ${stream} and status = 'running'`);
+  return closed.count;
 }
 
-/** The columns that are known when a run begins, also of a run that is skipped. */
-const firstColumns = (run: NewRun) => ({
-  account_id: run.accountId,
-  stream: run.stream,
-  kind: run.kind,
-  trigger: run.trigger,
-  watermark_before: run.watermark,
-  owner: run.owner,
-  program_version: VERSION,
-});
-
-export async function startRun(db: Queryable, run: NewRun): Promise<number> {
+/** Records a run that begins, or, with the reason, one that does not take place. */
+export async function recordRun(
+  db: Queryable,
+  run: NewRun,
+  whySkipped: string | null = null,
+): Promise<number> {
+  const skipped = {
+    status: 'skipped',
+    finished_at: sql`statement_timestamp()`,
+    watermark_after: run.watermark,
+    note: whySkipped,
+  } as const;
   const [row] = await db
     .insert(runs)
     .values({
-      ...firstColumns(run),
-      status: 'running',
+      account_id: run.accountId,
+      stream: run.stream,
+      kind: run.kind,
+      trigger: run.trigger,
+      watermark_before: run.watermark,
+      owner: run.owner,
       backend_pid: run.backendPid,
+      program_version: VERSION,
+      ...(whySkipped === null ? { status: 'running' } : skipped),
     })
     .returning({ run_id: runs.run_id });
   if (row === undefined) throw new TypeError('insert returned no run');
   return row.run_id;
-}
-
-/** A run that did not take place, with the reason. */
-export async function recordSkippedRun(db: Queryable, run: NewRun, note: string): Promise<number | null> {
-  const [row] = await db
-    .insert(runs)
-    .values({
-      ...firstColumns(run),
-      status: 'skipped',
-      finished_at: sql`statement_timestamp()`,
-      watermark_after: run.watermark,
-      note,
-    })
-    .returning({ run_id: runs.run_id });
-  return row?.run_id ?? null;
 }
 
 /** Removes a run that has nothing to report; part of the transaction that ends it. */
@@ -111,19 +98,13 @@ export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
 
 const isRun = ({ accountId, runId }: RunKey) => and(eq(runs.account_id, accountId), eq(runs.run_id, runId));
 
-function countColumns(counts: Readonly<RecordCounts>, requests: RunRequests) {
-  return {
-    requests: requests.requests,
-    retries: requests.retries,
-    records_read: counts.read,
-    inserted: counts.inserted,
-    updated: counts.updated,
-    unchanged: counts.unchanged,
-    deleted: counts.deleted,
-    rejected: counts.rejected,
-    request_id: requests.lastRequestId ?? null,
-  };
-}
+const requestColumns = ({ requests, retries, lastRequestId }: RunRequests) => ({
+  requests,
+  retries,
+  request_id: lastRequestId ?? null,
+});
+
+const countColumns = ({ read, ...counts }: Readonly<RecordCounts>) => ({ records_read: read, ...counts });
 
 /** Counters of a running run, in the transaction that stored the counted records. */
 export async function updateRunCounts(
@@ -132,47 +113,31 @@ export async function updateRunCounts(
   counts: Readonly<RecordCounts>,
   requests: RunRequests,
 ): Promise<void> {
-  await db.update(runs).set(countColumns(counts, requests)).where(isRun(run));
+  await db
+    .update(runs)
+    .set({ ...countColumns(counts), ...requestColumns(requests) })
+    .where(isRun(run));
 }
 
-/** Closes a run in the transaction that stored its data. */
+/** Closes a run, in the transaction that stored its data; or one that failed and stored nothing since its last commit. */
 export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
+  const { counts, requests, failure } = end;
   await db
     .update(runs)
     .set({
-      ...countColumns(end.counts, end.requests),
+      ...(counts === null ? {} : countColumns(counts)),
+      ...requestColumns(requests),
       status: end.status,
       finished_at: sql`statement_timestamp()`,
       watermark_after: end.watermark,
       repaired: end.repaired,
       note: end.note,
-      error_code: end.failure?.code ?? null,
-      error_message: end.failure?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,
-      request_id: end.failure?.requestId ?? end.requests.lastRequestId ?? null,
+      error_code: failure?.code ?? null,
+      error_message: failure?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,
+      request_id: failure?.requestId ?? requests.lastRequestId ?? null,
     })
-    .where(isRun(end));
-}
-
-/** Closes a run that stored nothing since its last commit. */
-export async function failRun(
-  db: Queryable,
-  run: RunKey,
-  failure: SafetySyncError,
-  requests: RunRequests,
-): Promise<void> {
-  await db
-    .update(runs)
-    .set({
-      status: 'failed',
-      finished_at: sql`statement_timestamp()`,
-      requests: requests.requests,
-      retries: requests.retries,
-      watermark_after: sql`${runs.watermark_before}`,
-      error_code: failure.code,
-      error_message: failure.message.slice(0, ERROR_MESSAGE_CHARACTERS),
-      request_id: failure.requestId ?? requests.lastRequestId ?? null,
-    })
-    .where(and(isRun(run), eq(runs.status, 'running')));
+    // If the reply to a commit was lost, the run may be closed already.
+    .where(and(isRun(end), eq(runs.status, 'running')));
 }
 
 /** Whether the run before this one failed because of the database. */
@@ -194,21 +159,11 @@ interface RecentRun extends StreamKey {
 
 /** Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. */
 export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
-  const [row] = await db
-    .select({ run_id: runs.run_id })
-    .from(runs)
-    .where(
-      and(
-        eq(runs.account_id, accountId),
-        eq(runs.stream, stream),
-        eq(runs.kind, kind),
-        inArray(runs.status, ['succeeded', 'failed']),
-        sql`coalesce(${runs.error_code}, '') not in ('worker_died', 'interrupted', 'lock_lost')`,
-        sql`${runs.started_at} > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)`,
-      ),
-    )
-    .limit(1);
-  return row !== undefined;
+  const rows = await db.execute(sql`
+    select run_id from ${runs} where account_id = ${accountId} and stream = ${stream} and kind = ${kind}
+      and status in ('succeeded', 'failed') and coalesce(error_code, '') not in ('worker_died', 'interrupted', 'lock_lost')
+      and started_at > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8) limit 1`);
+  return rows.length > 0;
 }
 
 interface RunFilter {

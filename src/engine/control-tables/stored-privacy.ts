@@ -10,12 +10,8 @@ import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts
 export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
 
 export async function readForgotten(db: Queryable, accountId: string): Promise<ForgottenRow[]> {
-  const { pseudonym, person, words, key_id } = forgotten;
-  return await db
-    .select({ pseudonym, person, words, key_id })
-    .from(forgotten)
-    .where(eq(forgotten.account_id, accountId))
-    .orderBy(pseudonym);
+  return await db.execute<ForgottenRow>(sql`
+    select pseudonym, person, words, key_id from ${forgotten} where account_id = ${accountId} order by pseudonym`);
 }
 
 export async function writeForgotten(

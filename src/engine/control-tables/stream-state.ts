@@ -4,7 +4,7 @@ import { toIso, toMs } from '../../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { asGiven } from '../database/sql-names.ts';
-import { streamState } from './control-tables.ts';
+import { type StreamKey, streamState } from './control-tables.ts';
 import {
   type KeylessMemory,
   NO_STATE,
@@ -15,12 +15,6 @@ import {
 
 const toServiceTime = (instant: string | null, clockOffsetMs: number | null): ServiceTime | null =>
   instant === null ? null : { ms: toMs(instant), clockOffsetMs };
-/** One column serves both: a row is of one stream. */
-const toColumns = (time: ServiceTime | null) => ({
-  at: toIso(time?.ms ?? null),
-  clock_offset_ms: time?.clockOffsetMs ?? null,
-});
-
 /** Before the first run of a stream: see `KNOWN_STREAMS`. */
 export async function recordStream(db: Queryable, accountId: string, stream: StreamName): Promise<void> {
   await db.insert(streamState).values({ account_id: accountId, stream }).onConflictDoNothing();
@@ -62,22 +56,6 @@ export async function readStreamState(
   };
 }
 
-function toWatermarkColumns(watermark: ServiceTime | null) {
-  const { at, clock_offset_ms } = toColumns(watermark);
-  return { watermark: at, clock_offset_ms };
-}
-
-/** Clears the backfill’s watermark when the watermark becomes earlier than it; otherwise `isUnclosed` would resume a finished backfill. */
-function backfillWatermarkUpTo(watermark: ServiceTime | null) {
-  const { backfill_watermark } = streamState;
-  return sql`case when ${backfill_watermark} <= ${toColumns(watermark).at}::timestamptz then ${backfill_watermark} end`;
-}
-
-function toCalculatedColumns(calculatedAt: ServiceTime | null) {
-  const { at, clock_offset_ms } = toColumns(calculatedAt);
-  return { calculated_at: at, clock_offset_ms };
-}
-
 /** The kind of a success. `unasked`: no user had to be looked up, so the service sent no response. */
 export type Success = 'none' | 'asked' | 'unasked';
 
@@ -85,51 +63,56 @@ export type Success = 'none' | 'asked' | 'unasked';
  * A success without a response from the service gets the time of the account's newest success that had one.
  */
 async function successTime(db: Queryable, accountId: string, success: Success) {
-  if (success === 'none') return {};
-  if (success === 'asked') return { last_success_at: sql`statement_timestamp()` };
+  if (success === 'none') return undefined;
+  if (success === 'asked') return sql`statement_timestamp()`;
   const [row] = await db
     .select({ newest: sql<string | null>`max(${streamState.last_success_at})::text` })
     .from(streamState)
     .where(eq(streamState.account_id, accountId));
-  return row?.newest == null ? {} : { last_success_at: row.newest };
+  return row?.newest ?? undefined;
 }
 
 interface StateWrite {
   readonly change: StateChange;
   readonly success: Success;
-  /** Parts that the success covers, and when; absent: the stream is not requested in parts. */
-  readonly readParts?: Readonly<Record<string, string>> | undefined;
+  /** Parts that the success covers, and when; undefined: the stream is not requested in parts. */
+  readonly readParts: Readonly<Record<string, string>> | undefined;
 }
+
+/** undefined: the column stays as it is. */
+const toColumn = (ms: number | null | undefined) => (ms === undefined ? undefined : toIso(ms));
+const toTimeColumn = (time: ServiceTime | null | undefined) => toColumn(time === null ? null : time?.ms);
 
 /** Writes the results of a run; part of the transaction that stores its data. */
 export async function writeStreamState(
   db: Queryable,
-  accountId: string,
-  stream: StreamName,
+  { accountId, stream }: StreamKey,
   { change, success, readParts }: StateWrite,
 ): Promise<void> {
+  const { watermark, calculatedAt, olderSinceMs, check } = change;
+  // One column of the offset serves both: a row is of one stream.
+  const time = watermark === undefined ? calculatedAt : watermark;
   const values = {
-    ...(change.watermark === undefined ? {} : toWatermarkColumns(change.watermark)),
-    ...(change.calculatedAt === undefined ? {} : toCalculatedColumns(change.calculatedAt)),
-    ...(change.olderSinceMs === undefined ? {} : { older_since: toIso(change.olderSinceMs) }),
-    ...(change.check === undefined
-      ? {}
-      : {
-          checked_at: toIso(change.check.atMs),
-          checked_at_database: sql`statement_timestamp()`,
-          fresh_for_ms: change.check.freshForMs,
-        }),
-    ...(await successTime(db, accountId, success)),
-    ...(readParts === undefined ? {} : { read_parts: sql`${JSON.stringify(readParts)}::jsonb` }),
+    watermark: toTimeColumn(watermark),
+    calculated_at: toTimeColumn(calculatedAt),
+    clock_offset_ms: time === null ? null : time?.clockOffsetMs,
+    older_since: toColumn(olderSinceMs),
+    checked_at: toColumn(check?.atMs),
+    checked_at_database: check && sql`statement_timestamp()`,
+    fresh_for_ms: check?.freshForMs,
+    last_success_at: await successTime(db, accountId, success),
+    read_parts: readParts && sql`${JSON.stringify(readParts)}::jsonb`,
   };
-  if (Object.keys(values).length === 0) return;
-  const { watermark } = change;
+  if (Object.values(values).every((value) => value === undefined)) return;
+  const { backfill_watermark: backfill, read_parts: parts } = streamState;
   const set = {
     ...asGiven(values),
-    ...(watermark === undefined ? {} : { backfill_watermark: backfillWatermarkUpTo(watermark) }),
-    ...(readParts === undefined
-      ? {}
-      : { read_parts: sql`coalesce(${streamState.read_parts}, '{}') || excluded.read_parts` }),
+    // Cleared when the watermark becomes earlier than it; otherwise `isUnclosed` would resume a finished backfill.
+    backfill_watermark:
+      watermark === undefined
+        ? undefined
+        : sql`case when ${backfill} <= ${toTimeColumn(watermark)}::timestamptz then ${backfill} end`,
+    read_parts: readParts && sql`coalesce(${parts}, '{}') || excluded.read_parts`,
   };
   await db
     .insert(streamState)

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.user_lookups`: which user ids to request, and when. */
-import { and, asc, desc, eq, gt, isNotNull, lte, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { DueLookup, FailingLookups, LookupResult } from '../streams/state.ts';
 import type { Queryable } from '../database/connection.ts';
 import { userLookups } from './control-tables.ts';
@@ -27,21 +27,13 @@ export async function readDatabaseTime(db: Queryable): Promise<string> {
 
 /** The id with the oldest request is first, so an id that always fails is behind all others. */
 export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
-  const { account_id, user_id, asked_at, due_at, failures } = userLookups;
   // Not `now()`, because that would be the time of the node with the rows.
   const now = await readDatabaseTime(db);
-  return await db
-    .select({ userId: user_id, failures })
-    .from(userLookups)
-    .where(
-      and(
-        eq(account_id, due.accountId),
-        due.all ? undefined : lte(due_at, now),
-        sql`(${asked_at} is null or ${asked_at} < ${due.notAskedSince}::timestamptz)`,
-      ),
-    )
-    .orderBy(sql`${asked_at} nulls first`, asc(user_id))
-    .limit(due.limit);
+  return await db.execute<DueLookup & Record<string, unknown>>(sql`
+    select user_id as "userId", failures from ${userLookups}
+    where account_id = ${due.accountId} and (${due.all}::boolean or due_at <= ${now}::timestamptz)
+      and (asked_at is null or asked_at < ${due.notAskedSince}::timestamptz)
+    order by asked_at nulls first, user_id limit ${due.limit}`);
 }
 
 /** Ids with a successful last lookup, the latest first. */
@@ -50,13 +42,9 @@ export async function readSucceededLookups(
   accountId: string,
   limit: number,
 ): Promise<string[]> {
-  const { account_id, user_id, asked_at, is_known, failures } = userLookups;
-  const rows = await db
-    .select({ user_id })
-    .from(userLookups)
-    .where(and(eq(account_id, accountId), isNotNull(is_known), eq(failures, 0)))
-    .orderBy(desc(asked_at), asc(user_id))
-    .limit(limit);
+  const rows = await db.execute<{ user_id: string }>(sql`
+    select user_id from ${userLookups} where account_id = ${accountId} and is_known is not null and failures = 0
+    order by asked_at desc, user_id limit ${limit}`);
   return rows.map((row) => row.user_id);
 }
 
@@ -65,13 +53,9 @@ export async function readFailingLookups(
   accountId: string,
   limit: number,
 ): Promise<FailingLookups> {
-  const { account_id, user_id, failures, last_error } = userLookups;
-  const rows = await db
-    .select({ userId: user_id, error: last_error, total: sql<number>`(count(*) over ())::int` })
-    .from(userLookups)
-    .where(and(eq(account_id, accountId), gt(failures, 0)))
-    .orderBy(asc(user_id))
-    .limit(limit);
+  const rows = await db.execute<{ userId: string; error: string | null; total: number }>(sql`
+    select user_id as "userId", last_error as error, (count(*) over ())::int as total from ${userLookups}
+    where account_id = ${accountId} and failures > 0 order by user_id limit ${limit}`);
   return { total: rows[0]?.total ?? 0, some: rows.map(({ userId, error }) => ({ userId, error })) };
 }
 

@@ -9,8 +9,8 @@ import { SECOND_MS } from '../../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
 import { ABORTED, toDatabaseError } from './database-error.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
-import { createTurns, inTurns } from './turns.ts';
 import { CANCEL, statementsUntil } from './stop-statements.ts';
+import { createTurns } from './turns.ts';
 import {
   type OnStatement,
   type Query,
@@ -140,21 +140,17 @@ function connectOnce(onLost: () => void): typeof connectSocket {
  * postgres.js's promise has returned the stream. Such an error reaches neither of the two, only the query's own `resolve`
  * and `reject`, and an `error` event of a stream that has no listener yet.
  */
-function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (error: unknown) => void) {
+function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
   let opened: (sink: Writable) => void = () => undefined;
   const sink = new Promise<Writable>((resolve) => (opened = resolve));
-  const done = new Promise<number | null>((resolve, reject) => {
+  const done = new Promise<unknown>((resolve, reject) => {
     const onResult = (value: unknown): void => {
       if (value instanceof Writable) {
         value.on('error', reject);
         opened(value);
-      } else resolve(toRowCount(value));
+      } else resolve(value);
     };
-    const onError = (error: Error): void => {
-      onFailure(error);
-      reject(error);
-    };
-    void Object.assign(query, { resolve: onResult, reject: onError });
+    void Object.assign(query, { resolve: onResult, reject });
   });
   // Never settles: the query reports the result.
   query.writable().catch(() => undefined);
@@ -207,31 +203,39 @@ export function openConnection(options: ConnectionOptions): Connection {
   });
   const statements = options.signal && statementsUntil(options.signal, (pids) => cancelOver(options, pids));
   let abortedBy: unknown;
-  const recordFailure = (error: unknown): void => {
-    if (toStatementCode(error) !== ABORTED) abortedBy = error;
-  };
-  watchStatements(client, (query, text) => {
+  /** Called when a statement begins; the returned function is called with its result or its error. */
+  const follow = (query: Query, text: string) => {
     const report = options.onStatement && timeStatement(text, options.onStatement);
     statements?.add(query);
-    return (end) => {
+    return (end: { readonly result: unknown } | { readonly error: unknown }): void => {
       statements?.delete(query);
-      if ('result' in end) report?.(toRowCount(end.result), null);
-      else {
-        recordFailure(end.error);
-        report?.(null, toStatementCode(end.error));
-      }
+      if ('result' in end) return report?.(toRowCount(end.result), null);
+      const code = toStatementCode(end.error);
+      if (code !== ABORTED) abortedBy = end.error;
+      report?.(null, code);
+    };
+  };
+  const turns = createTurns();
+  const unsafe = client.unsafe.bind(client);
+  watchStatements(client, (query, text) => {
+    const { handler, resolve, reject } = query;
+    const end = follow(query, text);
+    query.handler = (sent) => turns.take(() => handler(sent));
+    query.resolve = (result) => {
+      end({ result });
+      resolve(result);
+    };
+    query.reject = (error) => {
+      end({ error });
+      reject(error);
     };
   });
-  const turns = createTurns();
-  // drizzle's statements wait for their turn like all others.
-  const db = drizzle(inTurns(client, turns));
   const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
-    turns.isCopying = true;
+    const query: postgres.PendingQuery<postgres.Row[]> = unsafe(statement);
+    const end = follow(query as unknown as Query, statement);
     let sink: Writable | undefined;
-    const report = options.onStatement && timeStatement(statement, options.onStatement);
-    const query: postgres.PendingQuery<postgres.Row[]> = client.unsafe(statement);
     try {
-      const begun = beginCopy(query, recordFailure);
+      const begun = beginCopy(query);
       const done = Promise.race([begun.done, broken]);
       sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
       let underway = 0;
@@ -244,38 +248,32 @@ export function openConnection(options: ConnectionOptions): Connection {
         }
       }
       sink.end();
-      const rows = await done;
-      report?.(rows, null);
+      end({ result: await done });
     } catch (error) {
-      report?.(null, toStatementCode(error));
+      end({ error });
       throw error;
     } finally {
       // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
       sink?.destroy();
-      // Its result does not pass through the code that watches the other statements.
-      statements?.delete(query as unknown as Query);
-      turns.end();
+      turns.endCopy();
     }
   };
 
   return {
-    db,
+    db: drizzle(client),
     async query<Row>(text: string, parameters: readonly unknown[] = []) {
       try {
         // Sent at once, so a later COPY follows it.
-        return await turns.take(
-          async () =>
-            (await client
-              .unsafe(text, parameters as never[], { prepare: true })
-              .execute()) as unknown as Row[],
-        );
+        const sent = client.unsafe(text, parameters as never[], { prepare: true }).execute();
+        return (await sent) as unknown as Row[];
       } catch (error) {
         throw toDatabaseError(error);
       }
     },
     async copy(statement, chunks) {
       try {
-        await turns.take(() => copyNow(statement, chunks));
+        await turns.takeForCopy();
+        await copyNow(statement, chunks);
       } catch (error) {
         throw toDatabaseError(error);
       }

@@ -1,23 +1,24 @@
 import { DrizzleQueryError } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 
-/** drizzle wraps the errors of postgres.js: the SQLSTATE or system code is in one of the nested `cause`s. */
+/** The error and its causes: drizzle wraps the errors of postgres.js, and Node.js those of several addresses. */
+export function causesOf(error: unknown): Error[] {
+  if (!(error instanceof Error)) return [];
+  const cause: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
+  return [error, ...causesOf(cause)];
+}
+
+/** The SQLSTATE or system code. */
 export function databaseCode(error: unknown): string | undefined {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if (at instanceof SafetySyncError) continue;
-    const code = (at as { code?: unknown }).code;
-    if (typeof code === 'string') return code;
-    if (at instanceof AggregateError) return databaseCode(at.errors[0]);
-  }
-  return undefined;
+  return causesOf(error)
+    .filter((one) => !(one instanceof SafetySyncError))
+    .map((one) => (one as { code?: unknown }).code)
+    .find((code) => typeof code === 'string');
 }
 
 /** The innermost message: that of PostgreSQL itself, without the statement that drizzle adds. */
-function databaseMessage(error: unknown): string {
-  let message = String(error);
-  for (let at = error; at instanceof Error; at = at.cause) message = at.message === '' ? message : at.message;
-  return message;
-}
+const databaseMessage = (error: unknown): string =>
+  causesOf(error).findLast(({ message }) => message !== '')?.message ?? String(error);
 
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
@@ -43,12 +44,8 @@ const UNREACHABLE = new Set([
  * PostgreSQL has refused or ended the connection, with any code: `connect` was revoked (42501), too many
  * connections.
  */
-function isConnectionRefused(error: unknown): boolean {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if ((at as { severity?: unknown }).severity === 'FATAL') return true;
-  }
-  return false;
-}
+const isConnectionRefused = (error: unknown): boolean =>
+  causesOf(error).some((one) => (one as { severity?: unknown }).severity === 'FATAL');
 
 /** The server's certificate is not trusted, or belongs to another server. */
 const CERTIFICATE = new Set([
@@ -125,10 +122,8 @@ export function toDatabaseError(error: unknown): SafetySyncError {
 }
 
 /** Thrown by the code that uses PostgreSQL, as opposed to a defect of the program. */
-function isOfDatabase(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return error instanceof DrizzleQueryError || error.name === 'PostgresError' || isOfDatabase(error.cause);
-}
+const isOfDatabase = (error: unknown): boolean =>
+  causesOf(error).some((one) => one instanceof DrizzleQueryError || one.name === 'PostgresError');
 
 /** For callers that cannot retry: an error of the program, without statement and parameters. */
 export function toKnownError(error: unknown): SafetySyncError {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { TextQueries } from './connection.ts';
-import { databaseCode } from './database-error.ts';
+import { causesOf, databaseCode } from './database-error.ts';
 
 interface Definition {
   readonly name: string;
@@ -70,13 +70,10 @@ const COLUMNS_DIFFER = '42P16';
 const OTHERS_DEPEND = '2BP01';
 
 /** The objects in the way, as PostgreSQL lists them. */
-function detailOf(error: unknown): string {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const { detail } = at as { detail?: unknown };
-    if (typeof detail === 'string') return detail;
-  }
-  return String(error);
-}
+const detailOf = (error: unknown): string =>
+  causesOf(error)
+    .map((one) => (one as { detail?: unknown }).detail)
+    .find((detail) => typeof detail === 'string') ?? String(error);
 
 /** Drops all views and creates them again, with the grants on them. */
 async function recreate(connection: TextQueries, list: readonly Definition[]): Promise<void> {

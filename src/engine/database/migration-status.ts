@@ -1,11 +1,12 @@
 /** Which migrations the warehouse has, compared with those of this program. */
-import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { PACKAGE_URL, VERSION } from '../../version.ts';
 import type { TextQueries } from './connection.ts';
 import { readDefinitions } from './definitions.ts';
 
-export const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
+const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
 export const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
 export interface MigrationStatus {
   /** Migrations in this program. Its functions and views count as one. */
@@ -14,13 +15,10 @@ export interface MigrationStatus {
   readonly pending: number;
 }
 
-/** Read when the process begins: a newer program may be installed over a worker that runs. */
-const KNOWN = (
-  JSON.parse(readFileSync(new URL('meta/_journal.json', MIGRATIONS_FOLDER), 'utf8')) as {
-    entries: { when: number }[];
-  }
-).entries.map((entry) => entry.when);
+/** Both are read when the process begins: a newer program may be installed over a worker that runs. */
+export const MIGRATION_FILES = readMigrationFiles({ migrationsFolder: fileURLToPath(MIGRATIONS_FOLDER) });
 export const DEFINITIONS = readDefinitions(MIGRATIONS_FOLDER);
+const KNOWN = MIGRATION_FILES.map(({ folderMillis }) => folderMillis);
 
 /** The ledger's row for functions and views is the one without `created_at`. */
 export const READ_LEDGER = `select min(created_at)::text as oldest, max(created_at)::text as newest,

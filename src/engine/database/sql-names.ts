@@ -21,12 +21,13 @@ export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestam
 export const syncedAtOf = ({ syncedAt }: Pick<WriteTime, 'syncedAt'>): SQL => sql`${syncedAt}::timestamptz`;
 
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
-/** For `on conflict do update set`: the values of the statement. */
-export const asGiven = <Values extends object>(values: Values): Record<keyof Values, SQL> =>
-  Object.fromEntries(Object.keys(values).map((column) => [column, sql`excluded.${name(column)}`])) as Record<
-    keyof Values,
-    SQL
-  >;
+/** For `on conflict do update set`: the values of the statement; drizzle leaves out a column with undefined. */
+export const asGiven = <Values extends object>(values: Values): Partial<Record<keyof Values, SQL>> =>
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== undefined)
+      .map(([column]) => [column, sql`excluded.${name(column)}`]),
+  ) as Partial<Record<keyof Values, SQL>>;
 
 export const list = (names: readonly string[]): SQL =>
   sql.join(

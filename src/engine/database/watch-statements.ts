@@ -32,8 +32,9 @@ export function nameStatement(text: string): string {
     .toLowerCase();
 }
 
-/** The used part of a query of postgres.js: it settles itself through the first two. */
+/** The used part of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
 export interface Query {
+  handler: (query: Query) => void;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
   /** The connection that executes it. */
@@ -45,31 +46,19 @@ interface Client {
   begin?: (...request: unknown[]) => unknown;
 }
 
-/** Called with each statement. Returns what to call at its end, with its result or its error. */
-type Watch = (query: Query, text: string) => (end: { result: unknown } | { error: unknown }) => void;
-
-/** From here on `client` calls `watch` for every statement that it receives as text, also within its transactions. */
-export function watchStatements(client: object, watch: Watch): void {
+/** From here on `client` calls `watch` with every statement that it receives as text, also within its transactions. */
+export function watchStatements(client: object, watch: (query: Query, text: string) => void): void {
   const asked = client as Client;
   const { unsafe, begin } = asked;
   asked.unsafe = (text, ...rest) => {
-    const query = unsafe.call(client, text, ...rest);
-    const { resolve, reject } = query;
-    const end = watch(query, text);
-    query.resolve = (result) => {
-      end({ result });
-      resolve(result);
-    };
-    query.reject = (error) => {
-      end({ error });
-      reject(error);
-    };
+    const query = unsafe(text, ...rest);
+    watch(query, text);
     return query;
   };
   if (begin === undefined) return;
   asked.begin = (...request) => {
     const work = request.pop() as (transaction: object) => unknown;
-    return begin.call(client, ...request, (transaction: object) => {
+    return begin(...request, (transaction: object) => {
       watchStatements(transaction, watch);
       return work(transaction);
     });

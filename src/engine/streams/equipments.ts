@@ -8,7 +8,7 @@ import type { Received } from '../../shared/received.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
-import { addColumns, readFields } from './read-fields.ts';
+import { addColumns, fieldReader } from './read-fields.ts';
 import { describeValue, isWireRecord } from './wire.ts';
 
 const status = as.oneOf('uptodate', 'expiring', 'expired');
@@ -164,9 +164,13 @@ const recordFields = {
   schedules: itemsOf(equipmentSchedules, scheduleFields),
 };
 
-const itemIdsField = wire.list(wire.bigint);
-
 type MetavalueRow = RowOf<typeof equipmentMetavalues>;
+
+const metavalueFields = {
+  number_value: wire.numeric,
+  text_value: wire.text,
+  item_ids: wire.list(wire.bigint),
+};
 
 /** A number, a text, an object with `item_ids`, or empty: null, or the text `NULL` (specification, include_null_metavalues). */
 function toMetavalueRow(
@@ -174,35 +178,25 @@ function toMetavalueRow(
   value: unknown,
   report: ReportIssue,
 ): MetavalueRow {
-  const empty: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
+  const row: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
   const field = `metavalues.${base.metafield_id}`;
   const column = metavalueColumn(value);
-  if (value === null || value === 'NULL') return empty;
-  if (column === 'number_value') {
-    const number = wire.numeric.read(value, (problem) =>
-      report({ kind: 'field_nulled', field, problem, value }),
-    );
-    return { ...empty, number_value: number };
+  if (value === null || value === 'NULL') return row;
+  if (column === null) {
+    const problem = `expected a number, text or an object with item_ids, got ${describeValue(value)}`;
+    report({ kind: 'field_nulled', field, problem, value });
+    return row;
   }
-  if (column === 'text_value') return { ...empty, text_value: value as string };
-  if (column === 'item_ids') {
-    const itemIds = itemIdsField.read((value as WireRecord)['item_ids'], (problem, detail) =>
-      report({
-        kind: 'field_nulled',
-        field: `${field}.item_ids${detail?.suffix ?? ''}`,
-        problem,
-        value: detail?.value ?? null,
-      }),
-    );
-    return { ...empty, item_ids: itemIds };
-  }
-  report({
-    kind: 'field_nulled',
-    field,
-    problem: `expected a number, text or an object with item_ids, got ${describeValue(value)}`,
-    value,
-  });
-  return empty;
+  const [place, sent] = isWireRecord(value) ? [`${field}.item_ids`, value['item_ids']] : [field, value];
+  const read = metavalueFields[column].read(sent, (problem, detail = { value }) =>
+    report({
+      kind: 'field_nulled',
+      field: place + (detail.suffix ?? ''),
+      problem,
+      value: detail.value,
+    }),
+  );
+  return { ...row, [column]: read };
 }
 
 function toMetavalueRows(
@@ -222,6 +216,9 @@ function toMetavalueRows(
 
 const ownType = (record: Received): string | null =>
   wire.identifier.read(record.field('equipmentType_id'), () => undefined);
+
+const readRecord = fieldReader(recordFields);
+const readSchedule = fieldReader(scheduleFields);
 
 export const equipmentsStream: StreamDefinition = {
   name: 'equipments',
@@ -254,7 +251,7 @@ export const equipmentsStream: StreamDefinition = {
   userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
   version: 1,
   toRows(record, context, report) {
-    const fields = readFields(recordFields, record, { report });
+    const fields = readRecord(record, { report });
     const id = fields.id ?? '';
     const asked = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? asked;
@@ -267,7 +264,7 @@ export const equipmentsStream: StreamDefinition = {
       key: wire.key,
       report,
     }).map(({ key, item }): RowOf<typeof equipmentSchedules> => {
-      const schedule = readFields(scheduleFields, item.record, { report, at: `schedules[${item.index}]` });
+      const schedule = readSchedule(item.record, { report, at: `schedules[${item.index}]` });
       return addColumns(schedule, { equipment_id: id, schedule_id: key });
     });
     const metavalues = toMetavalueRows(id, fields.metavalues, report);

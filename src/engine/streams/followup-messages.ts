@@ -2,7 +2,7 @@
 import { integer } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 import { column } from './fields.ts';
-import { isEarlier, msOfInstant } from './time-text.ts';
+import { isEarlier, oldestFirst } from './time-text.ts';
 
 interface Message {
   /** The position in the received list. */
@@ -17,33 +17,13 @@ interface Message {
 /** True if the message reassigns the follow-up to another person. */
 export const handsOn = ({ fields: { reassignee_id: to } }: Message): boolean => to !== null && to !== '';
 
-/**
- * The sample shows the oldest message first, but the specification does not promise it: the times determine the order if
- * every message has one.
- */
-export function oldestFirst<One extends Message>(messages: One[]): One[] {
-  if (isOldestFirst(messages)) return messages;
-  const times = new Map(messages.map((message) => [message, msOfInstant(message.fields.sent_at ?? '')]));
-  const dated = messages.every((message) => message.fields.sent_at !== null);
-  return messages.toSorted((a, b) => {
-    const byTime = dated ? (times.get(a) ?? 0) - (times.get(b) ?? 0) : 0;
-    return byTime === 0 ? a.index - b.index : byTime;
-  });
-}
-
-/**
- * True if the messages are in the order of the sample. False if the texts differ in length, because their order is then not
- * that of the times.
- */
-function isOldestFirst(messages: readonly Message[]): boolean {
-  for (let at = 1; at < messages.length; at += 1) {
-    const [before, after] = [messages[at - 1], messages[at]];
-    if (before === undefined || after === undefined || before.index > after.index) return false;
-    const [earlier, later] = [before.fields.sent_at, after.fields.sent_at];
-    if (earlier === null || later?.length !== earlier.length || later < earlier) return false;
-  }
-  return true;
-}
+/** The sample shows the oldest message first, but the specification does not promise it. */
+export const inOrder = <One extends Message>(messages: readonly One[]): One[] =>
+  oldestFirst(
+    messages,
+    ({ fields }) => fields.sent_at,
+    ({ index }) => index,
+  );
 
 const count = () => integer().notNull().default(0);
 

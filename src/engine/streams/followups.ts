@@ -4,11 +4,11 @@ import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'dri
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
-import { figureColumns, figuresOf, handsOn, oldestFirst } from './followup-messages.ts';
+import { figureColumns, figuresOf, handsOn, inOrder } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { addColumns, readFields } from './read-fields.ts';
+import { addColumns, fieldReader } from './read-fields.ts';
 
 const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
 
@@ -189,6 +189,10 @@ const recordFields = { ...followupFields, messages: itemsOf(followupMessages, me
 const hasOtherDue = (before: string, after: string): string =>
   `${before}.due_on is distinct from ${after}.due_on`;
 
+const readRecord = fieldReader(recordFields);
+const readMessage = fieldReader(messageFields);
+const readAttachment = fieldReader(attachmentFields);
+
 export const followupsStream: StreamDefinition = {
   name: 'followups',
   contents: 'follow-ups',
@@ -243,7 +247,7 @@ export const followupsStream: StreamDefinition = {
   ],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields(recordFields, record, { report });
+    const fields = readRecord(record, { report });
     const id = fields.id ?? '';
     const messages = keyedItems({
       items: fields.messages,
@@ -254,14 +258,14 @@ export const followupsStream: StreamDefinition = {
     }).map(({ key, item: { record: message, index: position } }) => ({
       id: key,
       index: position,
-      fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
+      fields: readMessage(message, { report, at: `messages[${position}]` }),
     }));
     const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
       ...figuresOf(messages, fields.observer_id),
     });
     let holder: string | null = null;
-    const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => {
+    const messageRows = inOrder(messages).map((message, position): RowOf<typeof followupMessages> => {
       const _handed_before = handsOn(message) ? holder : null;
       if (handsOn(message)) holder = message.fields.reassignee_id;
       return addColumns(message.fields, {
@@ -275,7 +279,7 @@ export const followupsStream: StreamDefinition = {
     for (const { id: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
         const at = `messages[${place}].attachments[${position}]`;
-        const file = readFields(attachmentFields, attachment, { report, at });
+        const file = readAttachment(attachment, { report, at });
         attachmentRows.push(
           addColumns(file, { followup_id: id, message_id: messageId, position: position + 1 }),
         );

@@ -14,62 +14,39 @@ interface ReadFieldsOptions {
   readonly at?: string;
 }
 
-/** The fields of an object as lists, made once for each kind of object. */
-interface Reading {
-  readonly names: readonly string[];
-  readonly columns: readonly string[];
-  /** Functions, because fields are objects of many shapes and calls on them would be slow. */
-  readonly readers: readonly Field<unknown>['read'][];
-  readonly known: ReadonlySet<string>;
-}
-
-const readings = new WeakMap<Fields, Reading>();
-
-function readingOf(fields: Fields): Reading {
-  let reading = readings.get(fields);
-  if (reading === undefined) {
-    const columns = Object.keys(fields);
-    const names = Object.entries(fields).map(([column, { name = column }]) => name);
-    reading = {
-      names,
-      known: new Set(names),
-      columns,
-      readers: Object.values(fields).map((field): Field<unknown>['read'] => field.read),
-    };
-    readings.set(fields, reading);
-  }
-  return reading;
-}
-
 /**
- * Reads one object field by field; a value that cannot be stored becomes null and is reported, unknown fields are reported.
+ * Makes a reader for one kind of object: field by field; a value that cannot be stored becomes null and is reported, unknown
+ * fields are reported. The fields become lists once, because records are read by the million.
  */
-export function readFields<const F extends Fields>(
-  fields: F,
-  record: WireRecord,
-  { report, at = '' }: ReadFieldsOptions,
-): Values<F> {
-  const { names, known, columns, readers } = readingOf(fields);
-  const values: Record<string, unknown> = {};
-  let name = '';
-  let value: unknown;
-  // One function for all fields, because they are read one after the other.
-  const reportField: ReportProblem = (problem, detail = {}) =>
-    report({
-      kind: detail.kind ?? 'field_nulled',
-      field: prefixOf(at) + name + (detail.suffix ?? ''),
-      problem,
-      value: 'value' in detail ? detail.value : value,
-    });
-  let present = 0;
-  for (let index = 0; index < names.length; index += 1) {
-    name = names[index] ?? '';
-    value = record[name];
-    if (value !== undefined) present += 1;
-    values[columns[index] ?? name] = readers[index]?.(value, reportField);
-  }
-  if (Object.keys(record).length !== present) reportUnknown(known, record, { report, at });
-  return values as Values<F>;
+export function fieldReader<const F extends Fields>(fields: F) {
+  const columns = Object.keys(fields);
+  const names = Object.entries(fields).map(([column, { name = column }]) => name);
+  const known = new Set(names);
+  // Functions, because fields are objects of many shapes and calls on them would be slow.
+  const readers = Object.values(fields).map((field): Field<unknown>['read'] => field.read);
+
+  return (record: WireRecord, { report, at = '' }: ReadFieldsOptions): Values<F> => {
+    const values: Record<string, unknown> = {};
+    let name = '';
+    let value: unknown;
+    // One function for all fields, because they are read one after the other.
+    const reportField: ReportProblem = (problem, detail = {}) =>
+      report({
+        kind: detail.kind ?? 'field_nulled',
+        field: prefixOf(at) + name + (detail.suffix ?? ''),
+        problem,
+        value: 'value' in detail ? detail.value : value,
+      });
+    let present = 0;
+    for (let index = 0; index < names.length; index += 1) {
+      name = names[index] ?? '';
+      value = record[name];
+      if (value !== undefined) present += 1;
+      values[columns[index] ?? name] = readers[index]?.(value, reportField);
+    }
+    if (Object.keys(record).length !== present) reportUnknown(known, record, { report, at });
+    return values as Values<F>;
+  };
 }
 
 /** Adds columns to a row of read values in place, because a spread of both takes ten times as long. */

@@ -4,8 +4,8 @@ import { describeResources } from '../../dictionary/resources.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { msOfInstant } from './time-text.ts';
-import { addColumns, readFields } from './read-fields.ts';
+import { oldestFirst } from './time-text.ts';
+import { addColumns, fieldReader } from './read-fields.ts';
 
 const resourceFields = {
   id: field('id', as.key, 'Identifier of the document.'),
@@ -61,19 +61,8 @@ export const resourceVersions = safetySchema.table(
 
 const recordFields = { ...resourceFields, versions: itemsOf(resourceVersions, versionFields) };
 
-/**
- * Sorts oldest first. The sample shows newest first, but the specification does not promise it: the time of creation decides
- * if every version has one, otherwise and in ties the position in the list.
- */
-function oldestFirst<T extends { readonly created_at: string | null; readonly index: number }>(
-  versions: T[],
-): T[] {
-  const dated = versions.every((version) => version.created_at !== null);
-  return versions.toSorted((a, b) => {
-    const byTime = dated ? msOfInstant(a.created_at ?? '') - msOfInstant(b.created_at ?? '') : 0;
-    return byTime === 0 ? b.index - a.index : byTime;
-  });
-}
+const readRecord = fieldReader(recordFields);
+const readVersion = fieldReader(versionFields);
 
 export const resourcesStream: StreamDefinition = {
   name: 'resources',
@@ -97,13 +86,19 @@ export const resourcesStream: StreamDefinition = {
   userIdColumns: [{ table: resourceVersions, column: 'creator_id' }],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields(recordFields, record, { report });
+    const fields = readRecord(record, { report });
     const id = fields.id ?? '';
     const versions = (fields.versions ?? []).map(({ record: version, index }) =>
-      addColumns(readFields(versionFields, version, { report, at: `versions[${index}]` }), { index }),
+      addColumns(readVersion(version, { report, at: `versions[${index}]` }), { index }),
     );
     const parent: RowOf<typeof resources> = addColumns(fields, { id });
-    const rows = oldestFirst(versions).map((version, position, all): RowOf<typeof resourceVersions> =>
+    // The sample shows newest first, but the specification does not promise it.
+    const sorted = oldestFirst(
+      versions,
+      (version) => version.created_at,
+      ({ index }) => -index,
+    );
+    const rows = sorted.map((version, position, all): RowOf<typeof resourceVersions> =>
       addColumns(version, {
         resource_id: id,
         ordinal: position + 1,

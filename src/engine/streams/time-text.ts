@@ -59,6 +59,21 @@ export function msOfInstant(text: string): number {
 export const isEarlier = (one: string, other: string): boolean =>
   one.length === other.length ? one < other : msOfInstant(one) < msOfInstant(other);
 
+/** Sorts by the times of the items if each of them has one; otherwise and in ties by `position`. */
+export function oldestFirst<Item>(
+  items: readonly Item[],
+  timeOf: (item: Item) => string | null,
+  position: (item: Item) => number,
+): Item[] {
+  const isDated = items.every((item) => timeOf(item) !== null);
+  return items.toSorted((a, b) => {
+    const [one, other] = [timeOf(a) ?? '', timeOf(b) ?? ''];
+    if (isDated && isEarlier(one, other)) return -1;
+    if (isDated && isEarlier(other, one)) return 1;
+    return position(a) - position(b);
+  });
+}
+
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
 export function toDate(digits: string): string | undefined {
   const [year, month, day] = [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)];

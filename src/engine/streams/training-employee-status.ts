@@ -16,7 +16,7 @@ import { toInstant } from './time-text.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { addColumns, readFields } from './read-fields.ts';
+import { addColumns, fieldReader } from './read-fields.ts';
 import type { Item } from './wire.ts';
 
 const statusFields = {
@@ -122,6 +122,9 @@ function isMoreRecent(kept: Item, next: Item): boolean {
   return day(next) >= day(kept);
 }
 
+const readRecord = fieldReader(recordFields);
+const readCompletion = fieldReader(completionFields);
+
 export const trainingEmployeeStatusStream: StreamDefinition = {
   name: 'training-employee-status',
   contents: 'training',
@@ -152,7 +155,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
   version: 1,
   toRows(record, context, report) {
-    const fields = readFields(recordFields, record, { report });
+    const fields = readRecord(record, { report });
     const userId = fields.user_id ?? '';
     const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
       user_id: userId,
@@ -167,7 +170,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
       replaces: isMoreRecent,
     }).map(({ key, item }): RowOf<typeof trainingCompletions> => {
       const at = `last_completed[${item.index}]`;
-      const completion = readFields(completionFields, item.record, { report, at });
+      const completion = readCompletion(item.record, { report, at });
       return addColumns(completion, { user_id: userId, training_id: key });
     });
     return { parent, children: [completions] };

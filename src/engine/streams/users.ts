@@ -4,7 +4,7 @@ import { ACCOUNT, BOOKKEEPING } from '../../dictionary/description.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, field, meaningsOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { addColumns, readFields } from './read-fields.ts';
+import { addColumns, fieldReader } from './read-fields.ts';
 
 const userFields = {
   id: field('id', as.key, 'Identifier of the person.'),
@@ -16,6 +16,8 @@ export const users = safetySchema.table(
   { account_id: accountId(), ...tableColumns(userFields), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.id] })],
 );
+
+const readUser = fieldReader(userFields);
 
 export const usersStream: StreamDefinition = {
   name: 'users',
@@ -42,7 +44,7 @@ export const usersStream: StreamDefinition = {
   userIdColumns: [],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields(userFields, record, { report });
+    const fields = readUser(record, { report });
     const parent: RowOf<typeof users> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },

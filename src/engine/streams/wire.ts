@@ -3,7 +3,6 @@
  * specification leaves possible (numbers as text and vice versa) and rejects values that cannot be kept without inventing
  * something. Absent and null both become null and are never a problem.
  */
-import * as z from 'zod';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import { toDate, toInstant, toKnownDay } from './time-text.ts';
@@ -33,39 +32,24 @@ export function describeValue(value: unknown): string {
   return `${typeof value === 'string' ? 'text' : isNumber ? 'number' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
 }
 
-/** Used if every digit matters; elsewhere an exact number is read as the nearest double. */
-type ReadExact = (number: ExactNumber) => unknown;
-
-const toDouble: ReadExact = (number) => number.toNumber();
-const toWhole: ReadExact = (number) => number.toWholeText() ?? number.toNumber();
-
-interface ScalarOptions<T> extends Pick<Field<T>, 'unit'> {
-  /** Accepts the form that the service uses; the schema accepts all others. */
-  readonly plain?: (value: unknown) => T | undefined;
-  /** The input of the schema for an exact number. */
-  readonly exact?: ReadExact;
-}
-
+/** `take` returns undefined for a value that cannot be kept. */
 function scalar<T>(
   expected: string,
-  schema: z.ZodType<T>,
-  { plain = () => undefined, exact = toDouble, ...about }: ScalarOptions<T> = {},
+  take: (value: unknown) => T | undefined,
+  unit: Pick<Field<T>, 'unit'> = {},
 ): Field<T> {
   return {
-    ...about,
+    ...unit,
     read(value, report) {
       if (value === undefined || value === null) return null;
-      const taken = plain(value);
+      const taken = take(value);
       if (taken !== undefined) return taken;
-      const parsed = schema.safeParse(value instanceof ExactNumber ? exact(value) : value);
-      if (parsed.success) return parsed.data;
       report(`expected ${expected}, got ${describeValue(value)}`);
       return null;
     },
   };
 }
 
-const DIGITS = /^-?\d{1,19}$/;
 const MIN_BIGINT = -(2n ** 63n);
 const MAX_BIGINT = 2n ** 63n - 1n;
 const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
@@ -74,101 +58,97 @@ const MAX_TIME_MS = 8.64e15;
 /** An identifier must fit an index page (2.7 kB) together with the others of its key. */
 const MAX_KEY_BYTES = 600;
 
-const number = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^-?\d+(\.\d+)?$/)
-    .transform(Number)
-    .pipe(z.number()),
-]);
+/** An exact number as the nearest double, where its last digits do not matter. */
+const rounded = (value: unknown): unknown => (value instanceof ExactNumber ? value.toNumber() : value);
 
-const identifierSchema = z
-  .union([z.string(), z.int().transform(String)])
-  .refine((value) => value.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(value) <= MAX_KEY_BYTES);
+/** All digits of a whole number, and text as it is. */
+function toWholeText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (value instanceof ExactNumber) return value.toWholeText();
+  return Number.isSafeInteger(value) ? String(value) : undefined;
+}
+
+function toIdentifier(value: unknown): string | undefined {
+  const id = toWholeText(value);
+  // A text that is short enough however many bytes its characters take needs no count.
+  const isShort =
+    id !== undefined && (id.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(id) <= MAX_KEY_BYTES);
+  return isShort ? id : undefined;
+}
 
 export const text: Field<string> = {
-  ...scalar('text', z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]), {
-    plain: (value) => (typeof value === 'string' ? value : undefined),
-    exact: String,
+  ...scalar('text', (value) => {
+    if (typeof value === 'string') return value;
+    const isScalar = Number.isFinite(value) || typeof value === 'boolean' || value instanceof ExactNumber;
+    return isScalar ? String(value) : undefined;
   }),
   isText: true,
 };
 
-/** Text that is short enough however many bytes its characters take. */
-const toShortText = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= MAX_KEY_BYTES / 4 ? value : undefined;
-
 /** An identifier; a number is taken as its decimal text. */
 export const identifier: Field<string> = scalar(
   `an identifier (text or whole number) of at most ${MAX_KEY_BYTES} bytes`,
-  identifierSchema,
-  { plain: toShortText, exact: toWhole },
+  toIdentifier,
 );
 
 /** An identifier that is part of a primary key. */
-export const key: Field<string> = scalar(
-  `an identifier of 1 to ${MAX_KEY_BYTES} bytes`,
-  identifierSchema.refine((value) => value.length > 0),
-  { plain: (value) => (value === '' ? undefined : toShortText(value)), exact: toWhole },
+export const key: Field<string> = scalar(`an identifier of 1 to ${MAX_KEY_BYTES} bytes`, (value) =>
+  value === '' ? undefined : toIdentifier(value),
 );
 
-export const bigint: Field<string> = scalar(
-  'a whole number',
-  z
-    .union([z.int().transform(String), z.string().regex(DIGITS)])
-    // zod runs this check even after the pattern before it has failed, and BigInt would then throw.
-    .refine((value) => DIGITS.test(value) && BigInt(value) >= MIN_BIGINT && BigInt(value) <= MAX_BIGINT)
-    .transform((value) => BigInt(value).toString()),
-  { plain: (value) => (Number.isSafeInteger(value) ? String(value) : undefined), exact: toWhole },
-);
+export const bigint: Field<string> = scalar('a whole number', (value) => {
+  if (Number.isSafeInteger(value)) return String(value);
+  const digits = toWholeText(value);
+  if (digits === undefined || !/^-?\d{1,19}$/.test(digits)) return undefined;
+  const number = BigInt(digits);
+  return number >= MIN_BIGINT && number <= MAX_BIGINT ? String(number) : undefined;
+});
 
-export const numeric: Field<string> = scalar(
-  'a number',
-  z.union([z.number().transform(String), z.string().regex(/^-?\d{1,100}(\.\d{1,100})?$/)]),
-  {
-    plain(value) {
-      if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-      return value instanceof ExactNumber && value.isStorable ? value.text : undefined;
-    },
-    exact: () => undefined,
-  },
-);
+export const numeric: Field<string> = scalar('a number', (value) => {
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
+  if (value instanceof ExactNumber) return value.isStorable ? value.text : undefined;
+  return typeof value === 'string' && /^-?\d{1,100}(\.\d{1,100})?$/.test(value) ? value : undefined;
+});
 
 /** A timestamp in milliseconds. */
 export const instant: Field<string> = scalar(
   'a time in milliseconds since 1970',
-  number.pipe(z.number().min(MIN_TIME_MS).max(MAX_TIME_MS)).transform(toInstant),
-  {
-    unit: 'ms',
-    plain: (value) =>
-      typeof value === 'number' && value >= MIN_TIME_MS && value <= MAX_TIME_MS
-        ? toInstant(value)
-        : undefined,
+  (value) => {
+    const isDigits = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
+    const ms = isDigits ? Number(value) : rounded(value);
+    return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? toInstant(ms) : undefined;
   },
+  { unit: 'ms' },
 );
 
 /** An eight-digit day. */
 export const date: Field<string> = scalar(
   'a day in the form YYYYMMDD',
-  z
-    .union([z.int().transform(String), z.string()])
-    .refine((value) => /^\d{8}$/.test(value) && toDate(value) !== undefined)
-    .transform((value) => toDate(value) ?? ''),
-  { unit: 'YYYYMMDD', plain: toKnownDay },
+  (value) => {
+    if (typeof value === 'string') return /^\d{8}$/.test(value) ? toDate(value) : undefined;
+    return toKnownDay(rounded(value));
+  },
+  { unit: 'YYYYMMDD' },
 );
 
-export const boolean: Field<boolean> = scalar(
-  'true or false',
-  z.union([z.boolean(), z.literal('true').transform(() => true), z.literal('false').transform(() => false)]),
-  { plain: (value) => (typeof value === 'boolean' ? value : undefined) },
-);
+const BOOLEANS = new Map<unknown, boolean>([
+  [true, true],
+  ['true', true],
+  [false, false],
+  ['false', false],
+]);
+
+export const boolean: Field<boolean> = scalar('true or false', (value) => BOOLEANS.get(value));
 
 /** Any JSON value, as received. */
 export const anything: Field<unknown> = { read: (value) => value ?? null };
 
 /** A JSON object, as received. */
-export const object: Field<WireRecord> = scalar('an object', z.record(z.string(), z.unknown()));
+export const object: Field<WireRecord> = scalar('an object', (value) =>
+  isWireRecord(value) ? value : undefined,
+);
+
+const anyList: Field<unknown[]> = scalar('a list', (value) => (Array.isArray(value) ? value : undefined));
 
 /** Text with known values; others are kept and reported. */
 export function oneOf(known: readonly string[]): Field<string> {
@@ -188,13 +168,10 @@ export function list<T>(element: Field<T>): Field<T[]> {
   return {
     ...(element.isText === true ? { isText: true } : {}),
     read(value, report) {
-      if (value === undefined || value === null) return null;
-      if (!Array.isArray(value)) {
-        report(`expected a list, got ${describeValue(value)}`);
-        return null;
-      }
+      const all = anyList.read(value, report);
+      if (all === null) return null;
       const taken: T[] = [];
-      value.forEach((item: unknown, index) => {
+      all.forEach((item, index) => {
         const suffix = `[${index}]`;
         if (item === null) report('expected an element, got null', { suffix, value: null });
         const one = element.read(item, (problem, detail) =>
@@ -215,13 +192,10 @@ export interface Item {
 
 export const items: Field<Item[]> = {
   read(value, report) {
-    if (value === undefined || value === null) return null;
-    if (!Array.isArray(value)) {
-      report(`expected a list, got ${describeValue(value)}`);
-      return null;
-    }
+    const all = anyList.read(value, report);
+    if (all === null) return null;
     const taken: Item[] = [];
-    value.forEach((record: unknown, index) => {
+    all.forEach((record, index) => {
       if (isWireRecord(record)) taken.push({ record, index });
       else
         report(`expected an object, got ${describeValue(record)}`, {

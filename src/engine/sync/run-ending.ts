@@ -1,36 +1,27 @@
 /** Determines how a run ends, from the results of its reader and of the load. Pure. */
 import type { Success } from '../control-tables/stream-state.ts';
-import type { Merged } from '../loading/merge.ts';
+import type { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadOutcome } from '../reading/step.ts';
 import { isOfSingleRecords, type RunEnding, type RunRequest } from './run.ts';
 
-/** Adds the note or the failure of the load. */
-export function withRemarks(
-  ending: RunEnding,
-  { note, failure }: Pick<Merged, 'note' | 'failure'>,
-): RunEnding {
-  if (ending.outcome !== 'succeeded') return ending;
-  if (failure !== null) return { outcome: 'failed', error: failure };
-  const notes = [ending.note, note].filter((one) => one !== null);
-  return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
+type Notes = readonly (string | null | undefined)[];
+
+const joined = (notes: Notes): string | null => notes.flatMap((note) => note ?? []).join('; ') || null;
+
+interface Remarks {
+  /** The failure of the load. */
+  readonly failure?: SafetySyncError | null;
+  readonly notes?: Notes;
 }
 
-/** Adds the note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
-export function withUnread(ending: RunEnding, unread: string | null): RunEnding {
-  if (unread === null || ending.outcome === 'failed') return ending;
-  if (ending.outcome === 'skipped') return { ...ending, reason: `${ending.reason}; ${unread}` };
-  return { ...ending, note: ending.note === null ? unread : `${ending.note}; ${unread}` };
-}
-
-export function toEnding(outcome: ReadOutcome): RunEnding {
-  switch (outcome.kind) {
-    case 'skipped':
-      return { outcome: 'skipped', reason: outcome.reason, dueInMs: outcome.dueInMs };
-    case 'read':
-      return outcome.failure === null
-        ? { outcome: 'succeeded', note: outcome.note ?? null }
-        : { outcome: 'failed', error: outcome.failure };
+export function toEnding(outcome: ReadOutcome, { failure = null, notes = [] }: Remarks = {}): RunEnding {
+  if (outcome.kind === 'skipped') {
+    return { outcome: 'skipped', reason: joined([outcome.reason, ...notes]) ?? '', dueInMs: outcome.dueInMs };
   }
+  const error = outcome.failure ?? failure;
+  return error === null
+    ? { outcome: 'succeeded', note: joined([outcome.note, ...notes]) }
+    : { outcome: 'failed', error };
 }
 
 /** The success to record, if the run makes the stream fresh. */

@@ -30,13 +30,12 @@ import {
   isScheduled,
   NO_RECORD,
   type RunContext,
-  type RunEnding,
-  type RunFigures,
+  type RunEnd,
   type RunRecord,
   type RunRequest,
-  watermarkText,
 } from './run.ts';
-import { successOf, toEnding, withRemarks, withUnread } from './run-ending.ts';
+import { toIso } from '../../shared/time.ts';
+import { successOf, toEnding } from './run-ending.ts';
 import { readStoredIssues } from './stored-issues.ts';
 import { readStoredParts } from '../control-tables/stored-parts.ts';
 import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
@@ -47,9 +46,6 @@ import type { RunKey, StreamKey } from '../control-tables/control-tables.ts';
  * anyway.
  */
 const RECORDS_OF_A_COMMIT = 20_000;
-
-/** The part of the run's result that its steps determine. */
-export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
 
 /** A run with its lock. */
 export interface SessionRun {
@@ -149,7 +145,7 @@ async function writeNotes(
 }
 
 /** Stores the steps of the reader in their order, and closes the run with the last one. */
-export async function runSteps(run: OpenRun): Promise<StepsEnd> {
+export async function runSteps(run: OpenRun): Promise<RunEnd> {
   const { context, load, stream, key, meter } = run;
   const { db } = run.session.connection;
   let notes: Note[] = [];
@@ -202,31 +198,38 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
 }
 
 /** The last commit: rows, ledger, state and the closed run in one transaction. */
-async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]): Promise<StepsEnd> {
+async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]): Promise<RunEnd> {
   const { request, session, meter, load, stream, state, key, record } = run;
   const lifted = Object.keys(run.lifted);
   const { db } = session.connection;
+  const scope = { accountId: key.accountId, stream: stream.name };
   const change: StateChange = outcome.state ?? {};
-  const watermarkAfter = watermarkText((change.watermark ?? state.watermark)?.ms ?? null);
+  const watermarkAfter = toIso((change.watermark ?? state.watermark)?.ms ?? null);
+  const covered = outcome.kind === 'read' ? outcome.covered : null;
   let ending = toEnding(outcome);
   let repaired: number | null = null;
   // A scheduled run without requests is logged and counted, and leaves no row. The exception is one after a failure of the
   // database: its row shows that the database can be used again, else the stream would count as failing until its next request.
   const leavesNoRow =
-    ending.outcome === 'skipped' &&
+    outcome.kind === 'skipped' &&
     isScheduled(request) &&
     meter.requests === 0 &&
-    !(await followsDatabaseFailure(db, { ...key, stream: stream.name }));
+    !(await followsDatabaseFailure(db, { ...key, ...scope }));
   const counts = await load.commit({
-    covered: outcome.kind === 'read' ? outcome.covered : null,
+    covered,
     isLast: true,
     beforeCommit: async (total, merged, time) => {
       const { now } = time;
-      await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, notes);
-      ending = withRemarks(ending, merged);
-      if (stream.partition !== undefined && !isOfSingleRecords(request)) {
-        ending = withUnread(ending, await readUnread(db, run));
-      }
+      await writeNotes(db, { ...scope, now }, notes);
+      const isReadAgain = lifted.length > 0 && covered !== null;
+      ending = toEnding(outcome, {
+        failure: merged.failure,
+        notes: [
+          merged.note,
+          isOfSingleRecords(request) ? null : await readUnread(db, run),
+          isReadAgain ? `columns that are no longer protected were read again: ${lifted.join(', ')}` : null,
+        ],
+      });
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
         // A value that a privacy setting excluded was not missed by a sync.
         repaired =
@@ -234,25 +237,16 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
             ? 0
             : await countRepaired(db, stream, { ...key, ...time, upToMs: outcome.repairUpToMs });
       }
-      if (
-        lifted.length > 0 &&
-        outcome.kind === 'read' &&
-        outcome.covered !== null &&
-        ending.outcome === 'succeeded'
-      ) {
-        await endLifted(db, { accountId: key.accountId, stream: stream.name });
-        const note = `columns that are no longer protected were read again: ${lifted.join(', ')}`;
-        ending = { ...ending, note: ending.note === null ? note : `${ending.note}; ${note}` };
-      }
+      if (isReadAgain && ending.outcome === 'succeeded') await endLifted(db, scope);
       const success = successOf(ending, { request, requests: meter.requests });
-      const parts = outcome.kind === 'read' && success !== 'none' ? outcome.covered?.parts : undefined;
+      const parts = success === 'none' ? null : covered?.parts;
       const readParts = parts == null ? undefined : Object.fromEntries(parts.map((part) => [part, now]));
-      await writeStreamState(db, key.accountId, stream.name, { change, success, readParts });
+      await writeStreamState(db, scope, { change, success, readParts });
       const isCounted =
         success !== 'none' || (ending.outcome === 'succeeded' && request.onlyRecord !== undefined);
       if (isCounted && stream.histories.length > 0) {
         const keepsSpans = stream.countsDays === true;
-        await countDays(db, { accountId: key.accountId, stream: stream.name, now, keepsSpans });
+        await countDays(db, { ...scope, now, keepsSpans });
       }
       if (leavesNoRow) {
         await removeRun(db, key);
@@ -288,7 +282,9 @@ async function countRepaired(
   return row?.count ?? 0;
 }
 
-async function readUnread(db: Queryable, { key, context }: OpenRun): Promise<string | null> {
+/** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
+async function readUnread(db: Queryable, { stream, key, context }: OpenRun): Promise<string | null> {
+  if (stream.partition === undefined) return null;
   const stored = await readStoredParts(db, [key.accountId]);
   return describeUnread(unreadOf(stored.get(key.accountId) ?? [], context.settings.equipmentTypes));
 }

@@ -3,16 +3,9 @@ import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
 import type { Database, Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
-import { countAttributes, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
-import {
-  closeDeadRuns,
-  failRun,
-  hasRecentRun,
-  type NewRun,
-  recordSkippedRun,
-  startRun,
-} from '../control-tables/runs.ts';
-import { assertMigrated } from '../../engine/database/migration-status.ts';
+import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
+import { closeDeadRuns, finishRun, hasRecentRun, recordRun } from '../control-tables/runs.ts';
+import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
@@ -22,7 +15,7 @@ import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
 import { retrying } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { SECOND_MS } from '../../shared/time.ts';
+import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
@@ -32,16 +25,15 @@ import {
   isOfSingleRecords,
   isScheduled,
   NO_RECORD,
+  nothingDone,
   type RunContext,
-  type RunFigures,
+  type RunEnd,
   type RunRecord,
   type RunRequest,
   type RunResult,
-  watermarkText,
 } from './run.ts';
 import { applyPrivacy, NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
-import { runSteps, type SessionRun, type StepsEnd } from './run-steps.ts';
-import type { RunKey } from '../control-tables/control-tables.ts';
+import { runSteps, type SessionRun } from './run-steps.ts';
 
 /** A restarting database is available again within about a second; a longer failure must not block the worker. */
 const CLOSING = { attempts: 5, delays: { firstMs: 100, mostMs: SECOND_MS } };
@@ -57,106 +49,83 @@ function toError(error: unknown, signal: AbortSignal): SafetySyncError {
 
 /** Never rejects: the result describes a failure. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
-  const { settings } = context;
   const { stream, kind, trigger } = request;
-  const about = { 'safety_sync.account': settings.accountId, 'safety_sync.stream': stream };
+  const about = { 'safety_sync.account': context.settings.accountId, 'safety_sync.stream': stream };
   const attributes = { ...about, 'safety_sync.kind': kind, 'safety_sync.trigger': trigger };
   return await withSpan(`run ${stream}`, attributes, async (span) => {
-    const result = await runOnce(context, request);
+    const startedMs = context.clock.monotonicMs();
+    const meter = createRequestMeter();
+    const end = await runOnce(context, request, meter);
+    const { requests, retries, throttled } = meter;
+    const durationMs = context.clock.monotonicMs() - startedMs;
     span.setAttributes({
-      'safety_sync.run_id': result.record.runId ?? undefined,
-      'safety_sync.outcome': result.outcome,
-      'safety_sync.requests': result.requests,
-      'safety_sync.retries': result.retries,
-      ...countAttributes(result.counts),
+      'safety_sync.run_id': end.record.runId ?? undefined,
+      'safety_sync.outcome': end.outcome,
+      'safety_sync.requests': requests,
+      'safety_sync.retries': retries,
+      ...countAttributes(end.counts),
     });
-    if (result.outcome === 'failed') markFailed(span, result.error.code);
-    return result;
+    if (end.outcome === 'failed') markFailed(span, end.error.code);
+    return { ...end, stream, requests, retries, throttled, durationMs };
   });
 }
 
-async function runOnce(context: RunContext, request: RunRequest): Promise<RunResult> {
-  const startedMs = context.clock.monotonicMs();
-  const meter = createRequestMeter();
-  const figures = (
-    counts: Readonly<RecordCounts>,
-    { record = NO_RECORD, repaired = null }: Partial<Pick<RunFigures, 'record' | 'repaired'>> = {},
-  ): RunFigures => ({
-    record,
-    repaired,
-    stream: request.stream,
-    counts,
-    requests: meter.requests,
-    retries: meter.retries,
-    throttled: meter.throttled,
-    durationMs: context.clock.monotonicMs() - startedMs,
-  });
-  const { accountId } = context.settings;
+async function runOnce(context: RunContext, request: RunRequest, meter: RequestMeter): Promise<RunEnd> {
+  const { stream, kind } = request;
+  const scope = { accountId: context.settings.accountId, stream };
   /** `db` null: without a row. */
-  const skipTaken = async (db: Database | null, reason: string) => {
-    const run = newRun(context, request, { backendPid: null, watermarkMs: null });
-    const runId = db === null ? null : await recordSkippedRun(db, run, reason);
-    const record = { ...NO_RECORD, runId };
-    return { ...figures(noCounts(), { record }), outcome: 'skipped', isTaken: true, reason } as const;
+  const skip = async (db: Database | null, reason: string, isTaken = true): Promise<RunEnd> => {
+    const run = { ...newRun(context, request), backendPid: null, watermark: null };
+    const runId = db === null ? null : await recordRun(db, run, reason);
+    return { ...nothingDone(), record: { ...NO_RECORD, runId }, outcome: 'skipped', isTaken, reason };
   };
   let session: StreamSession | undefined;
   try {
     session = await openStreamSession({
       databaseUrl: context.databaseUrl,
-      accountId,
-      stream: request.stream,
-      whenBusy: request.whenBusy ?? (request.trigger === 'schedule' ? 'skip' : 'wait'),
+      ...scope,
+      whenBusy: request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait'),
       signal: context.signal,
       onStatement: context.events.onStatement,
-      onWait: () => void announceWait(context, request.stream),
+      onWait: () => void announceWait(context, stream),
     });
     if (session === undefined) {
-      const { name, isForeign } = await describeHolder(context.db, { accountId, stream: request.stream });
-      if (isForeign)
-        return { ...(await skipTaken(context.db, `its lock is held by ${name}`)), isTaken: false };
+      const { name, isForeign } = await describeHolder(context.db, scope);
+      if (isForeign) return await skip(context.db, `its lock is held by ${name}`, false);
       // If two workers share a schedule, one of them skips each run because the other has the lock: `runs` would contain
       // little else.
       const db = isScheduled(request) ? null : context.db;
-      return await skipTaken(db, 'another run of this stream is under way');
+      return await skip(db, 'another run of this stream is under way');
     }
-    context.events.onSession?.(request.stream);
+    context.events.onSession?.(stream);
     // Another process may have migrated the database since this one began.
     await assertMigrated(session.connection);
     if (request.unlessBegunWithinMs !== undefined) {
-      const { kind, stream } = request;
       const withinMs = request.unlessBegunWithinMs();
-      if (await hasRecentRun(session.connection.db, { accountId, stream, kind, withinMs })) {
-        return await skipTaken(session.connection.db, `another worker has done this ${kind}`);
+      const { db } = session.connection;
+      if (await hasRecentRun(db, { ...scope, kind, withinMs })) {
+        return await skip(db, `another worker has done this ${kind}`);
       }
     }
-    const end = await runInSession({ context, request, session, meter });
-    return { ...figures(end.counts, end), ...end };
+    return await runInSession({ context, request, session, meter });
   } catch (error) {
-    return { ...figures(noCounts()), outcome: 'failed', error: toError(error, context.signal) };
+    return { ...nothingDone(), outcome: 'failed', error: toError(error, context.signal) };
   } finally {
     await session?.close().catch(() => undefined);
-    if (session !== undefined) context.events.onSessionEnd?.(request.stream);
+    if (session !== undefined) context.events.onSessionEnd?.(stream);
   }
 }
 
-function newRun(
-  context: RunContext,
-  request: RunRequest,
-  { backendPid, watermarkMs }: { backendPid: number | null; watermarkMs: number | null },
-): NewRun {
-  return {
-    accountId: context.settings.accountId,
-    stream: request.stream,
-    kind: request.kind,
-    trigger: request.trigger,
-    owner: context.owner,
-    backendPid,
-    watermark: watermarkText(watermarkMs),
-  };
-}
+const newRun = (context: RunContext, { stream, kind, trigger }: RunRequest) => ({
+  accountId: context.settings.accountId,
+  stream,
+  kind,
+  trigger,
+  owner: context.owner,
+});
 
 /** Runs everything that needs the lock. */
-async function runInSession(run: SessionRun): Promise<StepsEnd> {
+async function runInSession(run: SessionRun): Promise<RunEnd> {
   const { context, request, session, meter } = run;
   const { accountId } = context.settings;
   const { db } = session.connection;
@@ -164,11 +133,9 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
   const state = await readStreamState(db, accountId, request.stream);
   if (state === NO_STATE) await recordStream(db, accountId, request.stream);
-  const watermark = watermarkText(state.watermark?.ms ?? null);
-  const runId = await startRun(
-    db,
-    newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermark?.ms ?? null }),
-  );
+  const watermark = toIso(state.watermark?.ms ?? null);
+  const { backendPid } = session;
+  const runId = await recordRun(db, { ...newRun(context, request), backendPid, watermark });
   context.events.onBegun?.(request.stream);
   const key = { accountId, runId };
   const record: RunRecord = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
@@ -200,7 +167,14 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
     if (load === undefined) await session.rollback();
     await load?.abort();
     const error = await session.explain(toError(caught, context.signal));
-    await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });
+    const failed = { status: 'failed', failure: error, counts: null, repaired: null, note: null } as const;
+    const close = (to: Queryable) => finishRun(to, { ...key, ...failed, requests: meter, watermark });
+    // Over the pool if the session is gone. If the run cannot be closed now, the stream's next run closes it.
+    await close(db)
+      .catch(() =>
+        retrying(() => close(context.db), { ...CLOSING, signal: AbortSignal.timeout(CLOSING_TIMEOUT_MS) }),
+      )
+      .catch(() => undefined);
     return { outcome: 'failed', error, counts: load?.committed ?? noCounts(), repaired: null, record };
   }
 }
@@ -224,21 +198,4 @@ async function tidy({ context, request, session }: SessionRun, stream: StreamDef
     await session.rollback();
     events.onRemoved?.(stream.name, NOTHING_REMOVED, toError(error, signal));
   }
-}
-
-interface FailedRun {
-  readonly run: RunKey;
-  readonly error: SafetySyncError;
-  readonly meter: RequestMeter;
-}
-
-/** Uses the session if it is alive, otherwise the pool. If the run cannot be closed now, the stream's next run closes it. */
-async function closeFailedRun(
-  { session, pool }: { readonly session: Queryable; readonly pool: Queryable },
-  { run, error, meter }: FailedRun,
-): Promise<void> {
-  const close = (db: Queryable) => failRun(db, run, error, meter);
-  await close(session)
-    .catch(() => retrying(() => close(pool), { ...CLOSING, signal: AbortSignal.timeout(CLOSING_TIMEOUT_MS) }))
-    .catch(() => undefined);
 }

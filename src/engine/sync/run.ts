@@ -3,11 +3,10 @@ import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
-import { toInstant } from '../streams/time-text.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunTrigger } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
-import type { RecordCounts } from '../control-tables/record-counts.ts';
+import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
@@ -84,18 +83,15 @@ export interface RunRecord {
 
 export const NO_RECORD: RunRecord = { runId: null, watermarkBefore: null, watermarkAfter: null };
 
-export interface RunFigures {
+/** The work that a run has done. */
+interface RunWork {
   readonly record: RunRecord;
-  readonly stream: StreamName;
   readonly counts: Readonly<RecordCounts>;
-  readonly requests: number;
-  readonly retries: number;
-  /** Responses that said "rate limit exceeded". */
-  readonly throttled: number;
-  readonly durationMs: number;
   /** reconcile: changes that earlier runs should have stored; null if this is unknown. */
   readonly repaired: number | null;
 }
+
+export const nothingDone = (): RunWork => ({ record: NO_RECORD, counts: noCounts(), repaired: null });
 
 /** How a run ended. */
 export type RunEnding =
@@ -109,7 +105,16 @@ export type RunEnding =
     }
   | { readonly outcome: 'failed'; readonly error: SafetySyncError };
 
-export type RunResult = RunFigures & RunEnding;
+export type RunEnd = RunWork & RunEnding;
+
+export type RunResult = RunEnd & {
+  readonly stream: StreamName;
+  readonly requests: number;
+  readonly retries: number;
+  /** Responses that said "rate limit exceeded". */
+  readonly throttled: number;
+  readonly durationMs: number;
+};
 
 export const failureOf = (result: RunResult): SafetySyncError | undefined =>
   result.outcome === 'failed' ? result.error : undefined;
@@ -128,9 +133,6 @@ export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): bool
   retryIssues === true || onlyRecord !== undefined;
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
-
-/** ms since 1970 as ISO time; null before the first watermark. */
-export const watermarkText = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 
 /** Never rejects, because the wait goes on in any case. */
 export async function announceWait(

@@ -1,8 +1,7 @@
 /** Runs several streams: in parallel, and `users` after the others, because it looks up their ids. */
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { noCounts } from '../control-tables/record-counts.ts';
-import { authFailureOf, NO_RECORD, type RunContext, type RunRequest, type RunResult } from './run.ts';
+import { authFailureOf, nothingDone, type RunContext, type RunRequest, type RunResult } from './run.ts';
 import { runStream } from './run-stream.ts';
 
 export interface SyncRequest extends Omit<RunRequest, 'stream'> {
@@ -12,8 +11,8 @@ export interface SyncRequest extends Omit<RunRequest, 'stream'> {
 
 /** The result of a stream that was not begun. */
 function notTried(stream: StreamName, reason: string): RunResult {
-  const figures = { requests: 0, retries: 0, throttled: 0, durationMs: 0, repaired: null };
-  return { record: NO_RECORD, stream, counts: noCounts(), ...figures, outcome: 'skipped', reason };
+  const figures = { requests: 0, retries: 0, throttled: 0, durationMs: 0 };
+  return { ...nothingDone(), ...figures, stream, outcome: 'skipped', reason };
 }
 
 /**

@@ -113,8 +113,9 @@ async function compareFields(
       position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
     const columns = comparedColumns(table, position === 0 ? stream.contextColumns : []);
     const scope = { rows: ofTable, columns, accountId, key };
+    const shown = position === 0 ? columns : columns.filter(({ name }) => !table.key.includes(name));
     for (const row of await db.execute<RowComparison>(compareRows(table, scope))) {
-      fields.push(...(position === 0 ? toFields(columns, row, '') : toChildFields(table, columns, row)));
+      fields.push(...toFields(shown, row, position === 0 ? null : labelOf(table, row)));
     }
   }
   return {
@@ -124,33 +125,30 @@ async function compareFields(
   };
 }
 
+/** `label` begins the names of a child's fields. A child row that only one side has is one difference. */
 function toFields(
   columns: TableShape['columns'],
-  { source, stored, differing }: RowComparison,
-  prefix: string,
+  row: RowComparison,
+  label: string | null,
 ): FieldComparison[] {
-  return columns.map(({ name, type }) => ({
-    field: `${prefix}${name}`,
-    isEqual: !differing.includes(name),
-    stored: toShown(stored?.[name], type),
-    source: toShown(source?.[name], type),
+  const toShownRow = (side: Row | null) =>
+    side && Object.fromEntries(columns.map(({ name, type }) => [name, toShown(side[name], type)]));
+  const [stored, source] = [toShownRow(row.stored), toShownRow(row.source)];
+  if (label !== null && (stored === null || source === null)) {
+    return [{ field: label, isEqual: false, stored, source }];
+  }
+  return columns.map(({ name }) => ({
+    field: label === null ? name : `${label}.${name}`,
+    isEqual: !row.differing.includes(name),
+    stored: stored?.[name] ?? null,
+    source: source?.[name] ?? null,
   }));
 }
 
-/** Fields of a child row, with its key in their names. A row that only one side has is one difference. */
-function toChildFields(
-  table: TableShape,
-  columns: TableShape['columns'],
-  row: RowComparison,
-): FieldComparison[] {
-  const [, ...ownKey] = table.key;
+/** `followup_messages[9001]` */
+function labelOf({ key: [, ...ownKey], name }: TableShape, row: RowComparison): string {
   const place = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
-  const label = place === '' ? table.name : `${table.name}[${place}]`;
-  const own = columns.filter(({ name }) => !table.key.includes(name));
-  if (row.stored !== null && row.source !== null) return toFields(own, row, `${label}.`);
-  const toRow = (side: Row | null) =>
-    side === null ? null : Object.fromEntries(own.map(({ name, type }) => [name, toShown(side[name], type)]));
-  return [{ field: label, isEqual: false, stored: toRow(row.stored), source: toRow(row.source) }];
+  return place === '' ? name : `${name}[${place}]`;
 }
 
 /** Converts times, because PostgreSQL writes them in the session's time zone. */

@@ -2,7 +2,7 @@ import { getTableConfig } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import { accountId, safetySchema } from '../../../src/engine/streams/columns.ts';
 import { as, field, meaningsOf, tableColumns } from '../../../src/engine/streams/fields.ts';
-import { readFields } from '../../../src/engine/streams/read-fields.ts';
+import { fieldReader } from '../../../src/engine/streams/read-fields.ts';
 import type { RecordIssue } from '../../../src/engine/streams/stream.ts';
 
 const fields = {
@@ -41,8 +41,7 @@ test('each table has builders of its own, of the same columns', () => {
 
 test('a record is read by the names of its fields and gives values by column', () => {
   const issues: RecordIssue[] = [];
-  const values = readFields(
-    fields,
+  const values = fieldReader(fields)(
     { id: 7, opened: 0, closes: 20_260_131, opened_at: 5 },
     { report: (issue) => issues.push(issue) },
   );

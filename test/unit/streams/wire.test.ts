@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readFields } from '../../../src/engine/streams/read-fields.ts';
+import { fieldReader } from '../../../src/engine/streams/read-fields.ts';
 import type { resourceVersions } from '../../../src/engine/streams/resources.ts';
 import type { RecordIssue, RowOf } from '../../../src/engine/streams/stream.ts';
 import { isEarlier, toInstant, msOfInstant } from '../../../src/engine/streams/time-text.ts';
@@ -134,8 +134,7 @@ test('a value outside of its list is kept and reported as unknown', () => {
 
 test('fields of one record are read one by one; unknown ones are reported without positions', () => {
   const issues: RecordIssue[] = [];
-  const values = readFields(
-    { id: wire.key, due: wire.date },
+  const values = fieldReader({ id: wire.key, due: wire.date })(
     { id: 7, due: 'soon', colour: 'red', constructor: 1 },
     { at: 'messages[2]', report: (issue) => issues.push(issue) },
   );
