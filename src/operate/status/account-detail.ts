@@ -57,12 +57,13 @@ export function buildDetail(
   { facts, nextRuns: planned, offMs, judgedMs }: DetailContext,
 ): AccountDetail {
   const { seen, counted, countedAtMs } = facts.warehouse;
+  const rows = seen?.rows;
   const { config, offReasons } = account;
   const unread = unreadOf(counted?.parts ?? [], config.equipmentTypes);
   const { reportingTimezone: own, schedule } = config;
-  const stored = seen?.reportingTimezone;
+  const stored = rows?.reportingTimezone;
   const tokenPlace = placeOf(config);
-  const runs = (seen?.rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
+  const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
   const nextRuns = planned.map((one) => ({
     ...one,
     // Whole seconds, because schedules have no milliseconds: these come from the query and the offset of the clock.
@@ -72,7 +73,7 @@ export function buildDetail(
   function progressOf(run: RunSummary): Progress {
     const live = run.owner === facts.owner ? progress.get(run.stream) : undefined;
     const { records, total } = live ??
-      seen?.rows?.backfills.find(({ stream }) => stream === run.stream) ?? { records: run.read, total: null };
+      rows?.backfills.find(({ stream }) => stream === run.stream) ?? { records: run.read, total: null };
     return { records, total };
   }
 
@@ -101,13 +102,13 @@ export function buildDetail(
     timezone: schedule.timezone,
     unread: describeUnread(unread),
     expired: expiredOf(streams, facts.keeping, judgedMs),
-    uncleaned: uncleanedOf(seen?.cleanings ?? [], offReasons),
+    uncleaned: uncleanedOf(rows?.cleanings ?? [], offReasons),
     otherTimezone: own === null || stored === undefined || stored === own ? null : { own, stored },
     streams: details,
     running: details.flatMap(({ running }) => running ?? []),
     recentRuns: runs.slice(0, LISTED_RUNS),
     days: counted?.days ?? [],
-    issues: seen?.rows?.issues ?? [],
+    issues: rows?.issues ?? [],
     nextRuns,
   };
 }

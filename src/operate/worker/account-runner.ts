@@ -27,7 +27,7 @@ interface AccountRunnerOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   /** Receives database responses and changes that the runs observe. */
-  readonly monitor: Pick<Monitor<unknown, unknown>, 'refreshSoon' | 'recordResponse'>;
+  readonly monitor: Pick<Monitor, 'refreshSoon' | 'recordResponse'>;
   /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
   readonly onNewer: (error: SafetySyncError) => void;
 }

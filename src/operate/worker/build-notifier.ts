@@ -10,10 +10,10 @@ import type { Metrics } from '../status/metrics.ts';
 import type { Status } from '../status/status.ts';
 import { VERSION } from '../../version.ts';
 import { createScheduledReport } from './scheduled-report.ts';
-import type { WarehouseMonitor } from './worker-status.ts';
+import type { Monitor } from './monitor.ts';
 
 interface NotifierParts {
-  readonly monitor: Pick<WarehouseMonitor, 'latest'>;
+  readonly monitor: Pick<Monitor, 'latest'>;
   readonly metrics: Metrics;
   readonly channels: readonly Channel[];
 }

@@ -1,12 +1,14 @@
 /** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
-import type { WarehouseState } from '../status/status-facts.ts';
+import type { WarehouseRead } from '../status/read-account-rows.ts';
+import type { Volumes } from '../status/read-volumes.ts';
+import { NOT_READ, type WarehouseState } from '../status/status-facts.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 
-export interface Monitor<Seen, Counted> {
-  readonly latest: WarehouseState<Seen, Counted>;
+export interface Monitor {
+  readonly latest: WarehouseState;
   /** Reads now; never rejects. */
   refresh(): Promise<void>;
   /** Reads within a second, because a run has changed the state. */
@@ -16,11 +18,11 @@ export interface Monitor<Seen, Counted> {
   stop(): void;
 }
 
-export interface MonitorOptions<Seen extends { readonly pendingMigrations: number }, Counted> {
+export interface MonitorOptions {
   /** The frequent, cheap read. */
-  readonly read: () => Promise<Seen>;
+  readonly read: () => Promise<WarehouseRead>;
   /** The expensive read: runs rarely, apart from the frequent one. */
-  readonly count: () => Promise<Counted>;
+  readonly count: () => Promise<Volumes | null>;
   /** The cheapest query, for example `select 1`. */
   readonly ping: () => Promise<unknown>;
   /** Opens and closes a new connection, as every run does. Called during an outage only. */
@@ -55,17 +57,9 @@ function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (underWay ??= work().finally(() => (underWay = undefined)));
 }
 
-export function createMonitor<Seen extends { readonly pendingMigrations: number }, Counted>(
-  options: MonitorOptions<Seen, Counted>,
-): Monitor<Seen, Counted> {
+export function createMonitor(options: MonitorOptions): Monitor {
   const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
-  let latest: WarehouseState<Seen, Counted> = {
-    seen: null,
-    counted: null,
-    countedAtMs: null,
-    problem: null,
-    isSlow: false,
-  };
+  let latest = NOT_READ;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let countAtMs = -Infinity;

@@ -1,7 +1,6 @@
 /** Renders one account in full: streams, rows over time, next runs, data issues, recent runs. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
-import { MOST_ISSUES } from '../../operate/status/read-account-rows.ts';
 import {
   type AccountDetail,
   areAccountsRead,
@@ -83,18 +82,13 @@ function card(stream: StreamDetail, { nowMs, database }: Status, timezone: strin
       ${
         stream.openIssues > 0 &&
         html`<dt>open issues</dt>
-          <dd>${describeIssueCount(stream.openIssues)}</dd>`
+          <dd>${formatNumber(stream.openIssues, 'issue')}</dd>`
       }
     </dl>
     ${runsChart(stream.recentRuns, timezone)}
   </article>`;
 }
 
-/** An account has at most that many in its facts. */
-const describeIssueCount = (count: number): string =>
-  count < MOST_ISSUES ? formatNumber(count, 'issue') : `${formatCount(count)} or more issues`;
-
-/** A section of rows, or the sentence about none. */
 const NOT_READ_YET = html`<p>Not read yet.</p>`;
 
 function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
