@@ -89,7 +89,7 @@ function startNotifying({
   const clock = { now: () => Date.now() + clockPassedMs, monotonicMs: () => performance.now() + passedMs };
   const alerts = createNotifier({
     channels,
-    accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', place: {} }],
+    accounts: [{ id: 'default', offReasons: {}, config: { service: undefined, reportingTimezone: null } }],
     latest: () => ({ seen, problem: outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' }),
     outage: () => outage,
     db: worker.connection.db,
@@ -103,8 +103,7 @@ function startNotifying({
     attempts: 1,
     stopTimeoutMs: 200,
     attemptMs: options.attemptMs ?? 10 * SECOND_MS,
-    onSent: () => undefined,
-    onNotSent: () => undefined,
+    onOutcome: () => undefined,
   });
   made.push(alerts);
   return {

@@ -72,7 +72,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       accounts,
       seen,
       lastingProblems: await readLastingProblems(connection.db, ids),
-      failedReports: notifications.report === undefined ? new Map() : failedReportsOf(rows),
+      failedReports: notifications.report === undefined ? [] : failedReportsOf(rows),
       freshnessBudgetMinutes,
     });
     const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });

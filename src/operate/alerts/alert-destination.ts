@@ -11,15 +11,21 @@ import type { Destination } from './sender.ts';
 export interface AlertDelivery extends Pick<Delivery, 'attempts' | 'attemptMs'> {
   readonly log: Logger;
   readonly redact: Redact;
-  readonly onSent: (channel: AlertChannel, alerts: number) => void;
-  readonly onNotSent: (channel: AlertChannel, alerts: number) => void;
+  readonly onOutcome: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) => void;
 }
 
 export const CLAIM_MS = 2 * MINUTE_MS;
 
 export function createAlertDestination(
   channel: Channel,
-  { context, attempts, attemptMs, log, redact, ...on }: AlertDelivery & { readonly context: MessageContext },
+  {
+    context,
+    attempts,
+    attemptMs,
+    log,
+    redact,
+    onOutcome,
+  }: AlertDelivery & { readonly context: MessageContext },
 ): Destination & { readonly channel: AlertChannel } {
   const { name } = channel;
   return {
@@ -33,14 +39,14 @@ export function createAlertDestination(
       const message = { subject: redact(subject), text: redact(text), html: redact(html) };
       await deliver({ channel, message, signal, attempts, attemptMs });
       log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
-      on.onSent(name, rows.length);
+      onOutcome(name, 'sent', rows.length);
     },
     onFailed({ code, message, advice, cause }, rows, isRepeated) {
       log[isRepeated ? 'debug' : 'error'](
         { channel: name, alerts: rows.length, error_code: code },
         `an alert was not accepted by ${message}; retrying. ${advice}`,
       );
-      on.onNotSent(name, rows.length);
+      onOutcome(name, 'not_taken', rows.length);
       return redact(cause instanceof Error ? cause.message : message);
     },
     nextMs: () => null,

@@ -7,7 +7,7 @@
  * because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
  * one of them sends the resolution.
  */
-import type { OffReasons } from '../../config/account-config.ts';
+import { type AccountConfig, type OffReasons, placeOf } from '../../config/account-config.ts';
 import {
   type AlertRow,
   beginRows,
@@ -15,7 +15,6 @@ import {
   failedReportsOf,
   isAlert,
   type OutboxRow,
-  postponeAlerts,
   readOutbox,
   resumeAlerts,
   textOfKey,
@@ -24,7 +23,6 @@ import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readLastingProblems } from './lasting-problems.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import type { TokenPlace } from '../../shared/token-place.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
@@ -32,7 +30,7 @@ import { type AlertDelivery, createAlertDestination } from './alert-destination.
 import type { Channel } from './channel.ts';
 import { type Condition, conditionsOf } from './conditions.ts';
 import { createSender, type Destination, type SenderOptions } from './sender.ts';
-import { type ChannelPlan, planAlerts, UNDECIDED_MS } from './plan-alerts.ts';
+import { type ChannelPlan, planAlerts } from './plan-alerts.ts';
 
 export interface ReportDestination extends Destination {
   plan(rows: readonly OutboxRow[], nowMs: number): ChannelPlan;
@@ -46,8 +44,7 @@ interface NotifierOptions extends SenderOptions, AlertDelivery {
   readonly accounts: readonly {
     readonly id: string;
     readonly offReasons: OffReasons;
-    readonly timezone: string;
-    readonly place: TokenPlace;
+    readonly config: Pick<AccountConfig, 'service' | 'reportingTimezone'>;
   }[];
   /** The last read of the warehouse, and why the warehouse cannot be read now. */
   readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
@@ -82,7 +79,12 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const context = {
     version,
     owner,
-    accounts: new Map(accounts.map(({ id, timezone, place }) => [id, { timezone, place }])),
+    accounts: new Map(
+      accounts.map(({ id, config }) => [
+        id,
+        { timezone: config.reportingTimezone ?? 'UTC', place: placeOf(config) },
+      ]),
+    ),
   };
   const channels = options.channels.map(({ name }) => name);
   const destinations: readonly Destination[] = [
@@ -103,7 +105,6 @@ export function createNotifier(options: NotifierOptions): Notifier {
     await beginRows(db, plan.begun, at);
     await resumeAlerts(db, { channel, keys: plan.resumed }, at);
     await endAlerts(db, { channel, keys: plan.ended }, at);
-    await postponeAlerts(db, { channel, keys: plan.postponed }, at.nowMs + UNDECIDED_MS);
   }
 
   /** Logged, because this failure cannot be recorded as an alert. */
@@ -118,14 +119,13 @@ export function createNotifier(options: NotifierOptions): Notifier {
     if (!isAway) unreadable = `they cannot be recorded in the database (${code})`;
   }
 
-  const failedReportsIn = (rows: readonly OutboxRow[]): ReadonlyMap<string, string> =>
-    report === undefined ? new Map() : failedReportsOf(rows);
+  const failedReportsIn = (rows: readonly OutboxRow[]) => (report === undefined ? [] : failedReportsOf(rows));
 
   async function readConditions(rows: readonly OutboxRow[], seen: AccountsRead): Promise<Condition[]> {
     if (channels.length === 0) return [];
     const lastingProblems = await readLastingProblems(db, ids);
-    const failedReports = failedReportsIn(rows);
-    return conditionsOf({ accounts, seen, lastingProblems, failedReports, freshnessBudgetMinutes });
+    const reports = failedReportsIn(rows);
+    return conditionsOf({ accounts, seen, lastingProblems, failedReports: reports, freshnessBudgetMinutes });
   }
 
   async function lookAt(seen: AccountsRead): Promise<void> {
@@ -139,7 +139,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     // Rows that were just recorded may be due at once.
     const rows = await readOutbox(db, ids);
     alerts = rows.filter(isAlert);
-    failedReports = [...failedReportsIn(rows)].map(([accountId, code]) => ({ accountId, code }));
+    failedReports = failedReportsIn(rows);
     for (const one of plan(rows)) senders.get(one.channel)?.sendDue(one);
   }
 

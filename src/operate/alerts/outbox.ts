@@ -119,10 +119,15 @@ export async function readOutbox(db: Queryable, accountIds: readonly string[]): 
   return rows.map(toRow);
 }
 
-/** By account, the error code of the newest attempt at its report. */
-export const failedReportsOf = (rows: readonly OutboxRow[]): Map<string, string> =>
-  new Map(
-    rows.flatMap((row) => (isAlert(row) || row.problem === null ? [] : [[row.accountId, row.problem]])),
+/** An account whose scheduled report failed at the newest attempt, with the error code. */
+export interface FailedReport {
+  readonly accountId: string;
+  readonly code: string;
+}
+
+export const failedReportsOf = (rows: readonly OutboxRow[]): FailedReport[] =>
+  rows.flatMap((row) =>
+    isAlert(row) || row.problem === null ? [] : [{ accountId: row.accountId, code: row.problem }],
   );
 
 /**
@@ -174,14 +179,6 @@ export async function endAlerts(
   await db.execute(sql`update ${outbox} set ended_at = ${now},
       due_at = case when claimed_by is not null then due_at when sent_at is not null or tries > 0 then ${now} end
     where ${matches(these)} and ended_at is null and began_at < ${instant(asOfMs)}`);
-}
-
-/** Postpones the first message of alerts that were not sent yet. */
-export async function postponeAlerts(db: Queryable, these: RowsOfChannel, dueMs: number): Promise<void> {
-  if (these.keys.length === 0) return;
-  await db.execute(sql`update ${outbox} set due_at = ${instant(dueMs)}
-    where ${matches(these)} and sent_at is null and ended_at is null and claimed_by is null
-      and due_at < ${instant(dueMs)}`);
 }
 
 /** Claims rows that are due. If several workers claim the same row, one gets it. */

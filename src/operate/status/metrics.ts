@@ -13,7 +13,7 @@ type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 export interface Metrics {
   recordRun(accountId: string, kind: RunKind, result: RunResult): void;
   recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
-  recordAlert(channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number): void;
+  readonly recordAlert: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) => void;
   /** Renders the Prometheus text format. */
   render(status: Status): Promise<string>;
   readonly contentType: string;

@@ -153,7 +153,7 @@ export interface AlertsStatus {
     /** Why the last message was refused; null: it was accepted. */
     readonly problem: string | null;
   }[];
-  /** Scheduled reports that failed at the last attempt, with the error code. */
+  /** Scheduled reports that failed at the newest attempt, with the error code. */
   readonly failedReports: readonly { readonly accountId: string; readonly code: string }[];
 }
 
