@@ -86,9 +86,7 @@ function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[]
     STREAM_NAMES.filter((stream) => !off.includes(stream)).flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
         const expression = kind === 'sync' ? (streams[stream] ?? null) : reconcile;
-        return expression === null
-          ? []
-          : [{ accountId, target: { accountId, stream, kind }, timezone, expression }];
+        return expression === null ? [] : [{ target: { accountId, stream, kind }, timezone, expression }];
       }),
     ),
   );
