@@ -15,18 +15,11 @@ interface HeartbeatOptions {
   readonly clock: Clock;
 }
 
-export interface Heartbeat {
-  /** Never rejects. */
-  look(): Promise<void>;
-  start(everyMs?: number): void;
-  stop(): Promise<void>;
-}
-
 const EVERY_MS = 10 * SECOND_MS;
 /** Least time between two GETs. */
 const REST_MS = MINUTE_MS;
 
-export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions): Heartbeat {
+export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) {
   const { address, host, headers } = requestTo(url);
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -42,6 +35,7 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions):
     if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`, false);
   }
 
+  /** Never rejects. */
   async function look(): Promise<void> {
     if (clock.monotonicMs() - sentMs < REST_MS || !isFresh()) return;
     sentMs = clock.monotonicMs();

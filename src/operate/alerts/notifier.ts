@@ -54,17 +54,6 @@ interface NotifierOptions extends SenderOptions, AlertDelivery {
   readonly freshnessBudgetMinutes: number;
 }
 
-export interface Notifier {
-  /** The alerts part of the status: open alerts, and the state of each channel. */
-  readonly status: AlertsStatus;
-  /** Compares once and starts sending what is due; never rejects. */
-  look(): Promise<void>;
-  /** Resolves when no message is being sent. */
-  idle(): Promise<void>;
-  start(everyMs?: number): void;
-  stop(): Promise<void>;
-}
-
 const EVERY_MS = 10 * SECOND_MS;
 /** A warehouse may lack migrations for this long before an alert is sent. */
 const MIGRATING_MS = 5 * MINUTE_MS;
@@ -72,7 +61,9 @@ const MIGRATING_MS = 5 * MINUTE_MS;
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
 
-export function createNotifier(options: NotifierOptions): Notifier {
+export type Notifier = ReturnType<typeof createNotifier>;
+
+export function createNotifier(options: NotifierOptions) {
   const { accounts, report, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
   const ids = accounts.map(({ id }) => id);
   const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
@@ -163,6 +154,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     }
   }
 
+  /** Compares once and starts sending what is due; never rejects. */
   async function look(): Promise<void> {
     const { seen, problem } = options.latest();
     const isBehind = problem === null && seen !== null && seen.pendingMigrations > 0;
@@ -187,7 +179,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
 
   return {
-    get status() {
+    /** The alerts part of the status: open alerts, and the state of each channel. */
+    get status(): AlertsStatus {
       return {
         // An outage of the database has no row: only this worker's memory has it.
         open:
@@ -206,6 +199,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       };
     },
     look,
+    /** Resolves when no message is being sent. */
     async idle() {
       await Promise.all([...senders.values()].map((sender) => sender.idle()));
     },

@@ -90,20 +90,14 @@ function matches({ channel, keys }: RowsOfChannel): SQL {
   return sql`account_id = any (${accounts}::text[]) and channel = ${channel} and ${hasKey(keys)}`;
 }
 
-/** Bare columns, because `returning` on distributed tables cannot use time functions. */
-const COLUMNS = sql.raw(
-  'account_id, event, subject, channel, code, detail, tries, problem, began_at, ended_at, sent_at, due_at',
-);
-
-type Found = Pick<OutboxRow, 'event' | 'subject' | 'channel' | 'code' | 'detail' | 'tries' | 'problem'> & {
-  readonly account_id: string;
-  readonly began_at: string;
-  readonly ended_at: string | null;
-  readonly sent_at: string | null;
-  readonly due_at: string | null;
-};
-
-const toRow = ({ account_id, began_at, ended_at, sent_at, due_at, ...row }: Found): OutboxRow => ({
+const toRow = ({
+  account_id,
+  began_at,
+  ended_at,
+  sent_at,
+  due_at,
+  ...row
+}: typeof outbox.$inferSelect): OutboxRow => ({
   ...row,
   accountId: account_id,
   beganMs: toMs(began_at),
@@ -114,8 +108,12 @@ const toRow = ({ account_id, began_at, ended_at, sent_at, due_at, ...row }: Foun
 
 /** Returns the rows that last or have a message due. */
 export async function readOutbox(db: Queryable, accountIds: readonly string[]): Promise<OutboxRow[]> {
-  const rows = await db.execute<Found>(sql`select ${COLUMNS} from ${outbox}
-    where account_id = any (${toArrayLiteral(accountIds)}::text[]) and (ended_at is null or due_at is not null)`);
+  const rows = await db
+    .select()
+    .from(outbox)
+    .where(
+      sql`account_id = any (${toArrayLiteral(accountIds)}::text[]) and (ended_at is null or due_at is not null)`,
+    );
   return rows.map(toRow);
 }
 
@@ -188,9 +186,11 @@ export async function claimRows(
   { owner, nowMs, untilMs }: Claim,
 ): Promise<OutboxRow[]> {
   if (these.keys.length === 0) return [];
-  const rows = await db.execute<Found>(sql`update ${outbox}
-    set claimed_by = ${owner}, due_at = ${instant(untilMs)}
-    where ${matches(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);
+  const rows = await db
+    .update(outbox)
+    .set({ claimed_by: owner, due_at: instant(untilMs) })
+    .where(sql`${matches(these)} and due_at <= ${instant(nowMs)}`)
+    .returning();
   return rows.map(toRow);
 }
 

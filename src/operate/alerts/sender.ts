@@ -59,18 +59,6 @@ interface SentOutage extends OutageAlert {
   againMs: number;
 }
 
-interface Sender {
-  /** Why the last message was refused; null: it was accepted, or none was sent. */
-  readonly problem: string | null;
-  /** Starts sending the rows that are due, unless a message is being sent. */
-  sendDue(plan: Pick<ChannelPlan, 'due'>): void;
-  sendOutage(outage: OutageAlert): void;
-  /** Resolves when no message is being sent. */
-  idle(): Promise<void>;
-  /** Waits a few seconds for the message that is being sent. */
-  stop(): Promise<void>;
-}
-
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
 export function createSender(
@@ -86,7 +74,7 @@ export function createSender(
     /** The database's time, estimated while the database is away. */
     readonly nowMs: () => number;
   },
-): Sender {
+) {
   const { channel, claimMs, delays } = destination;
   const stopping = new AbortController();
   let isStopped = false;
@@ -167,14 +155,18 @@ export function createSender(
   }
 
   return {
+    /** Why the last message was refused; null: it was accepted, or none was sent. */
     get problem() {
       return problem;
     },
-    sendDue: ({ due }) => begin(() => sendDue(due)),
-    sendOutage: (now) => begin(() => sendOutage(now)),
+    /** Starts sending the rows that are due, unless a message is being sent. */
+    sendDue: ({ due }: Pick<ChannelPlan, 'due'>) => begin(() => sendDue(due)),
+    sendOutage: (now: OutageAlert) => begin(() => sendOutage(now)),
+    /** Resolves when no message is being sent. */
     async idle() {
       await busy;
     },
+    /** Waits a few seconds for the message that is being sent. */
     async stop() {
       isStopped = true;
       const last = busy ?? Promise.resolve();

@@ -28,30 +28,6 @@ export interface NextSync {
   readonly inMs: number;
 }
 
-interface RunPermit {
-  /** Called when the run has ended. */
-  end(
-    result: RunResult,
-    kind: string,
-  ): {
-    /** The failure was logged here, now or at the beginning of the problem. */
-    readonly isLogged: boolean;
-    readonly nextSyncs: readonly NextSync[];
-  };
-}
-
-export interface AccountHealth {
-  /** undefined: the circuit is open for this stream. */
-  admit(stream: StreamName): RunPermit | undefined;
-  /** Called when a run's record is in the database, however long the run takes. */
-  recordBegun(stream: StreamName): void;
-  /** Called when a request failed and will be retried. The account counts as unhealthy until a run ends without an outage. */
-  recordRetry(): void;
-  onChange(listener: (isHealthy: boolean) => void): void;
-  readonly outage: Outage | undefined;
-  readonly openCircuits: readonly OpenCircuit[];
-}
-
 interface AccountHealthOptions {
   readonly accountId: string;
   readonly log: Logger;
@@ -65,13 +41,9 @@ interface AccountHealthOptions {
   readonly hasNewToken?: () => boolean;
 }
 
-export function createAccountHealth({
-  accountId,
-  log,
-  clock,
-  streams,
-  ...options
-}: AccountHealthOptions): AccountHealth {
+export type AccountHealth = ReturnType<typeof createAccountHealth>;
+
+export function createAccountHealth({ accountId, log, clock, streams, ...options }: AccountHealthOptions) {
   const breaker = createCircuitBreaker(clock, options.delays);
   const outage = createOutageLog({ dependency: 'service', log, clock });
   let notify: (isHealthy: boolean) => void = () => undefined;
@@ -138,7 +110,8 @@ export function createAccountHealth({
   }
 
   return {
-    admit(stream) {
+    /** Returns a permit for a run; undefined: the circuit is open for this stream. */
+    admit(stream: StreamName) {
       let permit = breaker.admit(stream);
       if (permit === undefined && options.hasNewToken?.() === true) {
         breaker.tryNow();
@@ -150,20 +123,23 @@ export function createAccountHealth({
         return undefined;
       }
       return {
-        end(result, kind) {
+        /** Called when the run has ended. `isLogged`: its failure was logged here, now or at the beginning of the problem. */
+        end(result: RunResult, kind: string) {
           const isOutage = followOutages(result, kind);
           const nextSyncs = followCircuits(result, permit);
           return { isLogged: isOutage || authFailureOf(result) !== undefined, nextSyncs };
         },
       };
     },
-    recordBegun: (stream) => options.database.recordResponse({ accountId, stream }),
+    /** Called when a run's record is in the database, however long the run takes. */
+    recordBegun: (stream: StreamName) => options.database.recordResponse({ accountId, stream }),
+    /** Called when a request failed and will be retried. The account counts as unhealthy until a run ends without an outage. */
     recordRetry: () => notify(false),
-    onChange: (listener) => void (notify = listener),
-    get outage() {
+    onChange: (listener: (isHealthy: boolean) => void) => void (notify = listener),
+    get outage(): Outage | undefined {
       return outage.current;
     },
-    get openCircuits() {
+    get openCircuits(): readonly OpenCircuit[] {
       return breaker.openCircuits;
     },
   };

@@ -44,14 +44,6 @@ export interface Permit {
   noResponse(): CircuitChange;
 }
 
-export interface CircuitBreaker {
-  /** Returns a permit, or undefined while a circuit is open for the stream. */
-  admit(stream: StreamName): Permit | undefined;
-  /** Admits the next run as a trial, because the credentials have changed. */
-  tryNow(): void;
-  readonly openCircuits: readonly OpenCircuit[];
-}
-
 interface Circuit {
   readonly stream: StreamName;
   readonly error: SafetySyncError;
@@ -70,7 +62,9 @@ const NO_RESPONSE_AGAIN_MS = MINUTE_MS;
 /** Tolerance for timers that fire early. */
 const TOLERANCE_MS = 50;
 
-export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAYS): CircuitBreaker {
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
+
+export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAYS) {
   /** By stream; null: the circuit of the account. */
   const circuits = new Map<StreamName | null, Circuit>();
   /** Numbers permits and auth failures in order of time. */
@@ -139,7 +133,8 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
   }
 
   return {
-    admit(stream) {
+    /** Returns a permit, or undefined while a circuit is open for the stream. */
+    admit(stream: StreamName): Permit | undefined {
       const circuit = circuits.get(null) ?? circuits.get(stream);
       if (circuit !== undefined) {
         const nowMs = clock.monotonicMs();
@@ -150,11 +145,12 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
       }
       return createPermit(stream, circuit);
     },
+    /** Admits the next run as a trial, because the credentials have changed. */
     tryNow() {
       for (const circuit of circuits.values())
         if (!circuit.isHalfOpen) circuit.trialAtMs = clock.monotonicMs();
     },
-    get openCircuits() {
+    get openCircuits(): OpenCircuit[] {
       const nowMs = clock.monotonicMs();
       return [...circuits].map(([key, { stream, error, sinceMs, trialAtMs, isHalfOpen }]) => ({
         stream,

@@ -1,6 +1,6 @@
 /** Builds the worker's notifications: alerts, heartbeat and scheduled safety reports. */
 import type { Channel } from '../alerts/channel.ts';
-import { createHeartbeat, type Heartbeat } from '../alerts/heartbeat.ts';
+import { createHeartbeat } from '../alerts/heartbeat.ts';
 import { createMail } from '../alerts/mail.ts';
 import { createNotifier, type Notifier } from '../alerts/notifier.ts';
 import type { App } from '../../app.ts';
@@ -40,10 +40,7 @@ export function buildNotifier(app: App, { monitor, metrics, channels }: Notifier
 }
 
 /** undefined: ALERT_HEARTBEAT_URL is not set. */
-export function buildHeartbeat(
-  { config, log, clock }: App,
-  { status }: { readonly status: () => Status },
-): Heartbeat | undefined {
+export function buildHeartbeat({ config, log, clock }: App, { status }: { readonly status: () => Status }) {
   const { heartbeatUrl: url } = config.notifications;
   const isFresh = (): boolean => {
     const { isReady, accounts } = status();

@@ -30,14 +30,6 @@ interface CronGroupsOptions<Target extends OfAccount> {
   readonly onMissed: (target: Target) => void;
 }
 
-export interface CronGroups<Target extends OfAccount> {
-  /** The next ticks of one account, in ms from now. */
-  next(accountId: string): { readonly target: Target; readonly inMs: number }[];
-  /** When the schedules were last compared with the clock, by the monotonic clock. */
-  readonly lookedMs: number;
-  stop(): Promise<void>;
-}
-
 interface Member<Target> {
   readonly target: Target;
   /** Position in a staggered tick, from 0 to 1. */
@@ -101,9 +93,8 @@ function buildGroups<Target extends OfAccount>(
   });
 }
 
-export function startCronGroups<Target extends OfAccount>(
-  options: CronGroupsOptions<Target>,
-): CronGroups<Target> {
+/** Starts the schedules; `stop` ends them. */
+export function startCronGroups<Target extends OfAccount>(options: CronGroupsOptions<Target>) {
   const { clock, spreadMs, onTick, onMissed } = options;
   const groups = buildGroups(options.entries, clock);
   let looking: NodeJS.Timeout | undefined;
@@ -165,12 +156,14 @@ export function startCronGroups<Target extends OfAccount>(
 
   look();
   return {
-    next: (accountId) =>
+    /** The next ticks of one account, in ms from now. */
+    next: (accountId: string) =>
       groups.flatMap((group) =>
         group.members
           .filter(({ target }) => target.accountId === accountId)
           .map((member) => ({ target: member.target, inMs: untilNext(group, member) })),
       ),
+    /** When the schedules were last compared with the clock, by the monotonic clock. */
     get lookedMs() {
       return lookedMs;
     },

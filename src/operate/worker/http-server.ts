@@ -27,11 +27,6 @@ interface HttpServerOptions {
   readonly onError: (path: string, error: unknown) => void;
 }
 
-interface OpsServer {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 const IDLE_MS = 10 * SECOND_MS;
 const MOST_CONNECTIONS = 500;
 
@@ -116,7 +111,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   });
 }
 
-export async function startHttpServer(options: HttpServerOptions): Promise<OpsServer> {
+export async function startHttpServer(options: HttpServerOptions) {
   const { host, port, idleMs = IDLE_MS } = options;
   const server = createServer(
     { requestTimeout: idleMs, headersTimeout: idleMs, connectionsCheckingInterval: idleMs / 10 },

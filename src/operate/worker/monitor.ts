@@ -7,17 +7,6 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 
-export interface Monitor {
-  readonly latest: WarehouseState;
-  /** Reads now; never rejects. */
-  refresh(): Promise<void>;
-  /** Reads within a second, because a run has changed the state. */
-  refreshSoon(): void;
-  /** A run of this worker got a response: the database is reachable, even if a read hangs. */
-  recordResponse(): void;
-  stop(): void;
-}
-
 export interface MonitorOptions {
   /** The frequent, cheap read. */
   readonly read: () => Promise<WarehouseRead>;
@@ -57,7 +46,9 @@ function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (underWay ??= work().finally(() => (underWay = undefined)));
 }
 
-export function createMonitor(options: MonitorOptions): Monitor {
+export type Monitor = ReturnType<typeof createMonitor>;
+
+export function createMonitor(options: MonitorOptions) {
   const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
   let latest = NOT_READ;
   let timer: NodeJS.Timeout | undefined;
@@ -150,11 +141,14 @@ export function createMonitor(options: MonitorOptions): Monitor {
   }
 
   return {
-    get latest() {
+    get latest(): WarehouseState {
       return { ...latest, problem: latest.problem ?? outage.current?.message ?? null };
     },
+    /** Reads now; never rejects. */
     refresh,
+    /** Reads within a second, because a run has changed the state. */
     refreshSoon: () => schedule(SOON_MS),
+    /** A run of this worker got a response: the database is reachable, even if a read hangs. */
     recordResponse: () => void (respondedAtMs = clock.monotonicMs()),
     stop() {
       isStopped = true;

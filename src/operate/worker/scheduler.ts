@@ -4,7 +4,7 @@ import type { NextSync } from '../health/account-health.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { type CronEntry, type CronGroups, startCronGroups } from './cron-groups.ts';
+import { type CronEntry, startCronGroups } from './cron-groups.ts';
 import type { RunQueue } from './run-queue.ts';
 
 type JobKind = 'sync' | 'reconcile';
@@ -47,30 +47,6 @@ interface ScheduleOptions {
   readonly runsLast: (stream: StreamName) => boolean;
 }
 
-interface NextRun {
-  readonly stream: StreamName;
-  readonly kind: JobKind;
-  /** ms from now. */
-  readonly inMs: number;
-}
-
-export interface Scheduler {
-  /** Starts the schedules. */
-  start(): void;
-  /** Starts a sync now, unless one waits or is running. */
-  trigger(accountId: string, stream: StreamName): void;
-  /** Unfinished jobs. */
-  readonly open: readonly JobTarget[];
-  /** Next runs of one account, soonest first. */
-  nextRuns(accountId: string): NextRun[];
-  /** False when the schedules have not been compared with the clock for minutes, although the process is up. */
-  isAlive(): boolean;
-  /** Starts no more jobs. */
-  stop(): Promise<void>;
-  /** Resolves when no job is running. */
-  idle(): Promise<void>;
-}
-
 const DEAD_AFTER_MS = 3 * MINUTE_MS;
 
 interface OpenJob {
@@ -92,11 +68,13 @@ function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[]
   );
 }
 
-export function createScheduler(options: ScheduleOptions): Scheduler {
+export type Scheduler = ReturnType<typeof createScheduler>;
+
+export function createScheduler(options: ScheduleOptions) {
   const { clock, queue } = options;
   const open = new Map<string, OpenJob>();
   const timers = new Set<NodeJS.Timeout>();
-  let groups: CronGroups<JobTarget> | undefined;
+  let groups: ReturnType<typeof startCronGroups<JobTarget>> | undefined;
   let isStopping = false;
 
   /** Running jobs of the same kind and account that must end before this one. */
@@ -153,6 +131,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
   }
 
   return {
+    /** Starts the schedules. */
     start() {
       groups = startCronGroups<JobTarget>({
         entries: toEntries(options.accounts),
@@ -164,24 +143,30 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
         },
       });
     },
-    trigger(accountId, stream) {
+    /** Starts a sync now, unless one waits or is running. */
+    trigger(accountId: string, stream: StreamName) {
       const target = { accountId, stream, kind: 'sync' } as const;
       if (busyWith(target) === undefined) trigger(target);
     },
-    get open() {
+    /** Unfinished jobs. */
+    get open(): readonly JobTarget[] {
       return [...open.values()].map(({ job }) => job);
     },
-    nextRuns: (accountId) =>
+    /** Next runs of one account, soonest first, in ms from now. */
+    nextRuns: (accountId: string) =>
       (groups?.next(accountId) ?? [])
         .map(({ target: { stream, kind }, inMs }) => ({ stream, kind, inMs }))
         .sort((one, other) => one.inMs - other.inMs),
+    /** False when the schedules have not been compared with the clock for minutes, although the process is up. */
     isAlive: () => groups === undefined || clock.monotonicMs() - groups.lookedMs < DEAD_AFTER_MS,
+    /** Starts no more jobs. */
     async stop() {
       isStopping = true;
       for (const timer of timers) clearTimeout(timer);
       timers.clear();
       await groups?.stop();
     },
+    /** Resolves when no job is running. */
     async idle() {
       await Promise.all([...open.values()].map(({ done }) => done));
     },

@@ -30,13 +30,6 @@ interface WorkerStatusParts {
   readonly notifier: Pick<Notifier, 'status'>;
 }
 
-interface WorkerStatus {
-  /** Status of all accounts. */
-  readonly status: () => Status;
-  /** Status of one account with its details; undefined: no such account. */
-  readonly statusOfOne: (accountId: string) => Promise<Status | undefined>;
-}
-
 /** Building a Status takes at most 1/20 of the time, because its cost grows with the number of accounts. */
 const MAKING_SHARE = 20;
 
@@ -86,7 +79,7 @@ export function neverSynced({ id, scheduled }: Account, { seen }: WarehouseState
   );
 }
 
-export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
+export function createWorkerStatus(parts: WorkerStatusParts) {
   const { app, monitor, queue, scheduler, runners } = parts;
   const { clock } = app;
   const [only] = runners.size === 1 ? runners.values() : [];
@@ -129,6 +122,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   }
 
   let made: { readonly status: Status; readonly untilMs: number } | undefined;
+  /** Status of all accounts. */
   function status(): Status {
     // For one account the Status is built on each request: that is cheap, and new rows appear at once.
     if (only !== undefined) return buildInFull(only, monitor.latest);
@@ -162,6 +156,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
 
   /** Concurrent requests for one account share one read. */
   const reading = new Map<string, Promise<WarehouseState>>();
+  /** Status of one account with its details; undefined: no such account. */
   async function statusOfOne(accountId: string): Promise<Status | undefined> {
     const runner = runners.get(accountId);
     if (runner === undefined) return undefined;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type CronGroups, shareOf, startCronGroups } from '../../../src/operate/worker/cron-groups.ts';
+import { shareOf, startCronGroups } from '../../../src/operate/worker/cron-groups.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 
 const START = Date.UTC(2026, 2, 2, 12, 0, 0);
 const QUARTERLY = '*/15 * * * *';
 
-let groups: CronGroups<{ readonly accountId: string }> | undefined;
+let groups: ReturnType<typeof startCronGroups> | undefined;
 let ticks: { target: string; atMs: number; periodMs: number | null }[];
 let missed: string[];
 
