@@ -52,14 +52,13 @@ export function problemOf(error: unknown): string {
 }
 
 async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Delivery): Promise<void> {
-  const late = AbortSignal.timeout(attemptMs);
-  const sent = channel.send(message, AbortSignal.any([signal, late]));
-  // One second longer than the signal, so that a transport that ignores the signal cannot delay the next attempt.
-  const outcome = await withTimeout(sent, attemptMs + SECOND_MS).catch((error: unknown) => {
-    if (!late.aborted) throw error;
-    return { inTime: false } as const;
-  });
-  if (!outcome.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`, false);
+  const late = new AbortController();
+  const sent = channel.send(message, AbortSignal.any([signal, late.signal]));
+  // A transport that ignores the signal does not delay the next attempt.
+  const { inTime } = await withTimeout(sent, attemptMs);
+  if (inTime) return;
+  late.abort();
+  throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`, false);
 }
 
 export interface Delivery {

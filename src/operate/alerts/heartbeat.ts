@@ -3,7 +3,7 @@
  * so a worker that does not run is noticed, too. A failed GET is not retried, because the next one follows within a minute.
  */
 import type { Logger } from '../../shared/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { ATTEMPT_MS, NotAccepted, problemOf } from './channel.ts';
 import { requestTo } from './webhook.ts';
 
@@ -23,7 +23,6 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) 
   const { address, host, headers } = requestTo(url);
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  let sending: Promise<void> = Promise.resolve();
   let sentMs = -Infinity;
   let isFailing = false;
 
@@ -55,17 +54,12 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) 
   return {
     look,
     start(everyMs = EVERY_MS) {
-      const again = async (): Promise<void> => {
-        sending = look();
-        await sending;
-        if (!stopping.signal.aborted) timer = setTimeout(() => void again(), everyMs);
-      };
-      void again();
+      timer = setInterval(() => void look(), everyMs);
+      void look();
     },
-    async stop() {
-      clearTimeout(timer);
+    stop() {
+      clearInterval(timer);
       stopping.abort();
-      await withTimeout(sending, SECOND_MS);
     },
   };
 }

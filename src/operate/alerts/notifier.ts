@@ -91,11 +91,11 @@ export function createNotifier(options: NotifierOptions) {
   /** Why nothing can be recorded; null: it can, as far as is known. */
   let unreadable: string | null = null;
 
-  async function record({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
+  async function record({ begun, resumed, ended }: ChannelPlan, asOfMs: number): Promise<void> {
     const at = { asOfMs, nowMs: nowMs() };
-    await beginRows(db, plan.begun, at);
-    await resumeAlerts(db, { channel, keys: plan.resumed }, at);
-    await endAlerts(db, { channel, keys: plan.ended }, at);
+    await beginRows(db, begun, at);
+    await resumeAlerts(db, resumed, at);
+    await endAlerts(db, ended, at);
   }
 
   /** Logged, because this failure cannot be recorded as an alert. */

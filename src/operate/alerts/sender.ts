@@ -75,7 +75,7 @@ export function createSender(
     readonly nowMs: () => number;
   },
 ) {
-  const { channel, claimMs, delays } = destination;
+  const { claimMs, delays } = destination;
   const stopping = new AbortController();
   let isStopped = false;
   let busy: Promise<void> | undefined;
@@ -119,9 +119,9 @@ export function createSender(
     unrecorded = [];
   }
 
-  async function sendClaimed(keys: readonly OutboxRow[]): Promise<void> {
+  async function sendClaimed(due: readonly OutboxRow[]): Promise<void> {
     const claim = { owner, nowMs: nowMs(), untilMs: nowMs() + claimMs };
-    const rows = await claimRows(db, { channel, keys }, claim);
+    const rows = await claimRows(db, due, claim);
     const [first] = rows;
     if (first === undefined) return;
     const failure = await send(rows);
@@ -140,8 +140,8 @@ export function createSender(
 
   async function sendDue(due: readonly OutboxRow[]): Promise<void> {
     await recordSent();
-    for (const keys of destination.sendsEachRow ? due.map((row) => [row]) : [due])
-      if (!isStopped) await sendClaimed(keys);
+    for (const rows of destination.sendsEachRow ? due.map((row) => [row]) : [due])
+      if (!isStopped) await sendClaimed(rows);
   }
 
   function begin(work: () => Promise<void>): void {

@@ -7,14 +7,14 @@ import type { RunKind } from '../../engine/streams/state.ts';
 import type { IssueGroup, Progress } from './read-account-rows.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
-import type { OtherTimezone, StorageRules, UncleanedStream } from './storage-rules.ts';
+import type { Differences, StorageRules } from './storage-rules.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 
 /** States from best to worst. */
 export type Level = 'good' | 'busy' | 'warning' | 'bad';
 
-export interface Verdict {
+interface Verdict {
   readonly level: Level;
   /** One sentence that answers "is everything fresh?". */
   readonly sentence: string;
@@ -158,17 +158,7 @@ export interface AlertsStatus {
 }
 
 /** Details on the page of one account only. */
-export interface AccountDetail {
-  /** Stored equipment of types that are not configured, in words; null: none. */
-  readonly unread: string | null;
-  readonly uncleaned: readonly UncleanedStream[];
-  /**
-   * The stored reporting time zone differs from this worker's setting, because another program wrote it; null: it does not
-   * differ.
-   */
-  readonly otherTimezone: OtherTimezone | null;
-  /** Streams with data that is older than its retention. */
-  readonly expired: readonly StreamName[];
+export interface AccountDetail extends Differences {
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
   readonly running: readonly RunningRun[];

@@ -6,17 +6,15 @@ import { closeAllDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { dependencyOf } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { Logger } from '../../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
 import { createMetrics, type Metrics } from '../status/metrics.ts';
-import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import { VERSION } from '../../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
 import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-log.ts';
-import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
 import { buildHeartbeat, buildNotifier } from './build-notifier.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
@@ -110,7 +108,8 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    await Promise.all([stopRuns(app, scheduler), notifier.stop(), heartbeat?.stop()]);
+    heartbeat?.stop();
+    await Promise.all([stopRuns(app, scheduler), notifier.stop()]);
     monitor.stop();
     await server.close();
     metrics.close();
@@ -126,32 +125,21 @@ interface SchedulerParts {
 
 function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): Scheduler {
   const { config, accounts, clock } = app;
-  const logOf = ({ accountId }: JobTarget): Logger => runners.get(accountId)?.account.log ?? app.log;
   return createScheduler({
-    accounts: accounts.map(({ id, config: { schedule }, offReasons }) => ({
-      accountId: id,
-      ...schedule,
-      // A stream with its sync schedule off is still reconciled; one without equipment types is not.
-      off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
-    })),
+    accounts,
     spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
     queue,
     clock,
-    runsLast: (stream) => streamNamed(stream).readMode.kind === 'lookup',
-    onOverrun: (job, jobState) => {
-      const { accountId, stream, kind } = job;
-      metrics.recordSkippedTick(accountId, stream, jobState);
+    onSkippedTick: ({ accountId, stream, kind }, why) => {
+      metrics.recordSkippedTick(accountId, stream, why);
+      const text = {
+        running: 'still running, this tick of the schedule is skipped',
+        waiting: 'still waiting for its turn, this tick of the schedule is skipped',
+        missed: 'a tick of the schedule was missed and is made up for now',
+      }[why];
       const name = kind === 'sync' ? stream : `${stream} ${kind}`;
-      const why = jobState === 'running' ? 'still running' : 'still waiting for its turn';
-      logOf(job).warn({ stream, kind }, `${name}: ${why}, this tick of the schedule is skipped`);
-    },
-    onMissed: (target) => {
-      const { accountId, stream, kind } = target;
-      metrics.recordSkippedTick(accountId, stream, 'missed');
-      logOf(target).warn(
-        { stream, kind },
-        `${stream}: a tick of the schedule was missed and is made up for now`,
-      );
+      const log = runners.get(accountId)?.account.log ?? app.log;
+      log.warn({ stream, kind }, `${name}: ${text}`);
     },
     run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
   });

@@ -111,9 +111,10 @@ export function createWorkerStatus(parts: WorkerStatusParts) {
   function buildInFull({ account, progress, pressure }: AccountRunner, warehouse: WarehouseState): Status {
     const { concurrency } = app.config.api;
     const idle = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
-    const nextRuns = scheduler.nextRuns(account.id).map(({ inMs, ...next }) => ({
-      ...next,
-      atMs: Math.max(clock.now() + inMs, heldUntilMs(account, next.stream)),
+    const nextRuns = scheduler.nextRuns(account.id).map(({ target: { stream, kind }, inMs }) => ({
+      stream,
+      kind,
+      atMs: Math.max(clock.now() + inMs, heldUntilMs(account, stream)),
     }));
     return build(warehouse, {
       accounts: [{ account, progress, pressure: pressure ?? idle }],

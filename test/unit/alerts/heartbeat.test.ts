@@ -64,6 +64,6 @@ it('a heartbeat that hangs holds up no stop', async () => {
   hook.answer = 'hang';
   stage.heartbeat.start();
   await expect.poll(() => hook.pings).toBe(1);
-  await stage.heartbeat.stop();
+  stage.heartbeat.stop();
   expect(stage.lines).toEqual([]);
 });
