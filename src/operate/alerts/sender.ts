@@ -50,9 +50,6 @@ interface OutageAlert {
   /** Identifies the outage. */
   readonly sinceMs: number;
   readonly row: AlertRow;
-}
-
-interface SentOutage extends OutageAlert {
   isSent: boolean;
   failures: number;
   /** On the monotonic clock. */
@@ -80,7 +77,7 @@ export function createSender(
   let isStopped = false;
   let busy: Promise<void> | undefined;
   let problem: string | null = null;
-  let away: SentOutage | undefined;
+  let away: OutageAlert | undefined;
   /** Messages that were sent and could not be recorded yet. */
   let unrecorded: {
     readonly rows: readonly OutboxRow[];
@@ -99,7 +96,7 @@ export function createSender(
     return problem;
   }
 
-  async function sendOutage(now: OutageAlert): Promise<void> {
+  async function sendOutage(now: Pick<OutageAlert, 'sinceMs' | 'row'>): Promise<void> {
     // An outage that was sent and not recorded yet counts as the same one, even if the database was back in between.
     if (away?.isSent === true) return;
     if (away?.sinceMs !== now.sinceMs) away = { ...now, isSent: false, failures: 0, againMs: -Infinity };
@@ -161,7 +158,7 @@ export function createSender(
     },
     /** Starts sending the rows that are due, unless a message is being sent. */
     sendDue: ({ due }: Pick<ChannelPlan, 'due'>) => begin(() => sendDue(due)),
-    sendOutage: (now: OutageAlert) => begin(() => sendOutage(now)),
+    sendOutage: (now: Pick<OutageAlert, 'sinceMs' | 'row'>) => begin(() => sendOutage(now)),
     /** Resolves when no message is being sent. */
     async idle() {
       await busy;

@@ -8,7 +8,6 @@
  */
 import type { Backoff } from '../../shared/backoff.ts';
 import { formatDuration } from '../../shared/format.ts';
-import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -65,24 +64,6 @@ export function createAccountHealth({ accountId, log, clock, streams, ...options
     return dependency !== undefined;
   }
 
-  function logClosed(stream: StreamName, closed: CircuitChange['closed']): void {
-    if (closed === 'stream') log.info({ stream }, `the service lets the token read ${stream} again`);
-    if (closed === 'account')
-      log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
-  }
-
-  function logOpened(
-    stream: StreamName,
-    error: SafetySyncError,
-    { scope, inMs }: NonNullable<CircuitChange['trial']>,
-  ): void {
-    const what = scope === 'stream' ? `${stream} is not` : 'nothing is';
-    log.error(
-      { stream, error_code: error.code, request_id: error.requestId, next_try_ms: inMs },
-      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} requested; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
-    );
-  }
-
   function followNoResponse({ stream, outcome }: RunResult, trial: CircuitChange['trial']): NextSync[] {
     if (trial === null) return [];
     if (trial.scope === 'account') {
@@ -96,12 +77,21 @@ export function createAccountHealth({ accountId, log, clock, streams, ...options
 
   function followCircuits(result: RunResult, permit: Permit): NextSync[] {
     const { stream } = result;
-    const authFailure = authFailureOf(result);
-    if (authFailure === undefined && !hasResponse(result))
+    const error = authFailureOf(result);
+    if (error === undefined && !hasResponse(result))
       return followNoResponse(result, permit.noResponse().trial);
-    const { closed, trial } = authFailure === undefined ? permit.accepted() : permit.authFailed(authFailure);
-    logClosed(stream, closed);
-    if (authFailure !== undefined && trial !== null) logOpened(stream, authFailure, trial);
+    const { closed, trial } = error === undefined ? permit.accepted() : permit.authFailed(error);
+    if (closed === 'stream') log.info({ stream }, `the service lets the token read ${stream} again`);
+    if (closed === 'account')
+      log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
+    if (error !== undefined && trial !== null) {
+      const { scope, inMs } = trial;
+      const what = scope === 'stream' ? `${stream} is not` : 'nothing is';
+      log.error(
+        { stream, error_code: error.code, request_id: error.requestId, next_try_ms: inMs },
+        `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} requested; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
+      );
+    }
     const others = closed === 'account' ? streams.filter((other) => other !== stream) : [];
     return [
       ...others.map((other) => ({ stream: other, inMs: 0 })),

@@ -28,6 +28,7 @@ function buildCounters(registers: Registry[]) {
       labelNames: [...labelNames, 'account'],
       registers,
     });
+  const ofStream = (name: string, help: string) => counter(name, help, ['stream']);
   return {
     runs: counter('runs_total', 'Runs of this worker that ended, by stream, kind and how they ended.', [
       'stream',
@@ -35,17 +36,12 @@ function buildCounters(registers: Registry[]) {
       'status',
     ]),
     rows: counter('rows_total', 'Records of ended runs, by what was done with them.', ['stream', 'op']),
-    requests: counter('requests_total', 'Requests to the service in ended runs, repeated ones included.', [
-      'stream',
-    ]),
-    retries: counter('retries_total', 'Requests to the service that repeated a failed one.', ['stream']),
-    throttled: counter('throttled_responses_total', 'Responses of the service with rate_limit_exceeded.', [
-      'stream',
-    ]),
-    repaired: counter(
+    requests: ofStream('requests_total', 'Requests to the service in ended runs, repeated ones included.'),
+    retries: ofStream('retries_total', 'Requests to the service that repeated a failed one.'),
+    throttled: ofStream('throttled_responses_total', 'Responses of the service with rate_limit_exceeded.'),
+    repaired: ofStream(
       'repaired_by_reconcile_total',
       'Changes that an earlier sync missed and a reconcile found. Should stay 0.',
-      ['stream'],
     ),
     skipped: counter(
       'skipped_ticks_total',

@@ -2,11 +2,11 @@
 import { adviceOf } from '../../shared/errors.ts';
 import type { OffReason } from '../../config/account-config.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import type { AlertChannel, RunStatus, RunTrigger } from '../../engine/control-tables/control-tables.ts';
-import type { RunKind } from '../../engine/streams/state.ts';
+import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { IssueGroup, Progress } from './read-account-rows.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
+import type { RunSummary } from './run-summary.ts';
 import type { Differences, StorageRules } from './storage-rules.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
@@ -20,29 +20,6 @@ interface Verdict {
   readonly sentence: string;
   /** Further reasons, one plain sentence each. */
   readonly details: readonly string[];
-}
-
-export interface RunSummary {
-  readonly runId: number;
-  readonly stream: StreamName;
-  readonly kind: RunKind;
-  readonly trigger: RunTrigger;
-  readonly status: RunStatus;
-  readonly startedMs: number;
-  /** Up to now, for a running run. */
-  readonly durationMs: number;
-  readonly requests: number;
-  readonly retries: number;
-  readonly read: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly rejected: number;
-  readonly repaired: number | null;
-  readonly note: string | null;
-  readonly error: { readonly code: string; readonly message: string; readonly advice: string } | null;
-  readonly requestId: string | null;
-  readonly owner: string;
 }
 
 export interface RunningRun extends RunSummary {

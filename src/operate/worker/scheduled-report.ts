@@ -161,29 +161,28 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     delays: { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS },
     sendsEachRow: true,
     plan(rows, nowMs) {
-      const plans = new Map(
-        rows.filter(({ channel }) => channel === 'report').map((row) => [row.accountId, row]),
+      const detailOf = (accountId: string): string => `${config.cron} ${timezoneOf(accountId)}`;
+      // A plan of another schedule is replaced.
+      const planned = rows.filter(
+        ({ accountId, channel, detail }) => channel === 'report' && detail === detailOf(accountId),
       );
-      const wanted = options.accounts.map(({ id }) => ({
-        key: { accountId: id, event: 'report', subject: '', channel: 'report', code: null } as const,
-        detail: `${config.cron} ${timezoneOf(id)}`,
-        row: plans.get(id),
-      }));
+      const known = new Set(planned.map(({ accountId }) => accountId));
       return {
         channel: 'report',
-        // A plan of another schedule is replaced.
-        begun: wanted
-          .filter(({ row, detail }) => row?.detail !== detail)
-          .map(({ key, detail }) => ({
-            ...key,
-            detail,
-            dueMs: nextReportMs(config, timezoneOf(key.accountId), nowMs),
+        begun: options.accounts
+          .filter(({ id }) => !known.has(id))
+          .map(({ id }) => ({
+            accountId: id,
+            event: 'report',
+            subject: '',
+            channel: 'report',
+            code: null,
+            detail: detailOf(id),
+            dueMs: nextReportMs(config, timezoneOf(id), nowMs),
           })),
         resumed: [],
         ended: [],
-        due: wanted.flatMap(({ row, detail }) =>
-          row?.dueMs != null && row.detail === detail && row.dueMs <= nowMs ? [row] : [],
-        ),
+        due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs),
       };
     },
     async send(rows, signal) {

@@ -6,10 +6,10 @@ import {
   areAccountsRead,
   type PlannedRun,
   type RunningRun,
-  type RunSummary,
   type Status,
   type StreamDetail,
 } from '../../operate/status/status.ts';
+import type { RunSummary } from '../../operate/status/run-summary.ts';
 import { type Html, html } from '../html.ts';
 import { table, type TableColumn, type TableRow } from '../table.ts';
 import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';
