@@ -100,7 +100,6 @@ function startNotifying({
     freshnessBudgetMinutes: 60,
     log: log as unknown as Logger,
     redact,
-    attempts: 1,
     stopTimeoutMs: 200,
     attemptMs: options.attemptMs ?? 10 * SECOND_MS,
     onOutcome: () => undefined,

@@ -3,12 +3,14 @@ import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { Redact } from '../../shared/redact.ts';
-import { type Channel, deliver, type Delivery } from './channel.ts';
+import { type Channel, deliver } from './channel.ts';
 import { type MessageContext, toMessage } from './message.ts';
 import { isAlert } from './outbox.ts';
 import type { Destination } from './sender.ts';
 
-export interface AlertDelivery extends Pick<Delivery, 'attempts' | 'attemptMs'> {
+export interface AlertDelivery {
+  /** How long the receiver may take. */
+  readonly attemptMs?: number;
   readonly log: Logger;
   readonly redact: Redact;
   readonly onOutcome: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) => void;
@@ -18,14 +20,7 @@ export const CLAIM_MS = 2 * MINUTE_MS;
 
 export function createAlertDestination(
   channel: Channel,
-  {
-    context,
-    attempts,
-    attemptMs,
-    log,
-    redact,
-    onOutcome,
-  }: AlertDelivery & { readonly context: MessageContext },
+  { context, attemptMs, log, redact, onOutcome }: AlertDelivery & { readonly context: MessageContext },
 ): Destination & { readonly channel: AlertChannel } {
   const { name } = channel;
   return {
@@ -37,7 +32,7 @@ export function createAlertDestination(
       const { subject, text, html } = toMessage(rows.filter(isAlert), context);
       // The text contains no secrets by design; redacted all the same.
       const message = { subject: redact(subject), text: redact(text), html: redact(html) };
-      await deliver({ channel, message, signal, attempts, attemptMs });
+      await deliver({ channel, message, signal, attemptMs });
       log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
       onOutcome(name, 'sent', rows.length);
     },

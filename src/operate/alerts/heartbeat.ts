@@ -31,7 +31,7 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) 
     // Redirects are not followed, because the URL is a secret for its own host only.
     const response = await fetch(address, { headers, redirect: 'manual', signal });
     await response.body?.cancel();
-    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`, false);
+    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`);
   }
 
   /** Never rejects. */

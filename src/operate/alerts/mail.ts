@@ -5,20 +5,14 @@ import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.
 /** The error of nodemailer. */
 interface SmtpFailure {
   readonly code?: string;
-  /** The mail server's code: 4xx is temporary, 5xx is permanent. */
-  readonly responseCode?: number;
   readonly response?: string;
   readonly command?: string;
 }
 
-function toNotAccepted(
-  { code = 'ESMTP', responseCode, response, command }: SmtpFailure,
-  redact: Redact,
-): NotAccepted {
+function toNotAccepted({ code = 'ESMTP', response, command }: SmtpFailure, redact: Redact): NotAccepted {
   const excerpt = excerptOf(response ?? '', redact);
   const where = command === undefined || command === 'CONN' ? '' : ` at ${command}`;
-  const why = excerpt === '' ? code : `${code}${where}: ${excerpt}`;
-  return new NotAccepted(why, responseCode !== undefined && responseCode >= 500);
+  return new NotAccepted(excerpt === '' ? code : `${code}${where}: ${excerpt}`);
 }
 
 /** The secrets in the form in which SMTP sends them. */
