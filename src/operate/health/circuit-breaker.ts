@@ -35,15 +35,6 @@ export interface CircuitChange {
   readonly trial: { readonly scope: Scope; readonly inMs: number } | null;
 }
 
-/** Given to one run; exactly one method is called when it has ended. */
-export interface Permit {
-  authFailed(error: SafetySyncError): CircuitChange;
-  /** The service accepted the credentials. */
-  accepted(): CircuitChange;
-  /** The run ended without a response from the service. */
-  noResponse(): CircuitChange;
-}
-
 interface Circuit {
   readonly stream: StreamName;
   readonly error: SafetySyncError;
@@ -64,13 +55,16 @@ const TOLERANCE_MS = 50;
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
+/** Given to one run; exactly one method is called when it has ended. */
+export type Permit = NonNullable<ReturnType<CircuitBreaker['admit']>>;
+
 export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAYS) {
   /** By stream; null: the circuit of the account. */
   const circuits = new Map<StreamName | null, Circuit>();
   /** Numbers permits and auth failures in order of time. */
   let count = 0;
 
-  function createPermit(stream: StreamName, trialOf: Circuit | undefined): Permit {
+  function createPermit(stream: StreamName, trialOf: Circuit | undefined) {
     count += 1;
     const number = count;
     const isTrialOf = (key: StreamName | null): boolean => number > (circuits.get(key)?.openedAt ?? Infinity);
@@ -110,7 +104,7 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
     }
 
     return {
-      authFailed(error) {
+      authFailed(error: SafetySyncError): CircuitChange {
         if (error.code === 'token_permission') {
           // A token that lacks a permission is a valid token, so the account's circuit closes.
           const closed = close(null) ? 'account' : null;
@@ -121,11 +115,13 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
         tryAgain(0);
         return { closed: null, trial };
       },
-      accepted() {
+      /** The service accepted the credentials. */
+      accepted(): CircuitChange {
         const [isAccount, isStream] = [close(null), close(stream)];
         return { closed: isAccount ? 'account' : isStream ? 'stream' : null, trial: null };
       },
-      noResponse: () => ({
+      /** The run ended without a response from the service. */
+      noResponse: (): CircuitChange => ({
         closed: null,
         trial: tryAgain(Math.min(NO_RESPONSE_AGAIN_MS, delays.firstMs)),
       }),
@@ -134,7 +130,7 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
 
   return {
     /** Returns a permit, or undefined while a circuit is open for the stream. */
-    admit(stream: StreamName): Permit | undefined {
+    admit(stream: StreamName) {
       const circuit = circuits.get(null) ?? circuits.get(stream);
       if (circuit !== undefined) {
         const nowMs = clock.monotonicMs();

@@ -77,7 +77,7 @@ async function write<T>(file: () => Promise<T>): Promise<T> {
 }
 
 /** undefined: it is larger. */
-async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array | undefined> {
+async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
