@@ -4,6 +4,8 @@ import type { Volumes } from '../status/read-volumes.ts';
 import { NOT_READ, type WarehouseState } from '../status/status-facts.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { formatDuration } from '../../shared/format.ts';
+import type { Logger } from '../../shared/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 
@@ -20,9 +22,7 @@ export interface MonitorOptions {
   readonly onConnected?: (() => void) | undefined;
   readonly clock: Clock;
   readonly outage: OutageLog;
-  readonly onDefect: (error: SafetySyncError) => void;
-  /** Called once when a read takes longer than this many ms while the database responds, and again only after a quick read. */
-  readonly onSlow: (ms: number) => void;
+  readonly log: Logger;
   /** Default: ten seconds. */
   readonly everyMs?: number | undefined;
 }
@@ -49,7 +49,7 @@ function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
 export type Monitor = ReturnType<typeof createMonitor>;
 
 export function createMonitor(options: MonitorOptions) {
-  const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
+  const { clock, outage, log, everyMs = EVERY_MS } = options;
   let latest = NOT_READ;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -58,12 +58,14 @@ export function createMonitor(options: MonitorOptions) {
   let respondedAtMs = -Infinity;
   let connectedAtMs = -Infinity;
 
-  function recordFailure(caught: unknown): void {
+  /** `isCount`: if PostgreSQL refuses the count (for example by a statement timeout), the other values stay current. */
+  function recordFailure(caught: unknown, { isCount = false } = {}): void {
     if (isStopped) return;
     const error = toDatabaseError(caught);
-    latest = { ...latest, problem: error.message, isSlow: false };
-    if (dependencyOf(error) === 'database') outage.recordFailure(error);
-    else onDefect(error);
+    const isAway = dependencyOf(error) === 'database';
+    if (isAway || !isCount) latest = { ...latest, problem: error.message, isSlow: false };
+    if (isAway) outage.recordFailure(error);
+    else log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`);
   }
 
   const ping = oneAtATime(options.ping);
@@ -79,11 +81,8 @@ export function createMonitor(options: MonitorOptions) {
       latest = { ...latest, counted, countedAtMs };
       const shareMs = (clock.monotonicMs() - startedMs) * COUNTING_SHARE;
       restMs = Math.min(Math.max(COUNT_EVERY_MS, shareMs), MOST_COUNT_REST_MS);
-    } catch (caught) {
-      const error = toDatabaseError(caught);
-      // If PostgreSQL refuses the count (for example by a statement timeout), the other values stay current.
-      if (dependencyOf(error) === 'database') recordFailure(error);
-      else onDefect(error);
+    } catch (error) {
+      recordFailure(error, { isCount: true });
     }
     countAtMs = clock.monotonicMs() + restMs;
   });
@@ -106,7 +105,12 @@ export function createMonitor(options: MonitorOptions) {
     if (respondedAtMs < sinceMs) {
       throw new SafetySyncError('database_unreachable', 'PostgreSQL does not respond');
     }
-    if (!latest.isSlow) options.onSlow(READ_TIMEOUT_MS);
+    // Logged once, and again only after a quick read.
+    if (!latest.isSlow) {
+      log.warn(
+        `the database is slow: the status has not been read within ${formatDuration(READ_TIMEOUT_MS)}; the last read is shown with its age`,
+      );
+    }
     latest = { ...latest, problem: null, isSlow: true };
   }
 

@@ -8,7 +8,6 @@ import { readVolumes } from '../status/read-volumes.ts';
 import type { Status, WorkerState } from '../status/status.ts';
 import { NOT_READ, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
 import { storageRulesOf } from '../status/storage-rules.ts';
-import { formatDuration } from '../../shared/format.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { VERSION } from '../../version.ts';
@@ -55,6 +54,7 @@ export function createWarehouseMonitor(
   return createMonitor({
     ...options,
     clock,
+    log,
     outage: app.databaseOutage,
     ping: () => connection.query('select 1'),
     connect: () => warehouse.tryConnecting(),
@@ -63,11 +63,6 @@ export function createWarehouseMonitor(
         ? readAccounts(connection, ids, { clock })
         : readInFull(connection, only, { privacy, clock }),
     count: async () => (only === undefined ? null : await readVolumes(connection.db, only)),
-    onDefect: (error) => log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
-    onSlow: (ms) =>
-      log.warn(
-        `the database is slow: the status has not been read within ${formatDuration(ms)}; the last read is shown with its age`,
-      ),
   });
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createOutageLog, type OutageLog } from '../../../src/operate/health/outage-log.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
-import { createLogger } from '../../../src/shared/logger.ts';
+import { createLogger, type Logger } from '../../../src/shared/logger.ts';
 import type { AccountsRead } from '../../../src/operate/status/read-accounts.ts';
 import type { Volumes } from '../../../src/operate/status/read-volumes.ts';
 import type { Clock } from '../../../src/shared/time.ts';
@@ -22,7 +22,7 @@ const after = async <T>(ms: number, value: T): Promise<T> =>
 
 let monitor: Monitor | undefined;
 let outage: OutageLog;
-let slow: number[];
+let slow: string[];
 let defects: string[];
 let connects: () => Promise<void>;
 let connectedAtMs: number[];
@@ -51,8 +51,10 @@ function start(options: Partial<MonitorOptions> = {}): Monitor {
     onConnected: () => connectedAtMs.push(Date.now()),
     clock,
     outage,
-    onDefect: (error) => defects.push(error.message),
-    onSlow: (ms) => slow.push(ms),
+    log: {
+      error: (_: unknown, text: string) => defects.push(text),
+      warn: (text: string) => slow.push(text),
+    } as unknown as Logger,
     ...options,
   });
   void monitor.refresh();
@@ -72,7 +74,7 @@ describe('a look at the database', () => {
     await pass(1_000);
     expect(made.latest).toMatchObject({ seen: SEEN, problem: null, isSlow: true });
     await pass(60_000);
-    expect(slow).toEqual([5_000]);
+    expect(slow).toEqual([expect.stringContaining('has not been read within 5.0 s')]);
   });
 
   it('is an outage when the database answers nothing at all for ten seconds', async () => {
