@@ -626,8 +626,7 @@ describe('a worker', () => {
   it('sends what it sees by itself, and shows on its page, as JSON and in its metrics when no channel accepts it', async () => {
     hook.answer = 404;
     const stage = await startAppStage(worker, {
-      refreshEveryMs: 50,
-      alertEveryMs: 50,
+      everyMs: 50,
       env: {
         ALERT_WEBHOOK_URL: hook.url,
         ALERT_AFTER_MINUTES: '0',

@@ -243,8 +243,7 @@ describe('a worker without equipment types', () => {
         RECONCILE_CRON: NEVER,
         ALERT_HEARTBEAT_URL: hook.url,
       },
-      refreshEveryMs: 100,
-      alertEveryMs: 20,
+      everyMs: 100,
     });
     const { url } = stage;
     await expect

@@ -3,7 +3,7 @@
  * so a worker that does not run is noticed, too. A failed GET is not retried, because the next one follows within a minute.
  */
 import type { Logger } from '../../shared/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { type Clock, MINUTE_MS } from '../../shared/time.ts';
 import { ATTEMPT_MS, NotAccepted, problemOf } from './channel.ts';
 import { requestTo } from './webhook.ts';
 
@@ -15,7 +15,6 @@ interface HeartbeatOptions {
   readonly clock: Clock;
 }
 
-const EVERY_MS = 10 * SECOND_MS;
 /** Least time between two GETs. */
 const REST_MS = MINUTE_MS;
 
@@ -53,7 +52,7 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) 
 
   return {
     look,
-    start(everyMs = EVERY_MS) {
+    start(everyMs: number) {
       timer = setInterval(() => void look(), everyMs);
       void look();
     },

@@ -54,7 +54,6 @@ interface NotifierOptions extends SenderOptions, AlertDelivery {
   readonly freshnessBudgetMinutes: number;
 }
 
-const EVERY_MS = 10 * SECOND_MS;
 /** A warehouse may lack migrations for this long before an alert is sent. */
 const MIGRATING_MS = 5 * MINUTE_MS;
 /** Looking takes at most 1/20 of the time, because its cost grows with the number of accounts. */
@@ -203,7 +202,7 @@ export function createNotifier(options: NotifierOptions) {
     async idle() {
       await Promise.all([...senders.values()].map((sender) => sender.idle()));
     },
-    start(everyMs = EVERY_MS) {
+    start(everyMs: number) {
       const again = async (): Promise<void> => {
         const startedMs = clock.monotonicMs();
         await look();

@@ -23,11 +23,10 @@ export interface MonitorOptions {
   readonly clock: Clock;
   readonly outage: OutageLog;
   readonly log: Logger;
-  /** Default: ten seconds. */
-  readonly everyMs?: number | undefined;
+  /** The interval between reads. */
+  readonly everyMs: number;
 }
 
-const EVERY_MS = 10 * SECOND_MS;
 const SOON_MS = 300;
 /** Timeout of a read, and of the ping that follows. */
 const READ_TIMEOUT_MS = 5 * SECOND_MS;
@@ -49,7 +48,7 @@ function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
 export type Monitor = ReturnType<typeof createMonitor>;
 
 export function createMonitor(options: MonitorOptions) {
-  const { clock, outage, log, everyMs = EVERY_MS } = options;
+  const { clock, outage, log, everyMs } = options;
   let latest = NOT_READ;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;

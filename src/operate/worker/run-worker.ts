@@ -19,15 +19,16 @@ import { buildHeartbeat, buildNotifier } from './build-notifier.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
-  /** Interval between reads of the warehouse; default: ten seconds. */
-  readonly refreshEveryMs?: number;
-  /** Interval between checks for alerts and reports; default: ten seconds. */
-  readonly alertEveryMs?: number;
+  /** Interval between reads of the warehouse, and between checks for alerts, reports and the heartbeat. */
+  readonly everyMs?: number;
   readonly onListening?: (url: string) => void;
 }
 
 /** Runs until the app's signal is aborted, then ends the runs and returns. */
-export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
+export async function runWorker(
+  app: App,
+  { everyMs = 10 * SECOND_MS, onListening }: WorkerOptions = {},
+): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
   const channels = configuredChannels(config.notifications);
   const metrics = createMetrics({
@@ -47,7 +48,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   newer.catch(() => undefined);
 
   const monitor = createWarehouseMonitor(app, {
-    everyMs: options.refreshEveryMs,
+    everyMs,
     // Runs the failed streams again at once, because their schedules may be a day away.
     onConnected: () => {
       for (const { accountId, stream } of app.databaseOutage.failing) scheduler.trigger(accountId, stream);
@@ -89,10 +90,10 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     { version: VERSION, http: server.url, owner: app.owner },
     `safety-sync ${VERSION} started; status page ${server.url}/, health at ${server.url}/healthz`,
   );
-  options.onListening?.(server.url);
+  onListening?.(server.url);
   void monitor.refresh();
-  notifier.start(options.alertEveryMs);
-  heartbeat?.start(options.alertEveryMs);
+  notifier.start(everyMs);
+  heartbeat?.start(everyMs);
   try {
     if (await prepareWarehouse(app)) {
       scheduler.start();

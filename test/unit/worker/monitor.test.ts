@@ -50,6 +50,7 @@ function start(options: Partial<MonitorOptions> = {}): Monitor {
     connect: () => connects(),
     onConnected: () => connectedAtMs.push(Date.now()),
     clock,
+    everyMs: 10_000,
     outage,
     log: {
       error: (_: unknown, text: string) => defects.push(text),
