@@ -1,9 +1,8 @@
 /** Alerts as a webhook and a mail server of the test receive them, in a time that the test moves. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CLAIM_MS } from '../../src/operate/alerts/alert-destination.ts';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
-import { createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
+import { CLAIM_MS, createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { Logger } from '../../src/shared/logger.ts';

@@ -22,13 +22,15 @@ import {
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readLastingProblems } from './lasting-problems.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
+import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
+import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
-import { type AlertDelivery, createAlertDestination } from './alert-destination.ts';
-import type { Channel } from './channel.ts';
+import { type Channel, deliver } from './channel.ts';
 import { type Condition, conditionsOf } from './conditions.ts';
+import { type MessageContext, toMessage } from './message.ts';
 import { createSender, type Destination, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts } from './plan-alerts.ts';
 
@@ -36,7 +38,7 @@ export interface ReportDestination extends Destination {
   plan(rows: readonly OutboxRow[], nowMs: number): ChannelPlan;
 }
 
-interface NotifierOptions extends SenderOptions, AlertDelivery {
+interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
   /** Channels of alerts. */
   readonly channels: readonly Channel[];
   /** undefined: REPORT_CRON is not set, so recorded report failures are outdated and ignored. */
@@ -52,13 +54,51 @@ interface NotifierOptions extends SenderOptions, AlertDelivery {
   readonly version: string;
   readonly afterMs: number;
   readonly freshnessBudgetMinutes: number;
+  /** How long a receiver of alerts may take. */
+  readonly attemptMs?: number;
+  readonly redact: Redact;
+  readonly onOutcome: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) => void;
 }
+
+export const CLAIM_MS = 2 * MINUTE_MS;
 
 /** A warehouse may lack migrations for this long before an alert is sent. */
 const MIGRATING_MS = 5 * MINUTE_MS;
 /** Looking takes at most 1/20 of the time, because its cost grows with the number of accounts. */
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
+
+/** Alerts that are due together are one message. */
+function createAlertDestination(
+  channel: Channel,
+  context: MessageContext,
+  { attemptMs, log, redact, onOutcome }: NotifierOptions,
+): Destination {
+  const { name } = channel;
+  return {
+    channel: name,
+    claimMs: CLAIM_MS,
+    delays: { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS },
+    sendsEachRow: false,
+    async send(rows, signal) {
+      const { subject, text, html } = toMessage(rows.filter(isAlert), context);
+      // The text contains no secrets by design; redacted all the same.
+      const message = { subject: redact(subject), text: redact(text), html: redact(html) };
+      await deliver({ channel, message, signal, attemptMs });
+      log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
+      onOutcome(name, 'sent', rows.length);
+    },
+    onFailed({ code, message, advice, cause }, rows, isRepeated) {
+      log[isRepeated ? 'debug' : 'error'](
+        { channel: name, alerts: rows.length, error_code: code },
+        `an alert was not accepted by ${message}; retrying. ${advice}`,
+      );
+      onOutcome(name, 'not_taken', rows.length);
+      return redact(cause instanceof Error ? cause.message : message);
+    },
+    nextMs: () => null,
+  };
+}
 
 export type Notifier = ReturnType<typeof createNotifier>;
 
@@ -78,7 +118,7 @@ export function createNotifier(options: NotifierOptions) {
   };
   const channels = options.channels.map(({ name }) => name);
   const destinations: readonly Destination[] = [
-    ...options.channels.map((channel) => createAlertDestination(channel, { ...options, context })),
+    ...options.channels.map((channel) => createAlertDestination(channel, context, options)),
     ...(report === undefined ? [] : [report]),
   ];
   const senders = new Map(destinations.map((one) => [one.channel, createSender(one, { ...options, nowMs })]));

@@ -38,6 +38,8 @@ export interface Destination {
 export interface SenderOptions {
   readonly db: Queryable;
   readonly clock: Clock;
+  /** The database's time, estimated while the database is away. */
+  readonly nowMs: () => number;
   /** Host and process id, for example `host-1 pid 42`. */
   readonly owner: string;
   /** How long a message may take to arrive after a stop; default: five seconds. */
@@ -58,20 +60,8 @@ interface OutageAlert {
 
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
-export function createSender(
-  destination: Destination,
-  {
-    db,
-    clock,
-    nowMs,
-    owner,
-    log,
-    stopTimeoutMs = STOP_TIMEOUT_MS,
-  }: SenderOptions & {
-    /** The database's time, estimated while the database is away. */
-    readonly nowMs: () => number;
-  },
-) {
+export function createSender(destination: Destination, options: SenderOptions) {
+  const { db, clock, nowMs, owner, log, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
   const { claimMs, delays } = destination;
   const stopping = new AbortController();
   let isStopped = false;

@@ -71,10 +71,6 @@ export interface OtherTimezone {
   readonly stored: string;
 }
 
-function describeOtherTimezone({ own, stored }: OtherTimezone): string {
-  return `Days begin in ${stored} and not in ${own}, this worker’s REPORTING_TIMEZONE, because another program has changed it. This worker sets its own again when it starts.`;
-}
-
 /** Describes stored data that the settings forbid, and the command that removes it; null: there is none. */
 export function describeUncleaned(streams: readonly UncleanedStream[]): string | null {
   const namesOf = (isScheduled: boolean): string =>
@@ -114,7 +110,9 @@ export function differencesOf({ uncleaned, unread, otherTimezone, expired }: Dif
   return [
     describeUncleaned(uncleaned),
     unread === null ? null : `${unread}. ${UNREAD_ADVICE}`,
-    otherTimezone === null ? null : describeOtherTimezone(otherTimezone),
+    otherTimezone === null
+      ? null
+      : `Days begin in ${otherTimezone.stored} and not in ${otherTimezone.own}, this worker’s REPORTING_TIMEZONE, because another program has changed it. This worker sets its own again when it starts.`,
     expired.length === 0
       ? null
       : `Data of ${expired.join(', ')} is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.`,

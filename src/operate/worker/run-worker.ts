@@ -39,13 +39,11 @@ export async function runWorker(
   const queue = createRunQueue({ slots: config.syncConcurrency, clock });
   let state: 'starting' | 'running' = 'starting';
 
-  let stopAsNewer: (error: SafetySyncError) => void = () => undefined;
   /**
-   * Rejects when a newer program has migrated the warehouse: the worker then stops, because it would look healthy without
+   * Aborted when a newer program has migrated the warehouse: the worker then stops, because it would look healthy without
    * storing anything.
    */
-  const newer = new Promise<never>((_, reject) => (stopAsNewer = reject));
-  newer.catch(() => undefined);
+  const newer = new AbortController();
 
   const monitor = createWarehouseMonitor(app, {
     everyMs,
@@ -57,7 +55,7 @@ export async function runWorker(
   const runners = new Map(
     accounts.map((account): [string, AccountRunner] => [
       account.id,
-      createAccountRunner({ account, clock, metrics, monitor, onNewer: stopAsNewer }),
+      createAccountRunner({ account, clock, metrics, monitor, onNewer: (error) => newer.abort(error) }),
     ]),
   );
   // A single account has no other accounts to take slots from.
@@ -104,7 +102,8 @@ export async function runWorker(
         for (const stream of neverSynced(account, monitor.latest)) scheduler.trigger(account.id, stream);
       }
       logWhatIsOff(app);
-      await Promise.race([untilAborted(signal), newer]);
+      await untilAborted(AbortSignal.any([signal, newer.signal]));
+      newer.signal.throwIfAborted();
     }
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
