@@ -67,14 +67,12 @@ async function idleCpuMs(): Promise<number> {
 
 function startSchedule(config: Config, run: () => Promise<readonly NextSync[]>): Scheduler {
   const scheduler = createScheduler({
-    accounts: config.accounts.map(({ accountId, schedule }) => ({ accountId, ...schedule })),
+    accounts: config.accounts.map((account) => ({ id: account.accountId, offReasons: {}, config: account })),
     spreadMs: 300_000,
     queue: createRunQueue({ slots: SLOTS, clock: systemClock }),
     clock: systemClock,
     run,
-    onOverrun: () => undefined,
-    onMissed: () => undefined,
-    runsLast: (stream) => stream === 'users',
+    onSkippedTick: () => undefined,
   });
   scheduler.start();
   return scheduler;

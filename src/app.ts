@@ -23,11 +23,7 @@ import { toDatabaseError } from './engine/database/database-error.ts';
 import type { MigrateOptions, MigrationOutcome } from './warehouse/migrate.ts';
 import { openWarehouse, type Warehouse } from './warehouse/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
-import {
-  type ConfiguredTimezone,
-  writeRecordUrls,
-  writeReportingTimezones,
-} from './engine/history/reporting.ts';
+import { writeRecordUrls, writeReportingTimezones } from './engine/history/reporting.ts';
 import { statementLog } from './engine/database/watch-statements.ts';
 import { VERSION } from './version.ts';
 
@@ -81,10 +77,6 @@ interface CreateAppOptions {
   readonly clock?: Clock;
   /** Delays between trials while a service refuses the credentials. */
   readonly trialDelays?: Backoff | undefined;
-}
-
-function describeOwner(): string {
-  return `${hostname()} pid ${process.pid}`;
 }
 
 /** `secrets` may grow. */
@@ -168,12 +160,15 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         });
   const warehouse = openWarehouse(url, { readUrl, onStatement: statementLog(log), signal });
   const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
-  const owner = describeOwner();
+  const owner = `${hostname()} pid ${process.pid}`;
   const clients: ApiClient[] = [];
 
   function buildAccount(account: AccountConfig): Account {
     const { accountId } = account;
-    const ownLog = config.accounts.length === 1 ? log : accountLog(log, accountId);
+    const ownLog =
+      config.accounts.length === 1
+        ? log
+        : log.child({ account_id: accountId }, { msgPrefix: `${accountId}: ` });
     const offReasons = offReasonsOf(account);
     const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
     let api: ApiClient | undefined;
@@ -245,7 +240,11 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
       const outcome = await warehouse.migrate(how);
       try {
         const { db } = warehouse.connection;
-        const moved = await writeReportingTimezones(db, reportingTimezonesOf(config));
+        const zones = config.accounts.map(({ accountId, reportingTimezone: timezone }) => ({
+          accountId,
+          timezone,
+        }));
+        const moved = await writeReportingTimezones(db, zones);
         const ids = config.accounts.map(({ accountId }) => accountId);
         await writeRecordUrls(db, ids, config.recordUrls);
         for (const { accountId, timezone, before } of moved) {
@@ -265,12 +264,4 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
       await embedded?.release();
     },
   };
-}
-
-function accountLog(log: Logger, accountId: string): Logger {
-  return log.child({ account_id: accountId }, { msgPrefix: `${accountId}: ` });
-}
-
-function reportingTimezonesOf({ accounts }: Config): ConfiguredTimezone[] {
-  return accounts.map(({ accountId, reportingTimezone: timezone }) => ({ accountId, timezone }));
 }

@@ -229,7 +229,7 @@ describe('the folders around a run', () => {
 
   it('mail is sent by one file, and the folder of alerts records sent alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
-    expect(mailers).toEqual(['operate/alerts/mail-transport.ts']);
+    expect(mailers).toEqual(['operate/alerts/mail.ts']);
     expect(
       importersOf('operate/alerts/outbox.ts').filter((path) => folderOf(path) !== 'operate/alerts'),
     ).toEqual(['cli/verbs/alerts.ts']);

@@ -2,7 +2,8 @@
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
 import type { IssueGroup } from '../operate/status/read-account-rows.ts';
-import type { DatabaseStatus, Level, RunSummary, StreamDetail } from '../operate/status/status.ts';
+import type { RunSummary } from '../operate/status/run-summary.ts';
+import type { DatabaseStatus, Level, StreamDetail } from '../operate/status/status.ts';
 import { areAccountsRead } from '../operate/status/status.ts';
 import type { StorageRules } from '../operate/status/storage-rules.ts';
 

@@ -1,9 +1,8 @@
 /** Alerts as a webhook and a mail server of the test receive them, in a time that the test moves. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { CLAIM_MS } from '../../src/operate/alerts/alert-destination.ts';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
-import { createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
+import { CLAIM_MS, createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { Logger } from '../../src/shared/logger.ts';
@@ -89,7 +88,7 @@ function startNotifying({
   const clock = { now: () => Date.now() + clockPassedMs, monotonicMs: () => performance.now() + passedMs };
   const alerts = createNotifier({
     channels,
-    accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', place: {} }],
+    accounts: [{ id: 'default', offReasons: {}, config: { service: undefined, reportingTimezone: null } }],
     latest: () => ({ seen, problem: outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' }),
     outage: () => outage,
     db: worker.connection.db,
@@ -100,11 +99,9 @@ function startNotifying({
     freshnessBudgetMinutes: 60,
     log: log as unknown as Logger,
     redact,
-    attempts: 1,
     stopTimeoutMs: 200,
     attemptMs: options.attemptMs ?? 10 * SECOND_MS,
-    onSent: () => undefined,
-    onNotSent: () => undefined,
+    onOutcome: () => undefined,
   });
   made.push(alerts);
   return {
@@ -628,8 +625,7 @@ describe('a worker', () => {
   it('sends what it sees by itself, and shows on its page, as JSON and in its metrics when no channel accepts it', async () => {
     hook.answer = 404;
     const stage = await startAppStage(worker, {
-      refreshEveryMs: 50,
-      alertEveryMs: 50,
+      everyMs: 50,
       env: {
         ALERT_WEBHOOK_URL: hook.url,
         ALERT_AFTER_MINUTES: '0',

@@ -163,7 +163,7 @@ it('the status page and the report name the rows beside the figures of equipment
   try {
     expectSucceeded(await worker.run('equipments'));
     const env = { SAFETY_EQUIPMENT_TYPES: '21,22,ext-23', SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
-    const app = await startAppStage(worker, { env, refreshEveryMs: 50 });
+    const app = await startAppStage(worker, { env, everyMs: 50 });
     try {
       const page = async () => (await fetch(app.url)).text();
       await expect.poll(page).toContain('3 live rows of equipment types that are not configured');

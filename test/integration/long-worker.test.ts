@@ -116,8 +116,7 @@ inProof(() => {
             ALERT_WEBHOOK_URL: hook.url,
             ALERT_AFTER_MINUTES: '0',
           },
-          refreshEveryMs: 100,
-          alertEveryMs: 100,
+          everyMs: 100,
         });
         const { url: page, app } = stage;
         await expect.poll(() => ready(page), PATIENCE).toEqual([]);
@@ -169,7 +168,7 @@ inProof(() => {
   describe('the status', () => {
     it('shows a run under way, by whichever worker, and takes it away when it ended', async () => {
       await worker.runAll();
-      stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, refreshEveryMs: 200 });
+      stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, everyMs: 200 });
       const { url } = stage;
       let release: () => void = () => undefined;
       const released = new Promise<void>((resolve) => (release = resolve));

@@ -50,7 +50,7 @@ async function start(entries: readonly object[], env: Record<string, string> = {
       ...env,
     },
     trialDelays: { firstMs: 60_000, mostMs: 60_000 },
-    refreshEveryMs: 200,
+    everyMs: 200,
   });
   stages.push(stage);
   return stage;

@@ -13,7 +13,7 @@ test('a shell without REPORTING_TIMEZONE moves no days; where another one moves 
   const oslo = { REPORTING_TIMEZONE: 'Europe/Oslo' };
   const stage = await startAppStage(worker, {
     env: { ...oslo, SYNC_CRON: 'off', RECONCILE_CRON: 'off' },
-    refreshEveryMs: 50,
+    everyMs: 50,
   });
   const stored = () => worker.query('select timezone from safety.reporting_settings');
   const page = async () => await (await fetch(stage.url)).text();

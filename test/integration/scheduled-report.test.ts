@@ -75,22 +75,19 @@ async function startReporting(
   const read = await readAccounts(worker.connection, ['default']);
   const seen = (): AccountsRead => ({ ...read, databaseNowMs: read.databaseNowMs + passedMs });
   const report = createScheduledReport({
-    config: { cron, folder: to ?? undefined },
+    config: { cron, folder: to ?? undefined, emailTo: ['you@example.com', 'boss@example.com'] },
     accounts: [
       {
         id: 'default',
-        timezone: 'Europe/Oslo',
-        reportTitle: 'North Ltd',
-        mail: changeMail(
-          createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, [
-            'you@example.com',
-            'boss@example.com',
-          ]),
-        ),
-        equipmentTypes: [],
         log,
+        config: {
+          reportTitle: 'North Ltd',
+          equipmentTypes: [],
+          schedule: { timezone: 'Europe/Oslo' },
+        },
       },
     ],
+    mailTo: (people) => changeMail(createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, people)),
     connection: worker.connection,
     recordUrls: {
       followup: 'https://service.example.com/f/{id}',
@@ -103,7 +100,7 @@ async function startReporting(
   const notifier = createNotifier({
     channels,
     report,
-    accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', place: {} }],
+    accounts: [{ id: 'default', offReasons: {}, config: { service: undefined, reportingTimezone: null } }],
     latest: () => ({ seen: seen(), problem: null }),
     outage: () => undefined,
     db: worker.connection.db,
@@ -114,8 +111,7 @@ async function startReporting(
     freshnessBudgetMinutes: 1e9,
     log,
     redact: (text) => text,
-    onSent: () => undefined,
-    onNotSent: () => undefined,
+    onOutcome: () => undefined,
     stopTimeoutMs: 100,
   });
   made.push(notifier);
@@ -258,9 +254,7 @@ it('what a worker had begun when it was killed is made by another one', async ()
   const [row, ...others] = await readOutbox(db, ['default']);
   expect(others).toEqual([]);
   const claim = { owner: 'dead', nowMs, untilMs: nowMs + 10 * MINUTE_MS };
-  expect(
-    await claimRows(db, { channel: 'report', keys: row === undefined ? [] : [row] }, claim),
-  ).toHaveLength(1);
+  expect(await claimRows(db, row === undefined ? [] : [row], claim)).toHaveLength(1);
   await one.look();
   expect(mail.mails).toEqual([]);
   passedMs += 11 * MINUTE_MS;
@@ -341,7 +335,7 @@ it('one that cannot be written or mailed is tried again, and is an alert until i
   passedMs = 7 * DAY_MS;
   await one.look();
   const failed = async () => failedReportsOf(await readOutbox(worker.connection.db, ['default']));
-  expect(await failed()).toEqual(new Map([['default', 'report_unwritable']]));
+  expect(await failed()).toEqual([{ accountId: 'default', code: 'report_unwritable' }]);
   expect(one.lines.at(-1)).toEqual({
     level: 'error',
     text: `the report: report_unwritable: cannot write ${join(missing, (await todaysName())?.replace('html', 'xlsx') ?? '')}: its directory does not exist; make it first, or name another one; trying again. Make the directory of REPORT_DIR and let the worker’s user write there.`,
@@ -350,11 +344,11 @@ it('one that cannot be written or mailed is tried again, and is an alert until i
   mail.behaviour = 'refuse';
   passedMs += 6 * MINUTE_MS;
   await one.look();
-  expect(await failed()).toEqual(new Map([['default', 'mail_failed']]));
+  expect(await failed()).toEqual([{ accountId: 'default', code: 'mail_failed' }]);
   mail.behaviour = 'take';
   passedMs += HOUR_MS;
   await one.look();
-  expect(await failed()).toEqual(new Map());
+  expect(await failed()).toEqual([]);
   expect(mail.mails).toHaveLength(1);
 });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
+import { readInFull } from '../../src/operate/status/read-account-rows.ts';
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
@@ -8,7 +9,9 @@ import { describeHolder } from '../../src/engine/control-tables/lock-holders.ts'
 import { openStreamSession, streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
+import { NO_PRIVACY } from '../../src/engine/privacy/settings.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { systemClock } from '../../src/shared/time.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';
 import { startHookServer } from '../support/hook-server.ts';
@@ -43,7 +46,7 @@ afterEach(async () => {
 async function lastRuns(name: string) {
   const { db } = worker.connection;
   const last = await markDeadRuns(db, await readLastRuns(db, ['default']));
-  const full = await readAccounts(worker.connection, ['default'], { isInFull: true });
+  const full = await readInFull(worker.connection, 'default', { privacy: NO_PRIVACY, clock: systemClock });
   const many = await readAccounts(worker.connection, ['default']);
   const short = (run: { status: string; error_code: string | null } | null | undefined) =>
     run == null ? null : [run.status, run.error_code];
@@ -240,8 +243,7 @@ describe('a worker without equipment types', () => {
         RECONCILE_CRON: NEVER,
         ALERT_HEARTBEAT_URL: hook.url,
       },
-      refreshEveryMs: 100,
-      alertEveryMs: 20,
+      everyMs: 100,
     });
     const { url } = stage;
     await expect

@@ -74,7 +74,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'operate/status': {
     owns: 'one Status value; page, JSON, probes and metrics are made of it',
     mayImport:
-      'shared engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync config operate/health',
+      'shared engine/streams engine/reading engine/database engine/control-tables engine/history engine/privacy engine/sync config operate/health',
   },
   pages: {
     owns: 'status page and report',
@@ -92,7 +92,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'operate/worker': {
     owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',
     mayImport:
-      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/history engine/privacy engine/sync config operate/health operate/status pages operate/alerts app.ts',
+      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/sync config operate/health operate/status pages operate/alerts app.ts',
   },
   cli: {
     owns: 'one file a verb: parses, calls, prints',

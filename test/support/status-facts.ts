@@ -1,16 +1,11 @@
 import { buildStatus } from '../../src/operate/status/build-status.ts';
-import type { AccountFacts, StatusFacts } from '../../src/operate/status/status-facts.ts';
+import { type AccountFacts, NOT_READ, type StatusFacts } from '../../src/operate/status/status-facts.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
-import type { AccountRows } from '../../src/operate/status/read-account-rows.ts';
+import type { AccountRows, WarehouseRead } from '../../src/operate/status/read-account-rows.ts';
 import type { Volumes } from '../../src/operate/status/read-volumes.ts';
-import {
-  type AccountsRead,
-  type DatabaseFacts,
-  runFactsOf,
-  type StreamFacts,
-} from '../../src/operate/status/read-accounts.ts';
+import type { AccountsRead, StreamFacts } from '../../src/operate/status/read-accounts.ts';
 import type { AccountDetail, Status } from '../../src/operate/status/status.ts';
 import type { OtherTimezone, StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
@@ -62,15 +57,36 @@ export function runRow(run: Partial<RunRow> = {}): RunRow {
 
 type ByStream<Value> = Partial<Record<StreamName, Value>>;
 
-interface Read extends Partial<DatabaseFacts>, Partial<AccountRows> {
+interface Read extends Partial<Omit<AccountsRead, 'accounts'>>, Partial<AccountRows> {
   readonly successMs?: ByStream<number | null>;
   readonly currentUntilMs?: ByStream<number>;
 }
 
+/** The state of a stream that its runs and data issues have, newest run first. */
+function runFactsOf({ runs, issues }: Pick<AccountRows, 'runs' | 'issues'>, stream: StreamName) {
+  const own = runs.filter((run) => run.stream === stream);
+  const last = own.find(({ status }) => status !== 'running');
+  const ofStream = issues.filter((issue) => issue.stream === stream);
+  return {
+    lastRun:
+      last === undefined
+        ? null
+        : { status: last.status as 'succeeded' | 'failed' | 'skipped', errorCode: last.error_code },
+    running: own.some(({ status }) => status === 'running') ? {} : null,
+    openIssues: ofStream.reduce((sum, { count }) => sum + count, 0),
+  };
+}
+
 /** A read of account `north`: by default all streams succeeded a minute ago. */
-export function operations({ successMs = {}, currentUntilMs = {}, ...change }: Read = {}): AccountsRead {
+export function operations({ successMs = {}, currentUntilMs = {}, ...change }: Read = {}): WarehouseRead {
   const runs = change.runs ?? STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream }));
-  const rows = { runs, issues: change.issues ?? [], backfills: change.backfills ?? [] };
+  const rows = {
+    runs,
+    issues: change.issues ?? [],
+    backfills: change.backfills ?? [],
+    cleanings: [],
+    reportingTimezone: undefined,
+  };
   const { databaseNowMs = NOON, readAtMs = NOON, pendingMigrations = 0 } = change;
   const streams = STREAM_NAMES.map((stream) => {
     const ms = successMs[stream];
@@ -81,7 +97,7 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
       calculatedMs: null,
       currentUntilMs: currentUntilMs[stream] ?? null,
       retainedMs: null,
-      ...runFactsOf(rows)({ stream }),
+      ...runFactsOf(rows, stream),
     };
   });
   return { databaseNowMs, readAtMs, pendingMigrations, accounts: new Map([['north', streams]]), rows };
@@ -101,8 +117,6 @@ const WORKER: Process = {
   alerts: { open: 0, channels: [], failedReports: [] },
   keeping: EVERYTHING_KEPT,
 };
-
-const NOT_READ = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
 
 type Account = Partial<AccountFacts['account'] & AccountFacts['account']['health']>;
 
@@ -145,7 +159,6 @@ export function manyFacts(
     readAtMs: NOON,
     pendingMigrations: 0,
     accounts: new Map(known.map(([{ account }, streams]) => [account.id, streams])),
-    rows: null,
     ...seen,
   };
   return {
@@ -160,7 +173,7 @@ export function manyFacts(
 }
 
 interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
-  readonly operations: AccountsRead | null;
+  readonly operations: WarehouseRead | null;
   readonly databaseProblem: string | null;
   readonly isDatabaseSlow: boolean;
   readonly volumes: Volumes;
@@ -191,11 +204,18 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
   const seen = read && {
     ...read,
     accounts: new Map([[accountId, read.accounts.get('north') ?? []]]),
-    cleanings: uncleaned.map(({ stream, isUnderWay }) => ({
-      stream,
-      progress: isUnderWay ? ('under_way' as const) : ('due' as const),
-    })),
-    reportingTimezone: otherTimezone?.stored,
+    ...(read.rows === undefined
+      ? {}
+      : {
+          rows: {
+            ...read.rows,
+            cleanings: uncleaned.map(({ stream, isUnderWay }) => ({
+              stream,
+              progress: isUnderWay ? ('under_way' as const) : ('due' as const),
+            })),
+            reportingTimezone: otherTimezone?.stored,
+          },
+        }),
   };
   const given = Object.entries(process).filter(([name]) => name in WORKER);
   return {

@@ -72,7 +72,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       accounts,
       seen,
       lastingProblems: await readLastingProblems(connection.db, ids),
-      failedReports: notifications.report === undefined ? new Map() : failedReportsOf(rows),
+      failedReports: notifications.report === undefined ? [] : failedReportsOf(rows),
       freshnessBudgetMinutes,
     });
     const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
@@ -128,8 +128,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
 /** Why it was not taken; null: it was. */
 async function tryChannel(channel: Channel, signal: AbortSignal): Promise<SafetySyncError | null> {
   try {
-    // One attempt, because the user waits for the result and can repeat the command.
-    await deliver({ channel, message: testMessage(), signal, attempts: 1 });
+    await deliver({ channel, message: testMessage(), signal });
     return null;
   } catch (error) {
     if (error instanceof SafetySyncError) return error;

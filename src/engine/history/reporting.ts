@@ -30,7 +30,7 @@ interface AccountTimezone {
   readonly timezone: string;
 }
 
-export interface ConfiguredTimezone {
+interface ConfiguredTimezone {
   readonly accountId: string;
   /** null: not set. */
   readonly timezone: string | null;

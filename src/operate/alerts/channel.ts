@@ -1,6 +1,5 @@
 /** A channel delivers messages: a webhook or a mail server. */
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
-import { retrying } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { Redact } from '../../shared/redact.ts';
@@ -16,14 +15,7 @@ export interface Channel {
 }
 
 /** The receiver refused the message. */
-export class NotAccepted extends Error {
-  /** True: an immediate retry would be refused again. */
-  readonly isFinal: boolean;
-  constructor(message: string, isFinal: boolean) {
-    super(message);
-    this.isFinal = isFinal;
-  }
-}
+export class NotAccepted extends Error {}
 
 /** Characters of a refusing response that are shown. */
 const SHOWN_CHARACTERS = 120;
@@ -38,10 +30,8 @@ export const ECHO_REDACTION = { shortestBeginning: 12 } as const;
 export const excerptOf = (response: string, redact: Redact): string =>
   redact(redact(response).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS));
 
-/** Timeout of one attempt, from the connection to the last byte of the response. */
+/** Timeout of a message, from the connection to the last byte of the response. */
 export const ATTEMPT_MS = 10 * SECOND_MS;
-const ATTEMPTS = 3;
-const DELAYS = { firstMs: SECOND_MS, mostMs: 4 * SECOND_MS };
 
 /** Describes the failure without the address: the address is a secret, and network errors repeat it. */
 export function problemOf(error: unknown): string {
@@ -51,40 +41,22 @@ export function problemOf(error: unknown): string {
   return typeof known === 'string' ? `it cannot be reached (${known})` : 'it cannot be reached';
 }
 
-async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Delivery): Promise<void> {
-  const late = AbortSignal.timeout(attemptMs);
-  const sent = channel.send(message, AbortSignal.any([signal, late]));
-  // One second longer than the signal, so that a transport that ignores the signal cannot delay the next attempt.
-  const outcome = await withTimeout(sent, attemptMs + SECOND_MS).catch((error: unknown) => {
-    if (!late.aborted) throw error;
-    return { inTime: false } as const;
-  });
-  if (!outcome.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`, false);
-}
-
-export interface Delivery {
+interface Delivery {
   readonly channel: Channel;
   readonly message: Message;
   readonly signal: AbortSignal;
-  readonly attempts?: number | undefined;
-  /** Timeout of each attempt. */
   readonly attemptMs?: number | undefined;
 }
 
-/**
- * Sends a message in up to three attempts within seconds, because many failures last no longer. Rejects with
- * `webhook_failed` or `mail_failed`.
- */
-export async function deliver(delivery: Delivery): Promise<void> {
-  const { channel, signal, attempts = ATTEMPTS } = delivery;
+/** Sends a message once, because the outbox repeats it. Rejects with `webhook_failed` or `mail_failed`. */
+export async function deliver({ channel, message, signal, attemptMs = ATTEMPT_MS }: Delivery): Promise<void> {
+  const late = new AbortController();
   try {
-    await retrying(() => attempt(delivery), {
-      attempts,
-      delays: DELAYS,
-      signal,
-      isFinal: (error) => error instanceof NotAccepted && error.isFinal,
-    });
+    const sent = channel.send(message, AbortSignal.any([signal, late.signal]));
+    const { inTime } = await withTimeout(sent, attemptMs);
+    if (!inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`);
   } catch (error) {
+    late.abort();
     const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';
     const problem = problemOf(error);
     throw new SafetySyncError(code, `${channel.place}: ${problem}`, { cause: new Error(problem) });

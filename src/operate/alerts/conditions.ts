@@ -4,10 +4,8 @@
  */
 import type { OffReasons } from '../../config/account-config.ts';
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
-import { type OutboxKey, textOfKey } from './outbox.ts';
-import type { LastingProblems } from './lasting-problems.ts';
+import { type FailedReport, type OutboxKey, textOfKey } from './outbox.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
-import { formatNumber } from '../../shared/format.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { type AccountsRead, isEndedFromOutside, type StreamFacts } from '../status/read-accounts.ts';
 
@@ -22,9 +20,8 @@ export interface Condition extends OutboxKey {
 interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
   readonly seen: AccountsRead;
-  readonly lastingProblems: LastingProblems;
-  /** Error codes of failed safety reports, by account. */
-  readonly failedReports: ReadonlyMap<string, string>;
+  readonly lastingProblems: readonly Condition[];
+  readonly failedReports: readonly FailedReport[];
   readonly freshnessBudgetMinutes: number;
 }
 
@@ -44,69 +41,33 @@ export function failureOf(accountId: string, facts: StreamFacts): Condition[] {
   return of(code === 'delete_guard' ? 'delete_guard' : 'stream_failing', stream);
 }
 
-type Found = Omit<Condition, 'event'>;
-
-/** Conditions of the scheduled streams of all accounts. */
-function ofStreams<One extends Found>(
-  { accounts, seen }: ConditionFacts,
-  find: (accountId: string, facts: StreamFacts) => readonly One[],
-): One[] {
-  return accounts.flatMap(({ id, offReasons }) =>
-    (seen.accounts.get(id) ?? [])
-      .filter(({ stream }) => offReasons[stream] === undefined)
-      .flatMap((facts) => find(id, facts)),
-  );
+/** A stream without a success within the budget. A first sync has no time limit; its failure still causes an alert. */
+function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts): Condition[] {
+  const { seen, freshnessBudgetMinutes: budgetMinutes } = facts;
+  if (freshnessOf(one, seen.databaseNowMs, budgetMinutes) !== 'stale') return [];
+  const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
+  const detail = `${budgetMinutes} min`;
+  return [{ accountId, event: 'stale', subject: one.stream, code, detail, isUndecided: false }];
 }
 
-function staleStreams(facts: ConditionFacts): Found[] {
-  const { databaseNowMs } = facts.seen;
-  const { freshnessBudgetMinutes: budgetMinutes } = facts;
-  return ofStreams(facts, (accountId, one) => {
-    // A first sync has no time limit. Its failure still causes an alert.
-    if (freshnessOf(one, databaseNowMs, budgetMinutes) !== 'stale') return [];
-    const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
-    return [{ accountId, subject: one.stream, code, detail: `${budgetMinutes} min`, isUndecided: false }];
-  });
-}
-
-const failures = (facts: ConditionFacts, event: AlertEvent): Found[] =>
-  ofStreams(facts, failureOf).filter((one) => one.event === event);
-
-const HAPPENED = { code: null, detail: null, isUndecided: false } as const;
-
-/** Finds the conditions of each event. An outage of the database cannot be read from it (`notifier.ts`). */
-const FINDERS: Readonly<
-  Record<Exclude<AlertEvent, 'database_away'>, (facts: ConditionFacts) => readonly Found[]>
-> = {
-  stale: staleStreams,
-  credentials_refused: (facts) => failures(facts, 'credentials_refused'),
-  stream_failing: (facts) => failures(facts, 'stream_failing'),
-  delete_guard: (facts) => failures(facts, 'delete_guard'),
-  new_field: ({ lastingProblems }) =>
-    lastingProblems.newFields.map(({ accountId, stream, field }) => ({
-      ...HAPPENED,
-      accountId,
-      subject: `${stream} ${field}`,
-    })),
-  repaired: ({ lastingProblems }) =>
-    lastingProblems.repaired.map(({ accountId, stream, changes }) => ({
-      ...HAPPENED,
-      accountId,
-      subject: stream,
-      detail: formatNumber(changes, 'change'),
-    })),
-  report_failed: ({ failedReports }) =>
-    [...failedReports].map(([accountId, code]) => ({ ...HAPPENED, accountId, subject: '', code })),
-};
-
-/** Returns each key once. */
+/** Returns each key once. An outage of the database cannot be read from it (`notifier.ts`). */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
-  const byKey = new Map<string, Condition>();
-  for (const [event, find] of Object.entries(FINDERS)) {
-    for (const found of find(facts)) {
-      const condition = { ...found, event: event as AlertEvent };
-      byKey.set(textOfKey(condition), condition);
-    }
-  }
-  return [...byKey.values()];
+  const scheduled = facts.accounts.flatMap(({ id, offReasons }) =>
+    (facts.seen.accounts.get(id) ?? [])
+      .filter(({ stream }) => offReasons[stream] === undefined)
+      .map((stream) => ({ id, stream })),
+  );
+  const all: readonly Condition[] = [
+    ...scheduled.flatMap(({ id, stream }) => stalenessOf(id, stream, facts)),
+    ...scheduled.flatMap(({ id, stream }) => failureOf(id, stream)),
+    ...facts.lastingProblems,
+    ...facts.failedReports.map((report) => ({
+      ...report,
+      event: 'report_failed' as const,
+      subject: '',
+      detail: null,
+      isUndecided: false,
+    })),
+  ];
+  return [...new Map(all.map((condition) => [textOfKey(condition), condition])).values()];
 }

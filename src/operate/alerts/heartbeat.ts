@@ -3,7 +3,7 @@
  * so a worker that does not run is noticed, too. A failed GET is not retried, because the next one follows within a minute.
  */
 import type { Logger } from '../../shared/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
+import { type Clock, MINUTE_MS } from '../../shared/time.ts';
 import { ATTEMPT_MS, NotAccepted, problemOf } from './channel.ts';
 import { requestTo } from './webhook.ts';
 
@@ -15,22 +15,13 @@ interface HeartbeatOptions {
   readonly clock: Clock;
 }
 
-export interface Heartbeat {
-  /** Never rejects. */
-  look(): Promise<void>;
-  start(everyMs?: number): void;
-  stop(): Promise<void>;
-}
-
-const EVERY_MS = 10 * SECOND_MS;
 /** Least time between two GETs. */
 const REST_MS = MINUTE_MS;
 
-export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions): Heartbeat {
+export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) {
   const { address, host, headers } = requestTo(url);
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  let sending: Promise<void> = Promise.resolve();
   let sentMs = -Infinity;
   let isFailing = false;
 
@@ -39,9 +30,10 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions):
     // Redirects are not followed, because the URL is a secret for its own host only.
     const response = await fetch(address, { headers, redirect: 'manual', signal });
     await response.body?.cancel();
-    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`, false);
+    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`);
   }
 
+  /** Never rejects. */
   async function look(): Promise<void> {
     if (clock.monotonicMs() - sentMs < REST_MS || !isFresh()) return;
     sentMs = clock.monotonicMs();
@@ -60,18 +52,13 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions):
 
   return {
     look,
-    start(everyMs = EVERY_MS) {
-      const again = async (): Promise<void> => {
-        sending = look();
-        await sending;
-        if (!stopping.signal.aborted) timer = setTimeout(() => void again(), everyMs);
-      };
-      void again();
+    start(everyMs: number) {
+      timer = setInterval(() => void look(), everyMs);
+      void look();
     },
-    async stop() {
-      clearTimeout(timer);
+    stop() {
+      clearInterval(timer);
       stopping.abort();
-      await withTimeout(sending, SECOND_MS);
     },
   };
 }

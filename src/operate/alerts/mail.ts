@@ -1,24 +1,19 @@
+import { isLoopback } from '../../config/account-config.ts';
 import type { MailConfig } from '../../config/notification-config.ts';
 import { createRedactor, type Redact } from '../../shared/redact.ts';
-import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
+import { ATTEMPT_MS, type Channel, ECHO_REDACTION, excerptOf, NotAccepted } from './channel.ts';
 
 /** The error of nodemailer. */
 interface SmtpFailure {
   readonly code?: string;
-  /** The mail server's code: 4xx is temporary, 5xx is permanent. */
-  readonly responseCode?: number;
   readonly response?: string;
   readonly command?: string;
 }
 
-function toNotAccepted(
-  { code = 'ESMTP', responseCode, response, command }: SmtpFailure,
-  redact: Redact,
-): NotAccepted {
+function toNotAccepted({ code = 'ESMTP', response, command }: SmtpFailure, redact: Redact): NotAccepted {
   const excerpt = excerptOf(response ?? '', redact);
   const where = command === undefined || command === 'CONN' ? '' : ` at ${command}`;
-  const why = excerpt === '' ? code : `${code}${where}: ${excerpt}`;
-  return new NotAccepted(why, responseCode !== undefined && responseCode >= 500);
+  return new NotAccepted(excerpt === '' ? code : `${code}${where}: ${excerpt}`);
 }
 
 /** The secrets in the form in which SMTP sends them. */
@@ -28,6 +23,24 @@ function secretsOf(smtpUrl: string): string[] {
   return plain === '' ? [] : [plain, `\0${user}\0${plain}`];
 }
 
+/** A password is sent over TLS only, unless the URL allows plain text. */
+function needsTls(smtpUrl: string): boolean {
+  const { protocol, hostname, password } = new URL(smtpUrl);
+  return protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
+}
+
+const LIMITS = {
+  connectionTimeout: ATTEMPT_MS,
+  greetingTimeout: ATTEMPT_MS,
+  socketTimeout: ATTEMPT_MS,
+  dnsTimeout: ATTEMPT_MS,
+  /** Bytes. A mail server needs no longer responses. */
+  maxResponseSize: 16 * 1024,
+  // Attachments by path or URL are disabled: a message cannot make this process read files or fetch URLs.
+  disableFileAccess: true,
+  disableUrlAccess: true,
+};
+
 /** Each message uses its own connection: messages are rare, and a server that hangs blocks no other message. */
 export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[]): Channel {
   const redact = createRedactor(secretsOf(smtpUrl), ECHO_REDACTION);
@@ -36,8 +49,12 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
     place: `the mail server ${new URL(smtpUrl).host}`,
     async send({ subject, text, html, attachments = [] }, signal) {
       // Loaded on first use, because most processes send no mail.
-      const { openTransport } = await import('./mail-transport.ts');
-      const transport = openTransport(smtpUrl);
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({
+        ...LIMITS,
+        url: smtpUrl,
+        ...(needsTls(smtpUrl) ? { requireTLS: true } : {}),
+      });
       try {
         await transport.sendMail({
           signal,
@@ -46,11 +63,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
           subject,
           text,
           html,
-          attachments: attachments.map(({ filename, contentType, content }) => ({
-            filename,
-            contentType,
-            content: typeof content === 'string' ? content : Buffer.from(content),
-          })),
+          attachments: [...attachments],
           // Suppresses out-of-office replies.
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
         });

@@ -11,7 +11,7 @@ import { adviceOfAlert, ALERT_EVENTS, listOf, type DescribedAlert } from './even
 interface Attachment {
   readonly filename: string;
   readonly contentType: string;
-  readonly content: string | Uint8Array;
+  readonly content: string | Buffer;
 }
 
 export interface Message {

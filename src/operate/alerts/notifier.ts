@@ -7,7 +7,7 @@
  * because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
  * one of them sends the resolution.
  */
-import type { OffReasons } from '../../config/account-config.ts';
+import { type AccountConfig, type OffReasons, placeOf } from '../../config/account-config.ts';
 import {
   type AlertRow,
   beginRows,
@@ -15,7 +15,6 @@ import {
   failedReportsOf,
   isAlert,
   type OutboxRow,
-  postponeAlerts,
   readOutbox,
   resumeAlerts,
   textOfKey,
@@ -23,22 +22,23 @@ import {
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readLastingProblems } from './lasting-problems.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
+import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import type { TokenPlace } from '../../shared/token-place.ts';
+import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
-import { type AlertDelivery, createAlertDestination } from './alert-destination.ts';
-import type { Channel } from './channel.ts';
+import { type Channel, deliver } from './channel.ts';
 import { type Condition, conditionsOf } from './conditions.ts';
+import { type MessageContext, toMessage } from './message.ts';
 import { createSender, type Destination, type SenderOptions } from './sender.ts';
-import { type ChannelPlan, planAlerts, UNDECIDED_MS } from './plan-alerts.ts';
+import { type ChannelPlan, planAlerts } from './plan-alerts.ts';
 
 export interface ReportDestination extends Destination {
   plan(rows: readonly OutboxRow[], nowMs: number): ChannelPlan;
 }
 
-interface NotifierOptions extends SenderOptions, AlertDelivery {
+interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
   /** Channels of alerts. */
   readonly channels: readonly Channel[];
   /** undefined: REPORT_CRON is not set, so recorded report failures are outdated and ignored. */
@@ -46,8 +46,7 @@ interface NotifierOptions extends SenderOptions, AlertDelivery {
   readonly accounts: readonly {
     readonly id: string;
     readonly offReasons: OffReasons;
-    readonly timezone: string;
-    readonly place: TokenPlace;
+    readonly config: Pick<AccountConfig, 'service' | 'reportingTimezone'>;
   }[];
   /** The last read of the warehouse, and why the warehouse cannot be read now. */
   readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
@@ -55,38 +54,71 @@ interface NotifierOptions extends SenderOptions, AlertDelivery {
   readonly version: string;
   readonly afterMs: number;
   readonly freshnessBudgetMinutes: number;
+  /** How long a receiver of alerts may take. */
+  readonly attemptMs?: number;
+  readonly redact: Redact;
+  readonly onOutcome: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) => void;
 }
 
-export interface Notifier {
-  /** The alerts part of the status: open alerts, and the state of each channel. */
-  readonly status: AlertsStatus;
-  /** Compares once and starts sending what is due; never rejects. */
-  look(): Promise<void>;
-  /** Resolves when no message is being sent. */
-  idle(): Promise<void>;
-  start(everyMs?: number): void;
-  stop(): Promise<void>;
-}
+export const CLAIM_MS = 2 * MINUTE_MS;
 
-const EVERY_MS = 10 * SECOND_MS;
 /** A warehouse may lack migrations for this long before an alert is sent. */
 const MIGRATING_MS = 5 * MINUTE_MS;
 /** Looking takes at most 1/20 of the time, because its cost grows with the number of accounts. */
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
 
-export function createNotifier(options: NotifierOptions): Notifier {
+/** Alerts that are due together are one message. */
+function createAlertDestination(
+  channel: Channel,
+  context: MessageContext,
+  { attemptMs, log, redact, onOutcome }: NotifierOptions,
+): Destination {
+  const { name } = channel;
+  return {
+    channel: name,
+    claimMs: CLAIM_MS,
+    delays: { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS },
+    sendsEachRow: false,
+    async send(rows, signal) {
+      const { subject, text, html } = toMessage(rows.filter(isAlert), context);
+      // The text contains no secrets by design; redacted all the same.
+      const message = { subject: redact(subject), text: redact(text), html: redact(html) };
+      await deliver({ channel, message, signal, attemptMs });
+      log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
+      onOutcome(name, 'sent', rows.length);
+    },
+    onFailed({ code, message, advice, cause }, rows, isRepeated) {
+      log[isRepeated ? 'debug' : 'error'](
+        { channel: name, alerts: rows.length, error_code: code },
+        `an alert was not accepted by ${message}; retrying. ${advice}`,
+      );
+      onOutcome(name, 'not_taken', rows.length);
+      return redact(cause instanceof Error ? cause.message : message);
+    },
+    nextMs: () => null,
+  };
+}
+
+export type Notifier = ReturnType<typeof createNotifier>;
+
+export function createNotifier(options: NotifierOptions) {
   const { accounts, report, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
   const ids = accounts.map(({ id }) => id);
   const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
   const context = {
     version,
     owner,
-    accounts: new Map(accounts.map(({ id, timezone, place }) => [id, { timezone, place }])),
+    accounts: new Map(
+      accounts.map(({ id, config }) => [
+        id,
+        { timezone: config.reportingTimezone ?? 'UTC', place: placeOf(config) },
+      ]),
+    ),
   };
   const channels = options.channels.map(({ name }) => name);
   const destinations: readonly Destination[] = [
-    ...options.channels.map((channel) => createAlertDestination(channel, { ...options, context })),
+    ...options.channels.map((channel) => createAlertDestination(channel, context, options)),
     ...(report === undefined ? [] : [report]),
   ];
   const senders = new Map(destinations.map((one) => [one.channel, createSender(one, { ...options, nowMs })]));
@@ -98,12 +130,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
   /** Why nothing can be recorded; null: it can, as far as is known. */
   let unreadable: string | null = null;
 
-  async function record({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
+  async function record({ begun, resumed, ended }: ChannelPlan, asOfMs: number): Promise<void> {
     const at = { asOfMs, nowMs: nowMs() };
-    await beginRows(db, plan.begun, at);
-    await resumeAlerts(db, { channel, keys: plan.resumed }, at);
-    await endAlerts(db, { channel, keys: plan.ended }, at);
-    await postponeAlerts(db, { channel, keys: plan.postponed }, at.nowMs + UNDECIDED_MS);
+    await beginRows(db, begun, at);
+    await resumeAlerts(db, resumed, at);
+    await endAlerts(db, ended, at);
   }
 
   /** Logged, because this failure cannot be recorded as an alert. */
@@ -118,14 +149,13 @@ export function createNotifier(options: NotifierOptions): Notifier {
     if (!isAway) unreadable = `they cannot be recorded in the database (${code})`;
   }
 
-  const failedReportsIn = (rows: readonly OutboxRow[]): ReadonlyMap<string, string> =>
-    report === undefined ? new Map() : failedReportsOf(rows);
+  const failedReportsIn = (rows: readonly OutboxRow[]) => (report === undefined ? [] : failedReportsOf(rows));
 
   async function readConditions(rows: readonly OutboxRow[], seen: AccountsRead): Promise<Condition[]> {
     if (channels.length === 0) return [];
     const lastingProblems = await readLastingProblems(db, ids);
-    const failedReports = failedReportsIn(rows);
-    return conditionsOf({ accounts, seen, lastingProblems, failedReports, freshnessBudgetMinutes });
+    const reports = failedReportsIn(rows);
+    return conditionsOf({ accounts, seen, lastingProblems, failedReports: reports, freshnessBudgetMinutes });
   }
 
   async function lookAt(seen: AccountsRead): Promise<void> {
@@ -139,7 +169,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     // Rows that were just recorded may be due at once.
     const rows = await readOutbox(db, ids);
     alerts = rows.filter(isAlert);
-    failedReports = [...failedReportsIn(rows)].map(([accountId, code]) => ({ accountId, code }));
+    failedReports = failedReportsIn(rows);
     for (const one of plan(rows)) senders.get(one.channel)?.sendDue(one);
   }
 
@@ -163,6 +193,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     }
   }
 
+  /** Compares once and starts sending what is due; never rejects. */
   async function look(): Promise<void> {
     const { seen, problem } = options.latest();
     const isBehind = problem === null && seen !== null && seen.pendingMigrations > 0;
@@ -187,7 +218,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
 
   return {
-    get status() {
+    /** The alerts part of the status: open alerts, and the state of each channel. */
+    get status(): AlertsStatus {
       return {
         // An outage of the database has no row: only this worker's memory has it.
         open:
@@ -206,10 +238,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
       };
     },
     look,
+    /** Resolves when no message is being sent. */
     async idle() {
       await Promise.all([...senders.values()].map((sender) => sender.idle()));
     },
-    start(everyMs = EVERY_MS) {
+    start(everyMs: number) {
       const again = async (): Promise<void> => {
         const startedMs = clock.monotonicMs();
         await look();

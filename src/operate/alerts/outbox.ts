@@ -53,11 +53,6 @@ export type NewRow = Pick<OutboxRow, 'accountId' | 'event' | 'subject' | 'channe
   readonly dueMs: number;
 };
 
-interface RowsOfChannel {
-  readonly channel: OutboxChannel;
-  readonly keys: readonly OutboxKey[];
-}
-
 /** The time of the observation, and the current time. */
 interface Observed {
   /** Rows that changed later are not affected by the observation. */
@@ -81,29 +76,24 @@ type Outcome =
 export const textOfKey = ({ accountId, event, subject }: OutboxKey): string =>
   [accountId, event, subject].join('\n');
 
-const hasKey = (keys: readonly OutboxKey[]): SQL =>
-  sql`account_id || E'\\n' || event || E'\\n' || subject = any (${toArrayLiteral(keys.map(textOfKey))}::text[])`;
+type RowKey = Pick<OutboxRow, 'accountId' | 'event' | 'subject' | 'channel'>;
 
-/** Matches these rows of a channel. Filters by account as well, because accounts are the distribution key. */
-function matches({ channel, keys }: RowsOfChannel): SQL {
-  const accounts = toArrayLiteral([...new Set(keys.map(({ accountId }) => accountId))]);
-  return sql`account_id = any (${accounts}::text[]) and channel = ${channel} and ${hasKey(keys)}`;
+/** Matches these rows. Filters by account as well, because accounts are the distribution key. */
+function matches(rows: readonly RowKey[]): SQL {
+  const accounts = toArrayLiteral([...new Set(rows.map(({ accountId }) => accountId))]);
+  const keys = toArrayLiteral(rows.map((row) => `${textOfKey(row)}\n${row.channel}`));
+  return sql`account_id = any (${accounts}::text[])
+    and account_id || E'\\n' || event || E'\\n' || subject || E'\\n' || channel = any (${keys}::text[])`;
 }
 
-/** Bare columns, because `returning` on distributed tables cannot use time functions. */
-const COLUMNS = sql.raw(
-  'account_id, event, subject, channel, code, detail, tries, problem, began_at, ended_at, sent_at, due_at',
-);
-
-type Found = Pick<OutboxRow, 'event' | 'subject' | 'channel' | 'code' | 'detail' | 'tries' | 'problem'> & {
-  readonly account_id: string;
-  readonly began_at: string;
-  readonly ended_at: string | null;
-  readonly sent_at: string | null;
-  readonly due_at: string | null;
-};
-
-const toRow = ({ account_id, began_at, ended_at, sent_at, due_at, ...row }: Found): OutboxRow => ({
+const toRow = ({
+  account_id,
+  began_at,
+  ended_at,
+  sent_at,
+  due_at,
+  ...row
+}: typeof outbox.$inferSelect): OutboxRow => ({
   ...row,
   accountId: account_id,
   beganMs: toMs(began_at),
@@ -114,15 +104,24 @@ const toRow = ({ account_id, began_at, ended_at, sent_at, due_at, ...row }: Foun
 
 /** Returns the rows that last or have a message due. */
 export async function readOutbox(db: Queryable, accountIds: readonly string[]): Promise<OutboxRow[]> {
-  const rows = await db.execute<Found>(sql`select ${COLUMNS} from ${outbox}
-    where account_id = any (${toArrayLiteral(accountIds)}::text[]) and (ended_at is null or due_at is not null)`);
+  const rows = await db
+    .select()
+    .from(outbox)
+    .where(
+      sql`account_id = any (${toArrayLiteral(accountIds)}::text[]) and (ended_at is null or due_at is not null)`,
+    );
   return rows.map(toRow);
 }
 
-/** By account, the error code of the newest attempt at its report. */
-export const failedReportsOf = (rows: readonly OutboxRow[]): Map<string, string> =>
-  new Map(
-    rows.flatMap((row) => (isAlert(row) || row.problem === null ? [] : [[row.accountId, row.problem]])),
+/** An account whose scheduled report failed at the newest attempt, with the error code. */
+export interface FailedReport {
+  readonly accountId: string;
+  readonly code: string;
+}
+
+export const failedReportsOf = (rows: readonly OutboxRow[]): FailedReport[] =>
+  rows.flatMap((row) =>
+    isAlert(row) || row.problem === null ? [] : [{ accountId: row.accountId, code: row.problem }],
   );
 
 /**
@@ -153,48 +152,42 @@ export async function beginRows(
 /** Reopens alerts with a resolution that was not sent yet: no message is sent about the resolution or the new beginning. */
 export async function resumeAlerts(
   db: Queryable,
-  these: RowsOfChannel,
+  rows: readonly RowKey[],
   { asOfMs, nowMs }: Observed,
 ): Promise<void> {
-  if (these.keys.length === 0) return;
+  if (rows.length === 0) return;
   await db.execute(sql`update ${outbox} set ended_at = null, due_at = case when sent_at is null then due_at end,
       claimed_by = null
-    where ${matches(these)} and ended_at <= ${instant(asOfMs)} and due_at is not null
+    where ${matches(rows)} and ended_at <= ${instant(asOfMs)} and due_at is not null
       and (claimed_by is null or due_at <= ${instant(nowMs)})`);
 }
 
 /** Resolves alerts. Those never sent are dropped; for the others a resolution is due, for claimed ones after the claim. */
 export async function endAlerts(
   db: Queryable,
-  these: RowsOfChannel,
+  rows: readonly RowKey[],
   { asOfMs, nowMs }: Observed,
 ): Promise<void> {
-  if (these.keys.length === 0) return;
+  if (rows.length === 0) return;
   const now = instant(nowMs);
   await db.execute(sql`update ${outbox} set ended_at = ${now},
       due_at = case when claimed_by is not null then due_at when sent_at is not null or tries > 0 then ${now} end
-    where ${matches(these)} and ended_at is null and began_at < ${instant(asOfMs)}`);
-}
-
-/** Postpones the first message of alerts that were not sent yet. */
-export async function postponeAlerts(db: Queryable, these: RowsOfChannel, dueMs: number): Promise<void> {
-  if (these.keys.length === 0) return;
-  await db.execute(sql`update ${outbox} set due_at = ${instant(dueMs)}
-    where ${matches(these)} and sent_at is null and ended_at is null and claimed_by is null
-      and due_at < ${instant(dueMs)}`);
+    where ${matches(rows)} and ended_at is null and began_at < ${instant(asOfMs)}`);
 }
 
 /** Claims rows that are due. If several workers claim the same row, one gets it. */
 export async function claimRows(
   db: Queryable,
-  these: RowsOfChannel,
+  rows: readonly RowKey[],
   { owner, nowMs, untilMs }: Claim,
 ): Promise<OutboxRow[]> {
-  if (these.keys.length === 0) return [];
-  const rows = await db.execute<Found>(sql`update ${outbox}
-    set claimed_by = ${owner}, due_at = ${instant(untilMs)}
-    where ${matches(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);
-  return rows.map(toRow);
+  if (rows.length === 0) return [];
+  const claimed = await db
+    .update(outbox)
+    .set({ claimed_by: owner, due_at: instant(untilMs) })
+    .where(sql`${matches(rows)} and due_at <= ${instant(nowMs)}`)
+    .returning();
+  return claimed.map(toRow);
 }
 
 /**
@@ -207,8 +200,7 @@ export async function settleClaim(
   { owner, untilMs }: Claim,
   outcome: Outcome,
 ): Promise<void> {
-  const [first] = claimed;
-  if (first === undefined) return;
+  if (claimed.length === 0) return;
   let change: SQL;
   if ('problem' in outcome) {
     change = sql`due_at = ${instant(outcome.againMs)}, tries = tries + 1, problem = ${outcome.problem}`;
@@ -217,10 +209,10 @@ export async function settleClaim(
     const next = outcome.nextMs === null ? sql`null` : instant(outcome.nextMs);
     const resolved = claimed.filter(({ endedMs }) => endedMs !== null);
     change = sql`sent_at = ${now}, tries = 0, problem = null,
-      due_at = case when ended_at is null then ${next} when not ${hasKey(resolved)} then ${now} end`;
+      due_at = case when ended_at is null then ${next} when not (${matches(resolved)}) then ${now} end`;
   }
   await db.execute(sql`update ${outbox} set ${change}, claimed_by = null
-    where ${matches({ channel: first.channel, keys: claimed })} and claimed_by = ${owner}
+    where ${matches(claimed)} and claimed_by = ${owner}
       and due_at = ${instant(untilMs)}`);
 }
 

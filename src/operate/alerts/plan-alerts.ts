@@ -1,7 +1,6 @@
 /** Compares recorded alerts with present conditions and returns what to record and send. Pure. */
 import { type AlertRow, isAlert, type NewRow, type OutboxRow, textOfKey } from './outbox.ts';
 import type { AlertChannel, AlertEvent, OutboxChannel } from '../../engine/control-tables/control-tables.ts';
-import { MINUTE_MS } from '../../shared/time.ts';
 import type { Condition } from './conditions.ts';
 
 interface AlertFacts {
@@ -19,7 +18,6 @@ export interface ChannelPlan {
   readonly begun: readonly NewRow[];
   readonly resumed: readonly OutboxRow[];
   readonly ended: readonly OutboxRow[];
-  readonly postponed: readonly OutboxRow[];
   /** Rows that may be claimed and sent now. */
   readonly due: readonly OutboxRow[];
 }
@@ -29,17 +27,14 @@ const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
 /** Recorded after the outage by the worker that saw it, so no present condition confirms or ends it. */
 const NOT_OBSERVED: readonly AlertEvent[] = ['database_away'];
 
-/** While a failed stream is being retried, its alert is postponed by this time. */
-export const UNDECIDED_MS = MINUTE_MS;
-
 function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
   const { conditions, nowMs, afterMs } = facts;
   const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
   const known = new Map(rows.map((row) => [textOfKey(row), row]));
   const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
-  const isUndecided = (row: AlertRow): boolean =>
-    row.sentMs === null && row.endedMs === null && present.get(textOfKey(row))?.isUndecided === true;
-  const isHeldBack = (row: AlertRow): boolean => isUndecided(row) && row.tries === 0;
+  /** The first message waits while the failed stream is being retried. */
+  const isHeldBack = ({ sentMs, endedMs, tries, ...row }: AlertRow): boolean =>
+    sentMs === null && endedMs === null && tries === 0 && present.get(textOfKey(row))?.isUndecided === true;
   return {
     channel,
     begun: conditions
@@ -57,7 +52,6 @@ function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
     ended: rows.filter(
       (row) => row.endedMs === null && !present.has(textOfKey(row)) && !NOT_OBSERVED.includes(row.event),
     ),
-    postponed: rows.filter((row) => isHeldBack(row) && (row.dueMs ?? Infinity) < nowMs + UNDECIDED_MS / 2),
     due: rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row)),
   };
 }

@@ -38,6 +38,8 @@ export interface Destination {
 export interface SenderOptions {
   readonly db: Queryable;
   readonly clock: Clock;
+  /** The database's time, estimated while the database is away. */
+  readonly nowMs: () => number;
   /** Host and process id, for example `host-1 pid 42`. */
   readonly owner: string;
   /** How long a message may take to arrive after a stop; default: five seconds. */
@@ -50,49 +52,22 @@ interface OutageAlert {
   /** Identifies the outage. */
   readonly sinceMs: number;
   readonly row: AlertRow;
-}
-
-interface SentOutage extends OutageAlert {
   isSent: boolean;
   failures: number;
   /** On the monotonic clock. */
   againMs: number;
 }
 
-interface Sender {
-  /** Why the last message was refused; null: it was accepted, or none was sent. */
-  readonly problem: string | null;
-  /** Starts sending the rows that are due, unless a message is being sent. */
-  sendDue(plan: Pick<ChannelPlan, 'due'>): void;
-  sendOutage(outage: OutageAlert): void;
-  /** Resolves when no message is being sent. */
-  idle(): Promise<void>;
-  /** Waits a few seconds for the message that is being sent. */
-  stop(): Promise<void>;
-}
-
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
-export function createSender(
-  destination: Destination,
-  {
-    db,
-    clock,
-    nowMs,
-    owner,
-    log,
-    stopTimeoutMs = STOP_TIMEOUT_MS,
-  }: SenderOptions & {
-    /** The database's time, estimated while the database is away. */
-    readonly nowMs: () => number;
-  },
-): Sender {
-  const { channel, claimMs, delays } = destination;
+export function createSender(destination: Destination, options: SenderOptions) {
+  const { db, clock, nowMs, owner, log, stopTimeoutMs = STOP_TIMEOUT_MS } = options;
+  const { claimMs, delays } = destination;
   const stopping = new AbortController();
   let isStopped = false;
   let busy: Promise<void> | undefined;
   let problem: string | null = null;
-  let away: SentOutage | undefined;
+  let away: OutageAlert | undefined;
   /** Messages that were sent and could not be recorded yet. */
   let unrecorded: {
     readonly rows: readonly OutboxRow[];
@@ -111,7 +86,7 @@ export function createSender(
     return problem;
   }
 
-  async function sendOutage(now: OutageAlert): Promise<void> {
+  async function sendOutage(now: Pick<OutageAlert, 'sinceMs' | 'row'>): Promise<void> {
     // An outage that was sent and not recorded yet counts as the same one, even if the database was back in between.
     if (away?.isSent === true) return;
     if (away?.sinceMs !== now.sinceMs) away = { ...now, isSent: false, failures: 0, againMs: -Infinity };
@@ -131,9 +106,9 @@ export function createSender(
     unrecorded = [];
   }
 
-  async function sendClaimed(keys: readonly OutboxRow[]): Promise<void> {
+  async function sendClaimed(due: readonly OutboxRow[]): Promise<void> {
     const claim = { owner, nowMs: nowMs(), untilMs: nowMs() + claimMs };
-    const rows = await claimRows(db, { channel, keys }, claim);
+    const rows = await claimRows(db, due, claim);
     const [first] = rows;
     if (first === undefined) return;
     const failure = await send(rows);
@@ -152,8 +127,8 @@ export function createSender(
 
   async function sendDue(due: readonly OutboxRow[]): Promise<void> {
     await recordSent();
-    for (const keys of destination.sendsEachRow ? due.map((row) => [row]) : [due])
-      if (!isStopped) await sendClaimed(keys);
+    for (const rows of destination.sendsEachRow ? due.map((row) => [row]) : [due])
+      if (!isStopped) await sendClaimed(rows);
   }
 
   function begin(work: () => Promise<void>): void {
@@ -167,14 +142,18 @@ export function createSender(
   }
 
   return {
+    /** Why the last message was refused; null: it was accepted, or none was sent. */
     get problem() {
       return problem;
     },
-    sendDue: ({ due }) => begin(() => sendDue(due)),
-    sendOutage: (now) => begin(() => sendOutage(now)),
+    /** Starts sending the rows that are due, unless a message is being sent. */
+    sendDue: ({ due }: Pick<ChannelPlan, 'due'>) => begin(() => sendDue(due)),
+    sendOutage: (now: Pick<OutageAlert, 'sinceMs' | 'row'>) => begin(() => sendOutage(now)),
+    /** Resolves when no message is being sent. */
     async idle() {
       await busy;
     },
+    /** Waits a few seconds for the message that is being sent. */
     async stop() {
       isStopped = true;
       const last = busy ?? Promise.resolve();

@@ -1,9 +1,6 @@
 import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
 import { createRedactor } from '../../shared/redact.ts';
 
-/** Temporary refusals: timeout, rate limit, server error. */
-const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
-
 /** Bytes read of a refusing response; the body of an accepting one is not read. */
 const READ_BYTES = 4096;
 
@@ -55,8 +52,7 @@ export function createWebhook(url: string): Channel {
         return;
       }
       const excerpt = excerptOf(await readBeginning(response), redact);
-      const problem = `HTTP ${response.status}${excerpt === '' ? '' : `: ${excerpt}`}`;
-      throw new NotAccepted(problem, !isPassing(response.status));
+      throw new NotAccepted(`HTTP ${response.status}${excerpt === '' ? '' : `: ${excerpt}`}`);
     },
   };
 }

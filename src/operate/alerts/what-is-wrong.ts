@@ -25,15 +25,6 @@ interface Judging {
   readonly config: { readonly freshnessBudgetMinutes: number; readonly syncSpreadSeconds: number };
 }
 
-interface WhatIsWrong {
-  /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
-  readonly isWell: boolean;
-  /** When a scheduled run was last active, by the database's clock; null: never, so no worker is expected. */
-  readonly workerSeenMs: number | null;
-  /** A sentence about a missing worker; null: none is missing. */
-  readonly workerMissing: string | null;
-}
-
 /** A run may begin this long after its tick. */
 const LATE_MS = 5 * MINUTE_MS;
 /** Ticks are searched this far back. A schedule with rarer ticks is judged by the age of its data. */
@@ -97,7 +88,7 @@ function failuresOf({ accounts, seen, config }: Judging) {
   };
 }
 
-export async function findWhatIsWrong(db: Queryable, judging: Judging): Promise<WhatIsWrong> {
+export async function findWhatIsWrong(db: Queryable, judging: Judging) {
   const { accounts, seen, config } = judging;
   const { databaseNowMs: nowMs } = seen;
   const ids = accounts.map(({ id }) => id);
@@ -118,8 +109,11 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging): Promise<
     schedulesOf(accounts).some(([expression, timezone]) => hasTick(expression, timezone, coveredMs, dueMs));
   const age = roughly(formatAge(workerSeenMs, nowMs)).replace(/ ago$/, '');
   return {
+    /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
     isWell: late.length === 0 && failed.length === 0 && !isMissing && !isHeldUp,
+    /** When a scheduled run was last active, by the database's clock; null: never, so no worker is expected. */
     workerSeenMs,
+    /** A sentence about a missing worker; null: none is missing. */
     workerMissing: isMissing
       ? `No worker has been seen for ${age}: none runs with this schedule, or none can connect to the database.`
       : null,

@@ -8,7 +8,6 @@
  */
 import type { Backoff } from '../../shared/backoff.ts';
 import { formatDuration } from '../../shared/format.ts';
-import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -28,30 +27,6 @@ export interface NextSync {
   readonly inMs: number;
 }
 
-interface RunPermit {
-  /** Called when the run has ended. */
-  end(
-    result: RunResult,
-    kind: string,
-  ): {
-    /** The failure was logged here, now or at the beginning of the problem. */
-    readonly isLogged: boolean;
-    readonly nextSyncs: readonly NextSync[];
-  };
-}
-
-export interface AccountHealth {
-  /** undefined: the circuit is open for this stream. */
-  admit(stream: StreamName): RunPermit | undefined;
-  /** Called when a run's record is in the database, however long the run takes. */
-  recordBegun(stream: StreamName): void;
-  /** Called when a request failed and will be retried. The account counts as unhealthy until a run ends without an outage. */
-  recordRetry(): void;
-  onChange(listener: (isHealthy: boolean) => void): void;
-  readonly outage: Outage | undefined;
-  readonly openCircuits: readonly OpenCircuit[];
-}
-
 interface AccountHealthOptions {
   readonly accountId: string;
   readonly log: Logger;
@@ -65,13 +40,9 @@ interface AccountHealthOptions {
   readonly hasNewToken?: () => boolean;
 }
 
-export function createAccountHealth({
-  accountId,
-  log,
-  clock,
-  streams,
-  ...options
-}: AccountHealthOptions): AccountHealth {
+export type AccountHealth = ReturnType<typeof createAccountHealth>;
+
+export function createAccountHealth({ accountId, log, clock, streams, ...options }: AccountHealthOptions) {
   const breaker = createCircuitBreaker(clock, options.delays);
   const outage = createOutageLog({ dependency: 'service', log, clock });
   let notify: (isHealthy: boolean) => void = () => undefined;
@@ -93,24 +64,6 @@ export function createAccountHealth({
     return dependency !== undefined;
   }
 
-  function logClosed(stream: StreamName, closed: CircuitChange['closed']): void {
-    if (closed === 'stream') log.info({ stream }, `the service lets the token read ${stream} again`);
-    if (closed === 'account')
-      log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
-  }
-
-  function logOpened(
-    stream: StreamName,
-    error: SafetySyncError,
-    { scope, inMs }: NonNullable<CircuitChange['trial']>,
-  ): void {
-    const what = scope === 'stream' ? `${stream} is not` : 'nothing is';
-    log.error(
-      { stream, error_code: error.code, request_id: error.requestId, next_try_ms: inMs },
-      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} requested; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
-    );
-  }
-
   function followNoResponse({ stream, outcome }: RunResult, trial: CircuitChange['trial']): NextSync[] {
     if (trial === null) return [];
     if (trial.scope === 'account') {
@@ -124,12 +77,21 @@ export function createAccountHealth({
 
   function followCircuits(result: RunResult, permit: Permit): NextSync[] {
     const { stream } = result;
-    const authFailure = authFailureOf(result);
-    if (authFailure === undefined && !hasResponse(result))
+    const error = authFailureOf(result);
+    if (error === undefined && !hasResponse(result))
       return followNoResponse(result, permit.noResponse().trial);
-    const { closed, trial } = authFailure === undefined ? permit.accepted() : permit.authFailed(authFailure);
-    logClosed(stream, closed);
-    if (authFailure !== undefined && trial !== null) logOpened(stream, authFailure, trial);
+    const { closed, trial } = error === undefined ? permit.accepted() : permit.authFailed(error);
+    if (closed === 'stream') log.info({ stream }, `the service lets the token read ${stream} again`);
+    if (closed === 'account')
+      log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
+    if (error !== undefined && trial !== null) {
+      const { scope, inMs } = trial;
+      const what = scope === 'stream' ? `${stream} is not` : 'nothing is';
+      log.error(
+        { stream, error_code: error.code, request_id: error.requestId, next_try_ms: inMs },
+        `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} requested; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
+      );
+    }
     const others = closed === 'account' ? streams.filter((other) => other !== stream) : [];
     return [
       ...others.map((other) => ({ stream: other, inMs: 0 })),
@@ -138,7 +100,8 @@ export function createAccountHealth({
   }
 
   return {
-    admit(stream) {
+    /** Returns a permit for a run; undefined: the circuit is open for this stream. */
+    admit(stream: StreamName) {
       let permit = breaker.admit(stream);
       if (permit === undefined && options.hasNewToken?.() === true) {
         breaker.tryNow();
@@ -150,20 +113,23 @@ export function createAccountHealth({
         return undefined;
       }
       return {
-        end(result, kind) {
+        /** Called when the run has ended. `isLogged`: its failure was logged here, now or at the beginning of the problem. */
+        end(result: RunResult, kind: string) {
           const isOutage = followOutages(result, kind);
           const nextSyncs = followCircuits(result, permit);
           return { isLogged: isOutage || authFailureOf(result) !== undefined, nextSyncs };
         },
       };
     },
-    recordBegun: (stream) => options.database.recordResponse({ accountId, stream }),
+    /** Called when a run's record is in the database, however long the run takes. */
+    recordBegun: (stream: StreamName) => options.database.recordResponse({ accountId, stream }),
+    /** Called when a request failed and will be retried. The account counts as unhealthy until a run ends without an outage. */
     recordRetry: () => notify(false),
-    onChange: (listener) => void (notify = listener),
-    get outage() {
+    onChange: (listener: (isHealthy: boolean) => void) => void (notify = listener),
+    get outage(): Outage | undefined {
       return outage.current;
     },
-    get openCircuits() {
+    get openCircuits(): readonly OpenCircuit[] {
       return breaker.openCircuits;
     },
   };

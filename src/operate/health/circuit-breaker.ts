@@ -35,23 +35,6 @@ export interface CircuitChange {
   readonly trial: { readonly scope: Scope; readonly inMs: number } | null;
 }
 
-/** Given to one run; exactly one method is called when it has ended. */
-export interface Permit {
-  authFailed(error: SafetySyncError): CircuitChange;
-  /** The service accepted the credentials. */
-  accepted(): CircuitChange;
-  /** The run ended without a response from the service. */
-  noResponse(): CircuitChange;
-}
-
-export interface CircuitBreaker {
-  /** Returns a permit, or undefined while a circuit is open for the stream. */
-  admit(stream: StreamName): Permit | undefined;
-  /** Admits the next run as a trial, because the credentials have changed. */
-  tryNow(): void;
-  readonly openCircuits: readonly OpenCircuit[];
-}
-
 interface Circuit {
   readonly stream: StreamName;
   readonly error: SafetySyncError;
@@ -70,13 +53,18 @@ const NO_RESPONSE_AGAIN_MS = MINUTE_MS;
 /** Tolerance for timers that fire early. */
 const TOLERANCE_MS = 50;
 
-export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAYS): CircuitBreaker {
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
+
+/** Given to one run; exactly one method is called when it has ended. */
+export type Permit = NonNullable<ReturnType<CircuitBreaker['admit']>>;
+
+export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAYS) {
   /** By stream; null: the circuit of the account. */
   const circuits = new Map<StreamName | null, Circuit>();
   /** Numbers permits and auth failures in order of time. */
   let count = 0;
 
-  function createPermit(stream: StreamName, trialOf: Circuit | undefined): Permit {
+  function createPermit(stream: StreamName, trialOf: Circuit | undefined) {
     count += 1;
     const number = count;
     const isTrialOf = (key: StreamName | null): boolean => number > (circuits.get(key)?.openedAt ?? Infinity);
@@ -116,7 +104,7 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
     }
 
     return {
-      authFailed(error) {
+      authFailed(error: SafetySyncError): CircuitChange {
         if (error.code === 'token_permission') {
           // A token that lacks a permission is a valid token, so the account's circuit closes.
           const closed = close(null) ? 'account' : null;
@@ -127,11 +115,13 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
         tryAgain(0);
         return { closed: null, trial };
       },
-      accepted() {
+      /** The service accepted the credentials. */
+      accepted(): CircuitChange {
         const [isAccount, isStream] = [close(null), close(stream)];
         return { closed: isAccount ? 'account' : isStream ? 'stream' : null, trial: null };
       },
-      noResponse: () => ({
+      /** The run ended without a response from the service. */
+      noResponse: (): CircuitChange => ({
         closed: null,
         trial: tryAgain(Math.min(NO_RESPONSE_AGAIN_MS, delays.firstMs)),
       }),
@@ -139,7 +129,8 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
   }
 
   return {
-    admit(stream) {
+    /** Returns a permit, or undefined while a circuit is open for the stream. */
+    admit(stream: StreamName) {
       const circuit = circuits.get(null) ?? circuits.get(stream);
       if (circuit !== undefined) {
         const nowMs = clock.monotonicMs();
@@ -150,11 +141,12 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
       }
       return createPermit(stream, circuit);
     },
+    /** Admits the next run as a trial, because the credentials have changed. */
     tryNow() {
       for (const circuit of circuits.values())
         if (!circuit.isHalfOpen) circuit.trialAtMs = clock.monotonicMs();
     },
-    get openCircuits() {
+    get openCircuits(): OpenCircuit[] {
       const nowMs = clock.monotonicMs();
       return [...circuits].map(([key, { stream, error, sinceMs, trialAtMs, isHalfOpen }]) => ({
         stream,

@@ -31,22 +31,6 @@ interface FailedRun extends Target {
   readonly isScheduled: boolean;
 }
 
-/**
- * An outage ends when each failed stream has had a response since. For the database, a new connection must succeed as well,
- * because open connections may still work while new ones fail.
- */
-export interface OutageLog {
-  /** `run`: undefined for the worker's own check of the database. */
-  recordFailure(error: SafetySyncError, run?: FailedRun): void;
-  /** The dependency has responded. `target`: undefined for a check of the database by a new connection. */
-  recordResponse(target?: Target): void;
-  /** A run of the stream succeeded without a request: the stream leaves the outage if other streams have had responses. */
-  recordUnasked(target: Target): void;
-  /** Streams that need a successful run before the outage ends. */
-  readonly failing: readonly Target[];
-  readonly current: Outage | undefined;
-}
-
 /** Which dependency was unreachable or responded with errors; undefined for every other failure. */
 export function dependencyOf({ code, recovery }: SafetySyncError): Dependency | undefined {
   if (code === 'database_unreachable' || code === 'lock_lost') return 'database';
@@ -72,7 +56,13 @@ interface OutageLogOptions {
 
 const keyOf = ({ accountId, stream }: Target): string => `${stream} ${accountId}`;
 
-export function createOutageLog({ dependency, log, clock }: OutageLogOptions): OutageLog {
+export type OutageLog = ReturnType<typeof createOutageLog>;
+
+/**
+ * An outage ends when each failed stream has had a response since. For the database, a new connection must succeed as well,
+ * because open connections may still work while new ones fail.
+ */
+export function createOutageLog({ dependency, log, clock }: OutageLogOptions) {
   let open: OpenOutage | undefined;
 
   function begin(error: SafetySyncError, run: FailedRun | undefined): OpenOutage {
@@ -106,7 +96,8 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions): O
   }
 
   return {
-    recordFailure(error, run) {
+    /** `run`: undefined for the worker's own check of the database. */
+    recordFailure(error: SafetySyncError, run?: FailedRun) {
       open ??= begin(error, run);
       if (open.error.code === 'lock_lost') open.error = error;
       open.needsLook = dependency === 'database';
@@ -114,22 +105,25 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions): O
       open.failedRuns += 1;
       if (run.isScheduled) open.failing.set(keyOf(run), run);
     },
-    recordResponse(target) {
+    /** The dependency has responded. `target`: undefined for a check of the database by a new connection. */
+    recordResponse(target?: Target) {
       if (open === undefined) return;
       open.hasResponded = true;
       if (target === undefined) open.needsLook = false;
       else open.failing.delete(keyOf(target));
       endWhenNoneFails(open);
     },
-    recordUnasked(target) {
+    /** A run of the stream succeeded without a request: the stream leaves the outage if other streams have had responses. */
+    recordUnasked(target: Target) {
       if (open?.hasResponded !== true) return;
       open.failing.delete(keyOf(target));
       endWhenNoneFails(open);
     },
-    get failing() {
+    /** Streams that need a successful run before the outage ends. */
+    get failing(): Target[] {
       return [...(open?.failing.values() ?? [])];
     },
-    get current() {
+    get current(): Outage | undefined {
       if (open === undefined) return undefined;
       const { sinceMs, failedRuns, error } = open;
       const { code, message, advice } = error;

@@ -1,14 +1,12 @@
 /** Builds the details that only the page of one account shows: runs, counts, data issues and next runs. Pure. */
-import { adviceOf } from '../../shared/errors.ts';
-import type { TokenPlace } from '../../shared/token-place.ts';
-import { SECOND_MS, toMs } from '../../shared/time.ts';
+import { SECOND_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-parts.ts';
-import type { RunRow } from '../../engine/control-tables/runs.ts';
 import { placeOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
+import { type RunSummary, toRunSummary } from './run-summary.ts';
 import type { AccountFacts, StatusFacts } from './status-facts.ts';
-import type { AccountDetail, PlannedRun, RunSummary, StreamDetail, StreamStatus } from './status.ts';
+import type { AccountDetail, PlannedRun, StreamDetail, StreamStatus } from './status.ts';
 import { expiredOf, uncleanedOf } from './storage-rules.ts';
 
 interface DetailContext {
@@ -23,46 +21,19 @@ interface DetailContext {
 /** Most runs in the list of recent runs. */
 const LISTED_RUNS = 25;
 
-function toRunSummary(row: RunRow, judgedMs: number, tokenPlace: TokenPlace): RunSummary {
-  const startedMs = toMs(row.started_at);
-  const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
-  const { error_code: code } = row;
-  return {
-    runId: row.run_id,
-    stream: row.stream,
-    kind: row.kind,
-    trigger: row.trigger,
-    status: row.status,
-    startedMs,
-    durationMs: Math.max(0, endMs - startedMs),
-    requests: row.requests,
-    retries: row.retries,
-    read: row.records_read,
-    inserted: row.inserted,
-    updated: row.updated,
-    deleted: row.deleted,
-    rejected: row.rejected,
-    repaired: row.repaired,
-    note: row.note,
-    error:
-      code === null ? null : { code, message: row.error_message ?? '', advice: adviceOf(code, tokenPlace) },
-    requestId: row.request_id,
-    owner: row.owner,
-  };
-}
-
 export function buildDetail(
   { account, progress }: AccountFacts,
   streams: readonly StreamStatus[],
   { facts, nextRuns: planned, offMs, judgedMs }: DetailContext,
 ): AccountDetail {
   const { seen, counted, countedAtMs } = facts.warehouse;
+  const rows = seen?.rows;
   const { config, offReasons } = account;
   const unread = unreadOf(counted?.parts ?? [], config.equipmentTypes);
   const { reportingTimezone: own, schedule } = config;
-  const stored = seen?.reportingTimezone;
+  const stored = rows?.reportingTimezone;
   const tokenPlace = placeOf(config);
-  const runs = (seen?.rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
+  const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
   const nextRuns = planned.map((one) => ({
     ...one,
     // Whole seconds, because schedules have no milliseconds: these come from the query and the offset of the clock.
@@ -72,7 +43,7 @@ export function buildDetail(
   function progressOf(run: RunSummary): Progress {
     const live = run.owner === facts.owner ? progress.get(run.stream) : undefined;
     const { records, total } = live ??
-      seen?.rows?.backfills.find(({ stream }) => stream === run.stream) ?? { records: run.read, total: null };
+      rows?.backfills.find(({ stream }) => stream === run.stream) ?? { records: run.read, total: null };
     return { records, total };
   }
 
@@ -101,13 +72,13 @@ export function buildDetail(
     timezone: schedule.timezone,
     unread: describeUnread(unread),
     expired: expiredOf(streams, facts.keeping, judgedMs),
-    uncleaned: uncleanedOf(seen?.cleanings ?? [], offReasons),
+    uncleaned: uncleanedOf(rows?.cleanings ?? [], offReasons),
     otherTimezone: own === null || stored === undefined || stored === own ? null : { own, stored },
     streams: details,
     running: details.flatMap(({ running }) => running ?? []),
     recentRuns: runs.slice(0, LISTED_RUNS),
     days: counted?.days ?? [],
-    issues: seen?.rows?.issues ?? [],
+    issues: rows?.issues ?? [],
     nextRuns,
   };
 }

@@ -10,16 +10,6 @@ import type { Status } from './status.ts';
 
 type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 
-export interface Metrics {
-  recordRun(accountId: string, kind: RunKind, result: RunResult): void;
-  recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
-  recordAlert(channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number): void;
-  /** Renders the Prometheus text format. */
-  render(status: Status): Promise<string>;
-  readonly contentType: string;
-  close(): void;
-}
-
 const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400];
 const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
 
@@ -38,6 +28,7 @@ function buildCounters(registers: Registry[]) {
       labelNames: [...labelNames, 'account'],
       registers,
     });
+  const ofStream = (name: string, help: string) => counter(name, help, ['stream']);
   return {
     runs: counter('runs_total', 'Runs of this worker that ended, by stream, kind and how they ended.', [
       'stream',
@@ -45,17 +36,12 @@ function buildCounters(registers: Registry[]) {
       'status',
     ]),
     rows: counter('rows_total', 'Records of ended runs, by what was done with them.', ['stream', 'op']),
-    requests: counter('requests_total', 'Requests to the service in ended runs, repeated ones included.', [
-      'stream',
-    ]),
-    retries: counter('retries_total', 'Requests to the service that repeated a failed one.', ['stream']),
-    throttled: counter('throttled_responses_total', 'Responses of the service with rate_limit_exceeded.', [
-      'stream',
-    ]),
-    repaired: counter(
+    requests: ofStream('requests_total', 'Requests to the service in ended runs, repeated ones included.'),
+    retries: ofStream('retries_total', 'Requests to the service that repeated a failed one.'),
+    throttled: ofStream('throttled_responses_total', 'Responses of the service with rate_limit_exceeded.'),
+    repaired: ofStream(
       'repaired_by_reconcile_total',
       'Changes that an earlier sync missed and a reconcile found. Should stay 0.',
-      ['stream'],
     ),
     skipped: counter(
       'skipped_ticks_total',
@@ -77,7 +63,9 @@ function buildCounters(registers: Registry[]) {
   };
 }
 
-export function createMetrics({ version, accountIds, channels = [] }: MetricsOptions): Metrics {
+export type Metrics = ReturnType<typeof createMetrics>;
+
+export function createMetrics({ version, accountIds, channels = [] }: MetricsOptions) {
   const registry = new Registry();
   const [only] = accountIds;
   const isSingle = accountIds.length === 1;
@@ -104,7 +92,7 @@ export function createMetrics({ version, accountIds, channels = [] }: MetricsOpt
   }
 
   return {
-    recordRun(accountId, kind, result) {
+    recordRun(accountId: string, kind: RunKind, result: RunResult) {
       const { stream, outcome, counts } = result;
       const label = labelOf(accountId);
       counters.runs.inc({ stream, kind, status: outcome, ...label });
@@ -117,10 +105,12 @@ export function createMetrics({ version, accountIds, channels = [] }: MetricsOpt
       if (outcome !== 'skipped')
         counters.duration.observe({ stream, kind, ...label }, result.durationMs / 1000);
     },
-    recordSkippedTick: (accountId, stream, reason) =>
+    recordSkippedTick: (accountId: string, stream: StreamName, reason: SkippedTick) =>
       counters.skipped.inc({ stream, reason, ...labelOf(accountId) }),
-    recordAlert: (channel, outcome, alerts) => counters.alerts.inc({ channel, outcome }, alerts),
-    async render(status) {
+    recordAlert: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) =>
+      counters.alerts.inc({ channel, outcome }, alerts),
+    /** Renders the Prometheus text format. */
+    async render(status: Status) {
       setGauges(status);
       return await registry.metrics();
     },

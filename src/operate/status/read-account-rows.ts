@@ -1,15 +1,23 @@
 /** Reads the rows for the page of one account, at low cost for tables of any size. */
 import { sql } from 'drizzle-orm';
+import type { Clock } from '../../shared/time.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
-import type { Queryable } from '../../engine/database/connection.ts';
+import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control-tables/runs.ts';
+import { readReportingTimezones } from '../../engine/history/reporting.ts';
+import {
+  type PrivacySettings,
+  readCleaningProgress,
+  type StreamCleaning,
+} from '../../engine/privacy/settings.ts';
+import { type AccountsRead, readAccounts } from './read-accounts.ts';
 
 /** Runs read per stream: the length of the charts. */
 export const RECENT_RUNS = 30;
 /** Most open issues that are counted one by one. */
-export const MOST_ISSUES = 20_000;
+const MOST_ISSUES = 20_000;
 
 /** Open issues of one kind and field. */
 export interface IssueGroup {
@@ -38,6 +46,16 @@ export interface AccountRows {
   readonly runs: readonly RunRow[];
   readonly issues: readonly IssueGroup[];
   readonly backfills: readonly UnfinishedBackfill[];
+  /** How far stored rows match the privacy settings. */
+  readonly cleanings: readonly Pick<StreamCleaning, 'stream' | 'progress'>[];
+  /** undefined: the warehouse has none yet. */
+  readonly reportingTimezone: string | undefined;
+}
+
+/** The last read of the warehouse. */
+export interface WarehouseRead extends AccountsRead {
+  /** Present when one account was read in full. */
+  readonly rows?: AccountRows | undefined;
 }
 
 const iso = (column: string) =>
@@ -61,7 +79,7 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
   return await markDeadRuns(db, rows.map(toRunRow));
 }
 
-async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
+export async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
   const rows = await db.execute<Omit<IssueGroup, 'firstSeenMs'> & { first_seen_ms: string }>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem,
       floor(extract(epoch from min(first_seen_at)) * 1000) as first_seen_ms
@@ -79,11 +97,23 @@ async function readBackfills(db: Queryable, accountId: string): Promise<readonly
     having not bool_and(status = 'done' or failures > 0)`);
 }
 
-/** Takes a few milliseconds for tables of any size. */
-export async function readAccountRows(db: Queryable, accountId: string): Promise<AccountRows> {
+/** Reads one account with its rows. Takes a few milliseconds for tables of any size. */
+export async function readInFull(
+  connection: Pick<Connection, 'db' | 'query'>,
+  accountId: string,
+  { privacy, clock }: { readonly privacy: PrivacySettings; readonly clock: Clock },
+): Promise<WarehouseRead> {
+  const read = await readAccounts(connection, [accountId], { clock });
+  if (read.pendingMigrations > 0) return read;
+  const { db } = connection;
   return {
-    backfills: await readBackfills(db, accountId),
-    runs: await readRecentRuns(db, accountId),
-    issues: await readIssueGroups(db, accountId),
+    ...read,
+    rows: {
+      backfills: await readBackfills(db, accountId),
+      runs: await readRecentRuns(db, accountId),
+      issues: await readIssueGroups(db, accountId),
+      cleanings: (await readCleaningProgress(db, [accountId], privacy)).get(accountId) ?? [],
+      reportingTimezone: (await readReportingTimezones(db, [accountId])).get(accountId),
+    },
   };
 }

@@ -1,5 +1,5 @@
 /** Reads the state of accounts: one row per stream and account, in a fixed number of statements. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { type Clock, systemClock } from '../../shared/time.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -10,8 +10,6 @@ import { readHeldUp } from '../../engine/control-tables/lock-holders.ts';
 import { findDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { newestRuns, TOOK_PLACE } from '../../engine/control-tables/runs.ts';
-import type { StreamCleaning } from '../../engine/privacy/settings.ts';
-import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 
 interface LastRun {
   readonly status: Exclude<RunStatus, 'running'>;
@@ -37,32 +35,23 @@ export interface StreamFacts {
   /** When everything that was older than its retention had been removed. */
   readonly retainedMs: number | null;
   /** Error code of the newest reconcile, if it failed: no later sync does its work. */
-  readonly failedReconcile?: string;
+  readonly failedReconcile?: string | undefined;
   /** The session that holds the stream's lock without a run, in words; absent: none. No sync can start until it ends. */
-  readonly heldUpBy?: string;
+  readonly heldUpBy?: string | undefined;
 }
 
-export interface DatabaseFacts {
+export interface AccountsRead {
   /** Start of the read by the database's clock, ms; all values were read then or later. */
   readonly databaseNowMs: number;
   /** Start of the read by this process's clock. */
   readonly readAtMs: number;
   readonly pendingMigrations: number;
-}
-
-export interface AccountsRead extends DatabaseFacts {
   /** All streams of an account, in the order of `STREAM_NAMES`. Empty while migrations are pending. */
   readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
-  /** Present when one account was read in full. */
-  readonly rows: AccountRows | null;
-  /** How far stored rows match the privacy settings; present when one account was read in full. */
-  readonly cleanings?: readonly Pick<StreamCleaning, 'stream' | 'progress'>[] | undefined;
-  /** The reporting time zone; undefined if the warehouse has none yet, or if the account was not read in full. */
-  readonly reportingTimezone?: string | undefined;
 }
 
 /** Add to a time of this process's clock to get the database's time; 0 while the offset is unknown. */
-export const databaseOffsetMs = (seen: DatabaseFacts | null): number =>
+export const databaseOffsetMs = (seen: Pick<AccountsRead, 'databaseNowMs' | 'readAtMs'> | null): number =>
   seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
 
 /** The state of an account without any data. */
@@ -113,19 +102,19 @@ async function readStates(db: Queryable, accounts: string) {
   );
 }
 
-type Ended = Keyed & { readonly status: LastRun['status']; readonly error_code: string | null };
-
-async function readEndedRuns(db: Queryable, accounts: string) {
-  const hasEnded = sql`r.status <> 'running' and ${TOOK_PLACE}`;
-  return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
+/** The status and error of the newest run of each stream that meets the condition. */
+async function readNewest(db: Queryable, accounts: string, condition: SQL) {
+  return byKey(
+    await db.execute<Keyed & { readonly status: LastRun['status']; readonly error_code: string | null }>(
+      newestRuns(sql`r.status, r.error_code`, condition, accounts),
+    ),
+  );
 }
 
-/** The newest reconcile of each stream that was not ended from outside. */
-async function readReconciles(db: Queryable, accounts: string) {
-  const hasEnded = sql`r.kind = 'reconcile' and r.status in ('succeeded', 'failed')
-    and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')`;
-  return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
-}
+const HAS_ENDED = sql`r.status <> 'running' and ${TOOK_PLACE}`;
+/** Not ended from outside. */
+const IS_RECONCILED = sql`r.kind = 'reconcile' and r.status in ('succeeded', 'failed')
+  and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')`;
 
 /** The open run of each stream, and whether its worker is dead. */
 async function readOpenRuns(db: Queryable, accounts: string) {
@@ -146,56 +135,10 @@ async function countIssues(db: Queryable, accounts: string) {
   );
 }
 
-type RunFacts = Pick<StreamFacts, 'lastRun' | 'running' | 'openIssues'>;
-
-async function readRunFacts(
-  db: Queryable,
-  accounts: string,
-): Promise<(key: Pick<Keyed, 'account_id' | 'stream'>) => RunFacts> {
-  const open = await readOpenRuns(db, accounts);
-  const ended = await readEndedRuns(db, accounts);
-  const issues = await countIssues(db, accounts);
-  return (row) => {
-    const key = keyOf(row);
-    const last = ended.get(key);
-    const run = open.get(key);
-    const lastRun = last === undefined ? null : { status: last.status, errorCode: last.error_code };
-    return {
-      // A later run would have closed the dead run, so the dead run is the last one.
-      lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
-      running: run?.isDead === false ? {} : null,
-      openIssues: issues.get(key)?.count ?? 0,
-    };
-  };
-}
-
-/** Builds the state from rows that were already read. */
-export function runFactsOf({
-  runs,
-  issues,
-}: Pick<AccountRows, 'runs' | 'issues'>): (key: Pick<Keyed, 'stream'>) => RunFacts {
-  return ({ stream }) => {
-    const own = runs.filter((run) => run.stream === stream);
-    const last = own.find(({ status }) => status !== 'running');
-    return {
-      lastRun:
-        last === undefined ? null : { status: last.status as LastRun['status'], errorCode: last.error_code },
-      running: own.some(({ status }) => status === 'running') ? {} : null,
-      openIssues: issues.reduce((sum, one) => (one.stream === stream ? sum + one.count : sum), 0),
-    };
-  };
-}
-
-interface ReadAccountsOptions {
-  readonly clock?: Pick<Clock, 'now'>;
-  /** Includes the rows of the facts; for one account only. */
-  readonly isInFull?: boolean;
-}
-
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountIds: readonly string[],
-  { clock = systemClock, isInFull = false }: ReadAccountsOptions = {},
+  { clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {},
 ): Promise<AccountsRead> {
   const [row] = await db.execute<{ now: string }>(
     sql`select extract(epoch from clock_timestamp()) * 1000 as now`,
@@ -203,35 +146,40 @@ export async function readAccounts(
   const readAtMs = clock.now();
   const { pending } = await readMigrationStatus({ query });
   const database = { databaseNowMs: Number(row?.now), readAtMs, pendingMigrations: pending };
-  if (pending > 0) return { ...database, accounts: new Map(), rows: null };
+  if (pending > 0) return { ...database, accounts: new Map() };
   const list = toArrayLiteral(accountIds);
   const states = await readStates(db, list);
-  const [only] = accountIds;
-  const rows = isInFull && only !== undefined ? await readAccountRows(db, only) : null;
   const heldUp = await readHeldUp(db, accountIds);
-  const reconciles = await readReconciles(db, list);
-  const runFacts = rows === null ? await readRunFacts(db, list) : runFactsOf(rows);
+  const reconciles = await readNewest(db, list, IS_RECONCILED);
+  // Open runs are read before ended ones, so that a run that ends in between is not missed.
+  const open = await readOpenRuns(db, list);
+  const ended = await readNewest(db, list, HAS_ENDED);
+  const issues = await countIssues(db, list);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
-    const state = states.get(keyOf({ account_id, stream }));
-    const heldUpBy = heldUp.get(keyOf({ account_id, stream }));
-    const reconcile = reconciles.get(keyOf({ account_id, stream }));
+    const key = keyOf({ account_id, stream });
+    const state = states.get(key);
+    const run = open.get(key);
+    const last = ended.get(key);
+    const reconcile = reconciles.get(key);
+    const lastRun = last === undefined ? null : { status: last.status, errorCode: last.error_code };
     return {
-      ...(reconcile?.status === 'failed'
-        ? { failedReconcile: reconcile.error_code ?? 'internal_error' }
-        : {}),
-      ...(heldUpBy === undefined ? {} : { heldUpBy }),
       stream,
       lastSuccessMs: numberOf(state?.last_success_ms),
       watermarkMs: numberOf(state?.watermark_ms),
       calculatedMs: numberOf(state?.calculated_ms),
       currentUntilMs: numberOf(state?.current_until_ms),
       retainedMs: numberOf(state?.retained_ms),
-      ...runFacts({ account_id, stream }),
+      // A later run would have closed the dead run, so the dead run is the last one.
+      lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
+      running: run?.isDead === false ? {} : null,
+      openIssues: issues.get(key)?.count ?? 0,
+      failedReconcile:
+        reconcile?.status === 'failed' ? (reconcile.error_code ?? 'internal_error') : undefined,
+      heldUpBy: heldUp.get(key),
     };
   };
   return {
     ...database,
     accounts: new Map(accountIds.map((id) => [id, STREAM_NAMES.map((stream) => factsOf(id, stream))])),
-    rows,
   };
 }

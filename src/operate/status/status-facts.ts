@@ -4,15 +4,15 @@ import type { BackfillProgress } from '../../engine/reading/step.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import type { AccountsRead } from './read-accounts.ts';
+import type { WarehouseRead } from './read-account-rows.ts';
 import type { Volumes } from './read-volumes.ts';
 import type { PlannedRun, ProcessStatus, ServiceLoad } from './status.ts';
 
 /** The last read of the warehouse. */
-export interface WarehouseState<Seen = AccountsRead, Counted = Volumes | null> {
+export interface WarehouseState {
   /** null: not read yet. */
-  readonly seen: Seen | null;
-  readonly counted: Counted | null;
+  readonly seen: WarehouseRead | null;
+  readonly counted: Volumes | null;
   /** When the count started, by this process's clock; null: never. */
   readonly countedAtMs: number | null;
   /** Why the database is unreachable. A slow database is not: its last read is shown with its age. */
@@ -20,6 +20,14 @@ export interface WarehouseState<Seen = AccountsRead, Counted = Volumes | null> {
   /** The newest read timed out, though the database responds. */
   readonly isSlow: boolean;
 }
+
+export const NOT_READ: WarehouseState = {
+  seen: null,
+  counted: null,
+  countedAtMs: null,
+  problem: null,
+  isSlow: false,
+};
 
 /** An account and the state of its runner. */
 export interface AccountFacts {

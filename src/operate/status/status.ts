@@ -2,47 +2,24 @@
 import { adviceOf } from '../../shared/errors.ts';
 import type { OffReason } from '../../config/account-config.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import type { AlertChannel, RunStatus, RunTrigger } from '../../engine/control-tables/control-tables.ts';
-import type { RunKind } from '../../engine/streams/state.ts';
+import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { IssueGroup, Progress } from './read-account-rows.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
-import type { OtherTimezone, StorageRules, UncleanedStream } from './storage-rules.ts';
+import type { RunSummary } from './run-summary.ts';
+import type { Differences, StorageRules } from './storage-rules.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 
 /** States from best to worst. */
 export type Level = 'good' | 'busy' | 'warning' | 'bad';
 
-export interface Verdict {
+interface Verdict {
   readonly level: Level;
   /** One sentence that answers "is everything fresh?". */
   readonly sentence: string;
   /** Further reasons, one plain sentence each. */
   readonly details: readonly string[];
-}
-
-export interface RunSummary {
-  readonly runId: number;
-  readonly stream: StreamName;
-  readonly kind: RunKind;
-  readonly trigger: RunTrigger;
-  readonly status: RunStatus;
-  readonly startedMs: number;
-  /** Up to now, for a running run. */
-  readonly durationMs: number;
-  readonly requests: number;
-  readonly retries: number;
-  readonly read: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly rejected: number;
-  readonly repaired: number | null;
-  readonly note: string | null;
-  readonly error: { readonly code: string; readonly message: string; readonly advice: string } | null;
-  readonly requestId: string | null;
-  readonly owner: string;
 }
 
 export interface RunningRun extends RunSummary {
@@ -153,22 +130,12 @@ export interface AlertsStatus {
     /** Why the last message was refused; null: it was accepted. */
     readonly problem: string | null;
   }[];
-  /** Scheduled reports that failed at the last attempt, with the error code. */
+  /** Scheduled reports that failed at the newest attempt, with the error code. */
   readonly failedReports: readonly { readonly accountId: string; readonly code: string }[];
 }
 
 /** Details on the page of one account only. */
-export interface AccountDetail {
-  /** Stored equipment of types that are not configured, in words; null: none. */
-  readonly unread: string | null;
-  readonly uncleaned: readonly UncleanedStream[];
-  /**
-   * The stored reporting time zone differs from this worker's setting, because another program wrote it; null: it does not
-   * differ.
-   */
-  readonly otherTimezone: OtherTimezone | null;
-  /** Streams with data that is older than its retention. */
-  readonly expired: readonly StreamName[];
+export interface AccountDetail extends Differences {
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
   readonly running: readonly RunningRun[];

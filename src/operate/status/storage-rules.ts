@@ -71,10 +71,6 @@ export interface OtherTimezone {
   readonly stored: string;
 }
 
-function describeOtherTimezone({ own, stored }: OtherTimezone): string {
-  return `Days begin in ${stored} and not in ${own}, this worker’s REPORTING_TIMEZONE, because another program has changed it. This worker sets its own again when it starts.`;
-}
-
 /** Describes stored data that the settings forbid, and the command that removes it; null: there is none. */
 export function describeUncleaned(streams: readonly UncleanedStream[]): string | null {
   const namesOf = (isScheduled: boolean): string =>
@@ -83,35 +79,40 @@ export function describeUncleaned(streams: readonly UncleanedStream[]): string |
       .map(({ stream, isUnderWay }) => `${stream}${isUnderWay ? ' (under way)' : ''}`)
       .join(', ');
   const [next, never] = [namesOf(true), namesOf(false)];
-  const parts = [
-    ...(next === ''
-      ? []
-      : [
-          `Stored data does not match the privacy settings yet: ${next}. The next run of each stream rewrites it.`,
-        ]),
-    ...(never === ''
-      ? []
-      : [
-          `Stored data does not match the privacy settings, and no run is scheduled that would rewrite it: ${never}.`,
-        ]),
-  ];
-  return parts.length === 0 ? null : [...parts, 'To rewrite it now: safety-sync privacy --clean'].join(' ');
+  if (next === '' && never === '') return null;
+  return [
+    next &&
+      `Stored data does not match the privacy settings yet: ${next}. The next run of each stream rewrites it.`,
+    never &&
+      `Stored data does not match the privacy settings, and no run is scheduled that would rewrite it: ${never}.`,
+    'To rewrite it now: safety-sync privacy --clean',
+  ]
+    .filter((text) => text !== '')
+    .join(' ');
 }
 
-interface StoredData {
+/** How the stored data of an account differs from the settings. */
+export interface Differences {
   readonly uncleaned: readonly UncleanedStream[];
-  /** Rows of equipment types that are not configured, in words; null: none. */
+  /** Stored equipment of types that are not configured, in words; null: none. */
   readonly unread: string | null;
+  /**
+   * The stored reporting time zone differs from this worker's setting, because another program wrote it; null: it does not
+   * differ.
+   */
   readonly otherTimezone: OtherTimezone | null;
+  /** Streams with data that is older than its retention. */
   readonly expired: readonly StreamName[];
 }
 
-/** Describes how the stored data of an account differs from the settings, one sentence each. */
-export function differencesOf({ uncleaned, unread, otherTimezone, expired }: StoredData): string[] {
+/** One sentence for each difference. */
+export function differencesOf({ uncleaned, unread, otherTimezone, expired }: Differences): string[] {
   return [
     describeUncleaned(uncleaned),
     unread === null ? null : `${unread}. ${UNREAD_ADVICE}`,
-    otherTimezone === null ? null : describeOtherTimezone(otherTimezone),
+    otherTimezone === null
+      ? null
+      : `Days begin in ${otherTimezone.stored} and not in ${otherTimezone.own}, this worker’s REPORTING_TIMEZONE, because another program has changed it. This worker sets its own again when it starts.`,
     expired.length === 0
       ? null
       : `Data of ${expired.join(', ')} is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.`,

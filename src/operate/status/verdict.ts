@@ -21,96 +21,91 @@ import {
   type Status,
   streamProblems,
   type StreamStatus,
-  type Verdict,
 } from './status.ts';
 
 interface AccountState extends Pick<AccountStatus, 'streams' | 'outages' | 'openCircuits'> {
   /** The error code of the scheduled report, if its last attempt failed. */
   readonly failedReport?: string | undefined;
   /** How stored data differs from the settings, one sentence each. */
-  readonly differences?: readonly string[];
+  readonly differences: readonly string[];
 }
+
 /** A level and its sentence. */
-type Short = readonly [Level, string];
+type Short = Pick<Judgement['verdict'], 'level' | 'sentence'>;
+
+/** A problem that affects all accounts of a process. */
+interface ProcessProblem extends Short {
+  /** The problem in full. */
+  readonly reason: string;
+}
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(ms, nowMs));
+const withoutStop = (text: string): string => text.replace(/\.$/, '');
+const namesOf = (streams: readonly { readonly stream: string }[]): string =>
+  streams.map(({ stream }) => stream).join(' and ');
 
-function freshnessReason(
-  { stream, freshness, lastSuccessMs }: StreamStatus,
-  at: ProcessStatus,
-): string | null {
-  if (freshness === 'fresh') return null;
-  if (lastSuccessMs === null) return `${stream} has never been synced`;
-  if (lastSuccessMs > at.nowMs)
-    return `${stream} is stale: its last success has a time that is still to come, so a clock was put back`;
-  const budget = roughly(formatDuration(at.freshnessBudgetMinutes * MINUTE_MS));
-  return `${stream} is stale: its last success was ${age(lastSuccessMs, at.nowMs)}, the budget is ${budget}`;
+/** The worst one first. */
+function processProblems({ worker, isSchedulerAlive, database, nowMs }: ProcessStatus): ProcessProblem[] {
+  const { problem, readAtMs, isSlow, isTooOld } = database;
+  const pending = database.pendingMigrations ?? 0;
+  const problems: ProcessProblem[] = [];
+  const add = (level: Level, sentence: string, reason: string) => problems.push({ level, sentence, reason });
+  const addSlow = (what: string) =>
+    add('warning', 'The database responds slowly.', `the database responds slowly: ${what}`);
+  if (worker === 'stopping') add('warning', 'The worker is stopping.', 'the worker is stopping');
+  if (!isSchedulerAlive) add('bad', 'The scheduler has stopped.', 'the scheduler has stopped');
+  if (problem !== null) add('bad', 'The database is unreachable.', `the database is unreachable: ${problem}`);
+  else if (readAtMs !== null && isTooOld) addSlow(`its state was last read ${age(readAtMs, nowMs)}`);
+  else if (readAtMs === null && isSlow) addSlow('nothing has been read from it yet');
+  else if (readAtMs === null) add('busy', 'Starting.', 'the database has not been read yet');
+  if (pending > 0) {
+    const migrations = `${formatNumber(pending, 'migration')} of the warehouse ${pending === 1 ? 'is' : 'are'} pending`;
+    add('bad', 'Migrations of the warehouse are pending.', migrations);
+  }
+  if (worker === 'starting' && problems.length === 0) add('busy', 'Starting.', 'the worker is starting');
+  return problems;
 }
 
 const sinceOf = ({ sinceMs }: Outage, nowMs: number): string => age(sinceMs, nowMs).replace(/ ago$/, '');
 
 function outageReason(outage: Outage, nowMs: number): string {
   const { dependency, code, message } = outage;
-  return `the ${dependency} has been unavailable for ${sinceOf(outage, nowMs)} (${code}: ${message.replace(/\.$/, '')})`;
+  return `the ${dependency} has been unavailable for ${sinceOf(outage, nowMs)} (${code}: ${withoutStop(message)})`;
 }
 
-/** Describes an open circuit: the refused object, the service's response, and the next trial. */
-function describeCircuit(
-  { code, message, advice, stream, holdsAll, nextTryMs }: OpenCircuit,
-  nowMs: number,
-): { readonly what: string; readonly response: string; readonly next: string } {
+/** The refused object, unless it is known, the service's response, and the next trial. */
+function describeCircuit(circuit: OpenCircuit, nowMs: number, isKnown: boolean): string {
+  const { code, message, advice, stream, holdsAll, nextTryMs } = circuit;
   const what = holdsAll
     ? 'the service refuses the credentials'
     : `the service denies this token access to ${stream}`;
+  const response = `${code}: ${withoutStop(message)}`;
   const next = roughly(formatDuration(Math.max(SECOND_MS, nextTryMs - nowMs)));
-  return {
-    what,
-    response: `${code}: ${message.replace(/\.$/, '')}`,
-    next: `next try in ${next}. ${advice}`,
-  };
+  return `${isKnown ? `it responds ${response}` : `${what} (${response})`}; next try in ${next}. ${advice}`;
 }
 
-function databaseReason({ database, nowMs }: ProcessStatus): string | null {
-  const { problem, readAtMs, isSlow, isTooOld } = database;
-  if (problem !== null) return `the database is unreachable: ${problem}`;
-  if (readAtMs === null) {
-    return isSlow
-      ? 'the database responds slowly: nothing has been read from it yet'
-      : 'the database has not been read yet';
-  }
-  return isTooOld ? `the database responds slowly: its state was last read ${age(readAtMs, nowMs)}` : null;
-}
+const lateOf = (streams: readonly StreamStatus[]): StreamStatus[] =>
+  streams.filter(({ isScheduled, freshness }) => isScheduled && freshness !== 'fresh');
 
-/** Problems that affect all accounts of a process. */
-function processReasons(at: ProcessStatus): string[] {
-  const reasons: string[] = [];
-  if (at.worker === 'stopping') reasons.push('the worker is stopping');
-  if (!at.isSchedulerAlive) reasons.push('the scheduler has stopped');
-  reasons.push(...[databaseReason(at)].filter((reason) => reason !== null));
-  const pending = at.database.pendingMigrations ?? 0;
-  if (pending > 0)
-    reasons.push(
-      `${formatNumber(pending, 'migration')} of the warehouse ${pending === 1 ? 'is' : 'are'} pending`,
-    );
-  if (at.worker === 'starting' && reasons.length === 0) reasons.push('the worker is starting');
-  return reasons;
+function lateReasons(streams: readonly StreamStatus[], at: ProcessStatus): string[] {
+  if (!areAccountsRead(at.database)) return [];
+  const budget = roughly(formatDuration(at.freshnessBudgetMinutes * MINUTE_MS));
+  return lateOf(streams).map(({ stream, lastSuccessMs }) => {
+    if (lastSuccessMs === null) return `${stream} has never been synced`;
+    if (lastSuccessMs > at.nowMs)
+      return `${stream} is stale: its last success has a time that is still to come, so a clock was put back`;
+    return `${stream} is stale: its last success was ${age(lastSuccessMs, at.nowMs)}, the budget is ${budget}`;
+  });
 }
 
 /** Problems of the account itself: open circuits and stale streams. */
 function accountReasons(at: ProcessStatus, { streams, outages, openCircuits }: AccountState): string[] {
-  const reasons = openCircuits.map((circuit) => {
-    const { what, response, next } = describeCircuit(circuit, at.nowMs);
-    return `${what} (${response}); ${next}`;
-  });
-  if (!areAccountsRead(at.database)) return reasons;
-  const late = streams
-    .filter(({ isScheduled }) => isScheduled)
-    .flatMap((stream) => freshnessReason(stream, at) ?? []);
+  const late = lateReasons(streams, at);
   // Causes come before their effects. During an outage of the service, data that is still fresh remains usable.
-  const causes = outages.filter(({ dependency }) => dependency === 'service');
+  const causes = late.length === 0 ? [] : outages.filter(({ dependency }) => dependency === 'service');
   return [
-    ...reasons,
-    ...(late.length === 0 ? [] : causes.map((one) => outageReason(one, at.nowMs))),
+    ...openCircuits.map((circuit) => describeCircuit(circuit, at.nowMs, false)),
+    ...causes.map((outage) => outageReason(outage, at.nowMs)),
     ...late,
   ];
 }
@@ -120,34 +115,26 @@ export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/
 function staleSentence(scheduled: readonly StreamStatus[], late: readonly StreamStatus[]): string {
   if (late.length === scheduled.length && late.length > 1) return 'No stream is fresh.';
   const [only] = late;
-  if (late.length === 1 && only !== undefined) {
-    return only.freshness === 'never'
-      ? `${capital(only.stream)} has never been synced.`
-      : `${capital(only.stream)} is stale.`;
-  }
-  return `${late.length} of ${scheduled.length} streams are not fresh.`;
+  if (late.length > 1 || only === undefined)
+    return `${late.length} of ${scheduled.length} streams are not fresh.`;
+  return `${capital(only.stream)} ${only.freshness === 'never' ? 'has never been synced' : 'is stale'}.`;
 }
 
 /** Problems that will make streams stale if they last. */
 function warningOf(
-  { streams, openCircuits, outages, failedReport, differences = [] }: AccountState,
+  { streams, openCircuits, outages, failedReport, differences }: AccountState,
   channels: readonly string[],
 ): string | null {
   // A stream without a schedule is never late, but its runs by hand may fail.
   const used = streams.filter(({ offReason }) => offReason !== 'no equipment types');
   const heldUp = used.filter(({ heldUpBy }) => heldUpBy !== undefined);
-  if (heldUp.length > 0) return `runs of ${heldUp.map(({ stream }) => stream).join(' and ')} are held up`;
+  if (heldUp.length > 0) return `runs of ${namesOf(heldUp)} are held up`;
   const failed = used.filter((one) => one.lastRun?.status === 'failed' && !isFirstSync(one));
   if (failed.length > 2) return `the last runs of ${failed.length} streams failed`;
-  if (failed.length > 0) {
-    const names = failed.map(({ stream }) => stream).join(' and ');
-    return `the last run${failed.length === 1 ? '' : 's'} of ${names} failed`;
-  }
-  const unreconciled = used.filter((one) => one.failedReconcile !== undefined);
-  if (unreconciled.length > 0)
-    return `the last reconcile of ${unreconciled.map(({ stream }) => stream).join(' and ')} failed`;
-  const denied = openCircuits.map(({ stream }) => stream).join(' and ');
-  if (denied !== '') return `the service denies access to ${denied}`;
+  if (failed.length > 0) return `the last run${failed.length === 1 ? '' : 's'} of ${namesOf(failed)} failed`;
+  const unreconciled = used.filter(({ failedReconcile }) => failedReconcile !== undefined);
+  if (unreconciled.length > 0) return `the last reconcile of ${namesOf(unreconciled)} failed`;
+  if (openCircuits.length > 0) return `the service denies access to ${namesOf(openCircuits)}`;
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
   if (channels.length > 0) return 'alerts do not arrive';
@@ -169,40 +156,40 @@ function channelProblems({ alerts }: ProcessStatus): string[] {
     problem === null
       ? []
       : [
-          `alerts do not arrive ${CHANNEL_WORDS[name]} (${problem.replace(/\.$/, '')})${waiting === 0 ? '' : `; ${formatNumber(waiting, 'alert')} ${waiting === 1 ? 'waits' : 'wait'}`}. Try it: safety-sync alerts test`,
+          `alerts do not arrive ${CHANNEL_WORDS[name]} (${withoutStop(problem)})${waiting === 0 ? '' : `; ${formatNumber(waiting, 'alert')} ${waiting === 1 ? 'waits' : 'wait'}`}. Try it: safety-sync alerts test`,
         ],
   );
 }
 
-/** The list below the sentence: every reason and every outage, once each. `isProcess`: with those of the process. */
-function detailsOf(at: ProcessStatus, account: AccountState, isProcess: boolean): string[] {
-  const { outages, openCircuits, streams, failedReport, differences = [] } = account;
-  const isAway = at.database.problem !== null;
-  const isRefused = openCircuits.some(({ holdsAll }) => holdsAll);
-  const describeOutages = (isUnreachable: boolean) =>
-    outages
-      .filter(({ dependency }) => (dependency === 'database' && isAway) === isUnreachable)
-      .map((outage) => {
-        const failed = `${formatNumber(outage.failedRuns, 'run')} failed`;
-        return isUnreachable
-          ? `the database has been unreachable for ${sinceOf(outage, at.nowMs)}; ${failed} meanwhile. ${outage.advice}`
-          : `${outageReason(outage, at.nowMs)}; ${failed}`;
-      });
+/** The list below the sentence: every reason and every outage, once each. `problems`: those of the process. */
+function detailsOf(
+  at: ProcessStatus,
+  account: AccountState,
+  { problems, channels }: { problems: readonly ProcessProblem[]; channels: readonly string[] },
+): string[] {
+  const { outages, openCircuits, streams, failedReport, differences } = account;
+  const { nowMs, database } = at;
+  const isAway = ({ dependency }: Outage): boolean => dependency === 'database' && database.problem !== null;
+  const failedRuns = (outage: Outage): string => `${formatNumber(outage.failedRuns, 'run')} failed`;
   // The sentence above already states that the credentials are refused.
-  const refusals = !isRefused
-    ? []
-    : openCircuits.map((circuit) => {
-        const { response, next } = describeCircuit(circuit, at.nowMs);
-        return `it responds ${response}; ${next}`;
-      });
+  const isRefused = openCircuits.some(({ holdsAll }) => holdsAll);
+  const circuits = openCircuits.map((circuit) => describeCircuit(circuit, nowMs, isRefused));
   return [
-    ...refusals,
-    ...describeOutages(false),
-    ...(isProcess ? processReasons(at) : []),
-    ...accountReasons(at, { streams, outages: [], openCircuits: isRefused ? [] : openCircuits }),
+    ...(isRefused ? circuits : []),
+    ...outages
+      .filter((outage) => !isAway(outage))
+      .map((outage) => `${outageReason(outage, nowMs)}; ${failedRuns(outage)}`),
+    ...problems.map(({ reason }) => reason),
+    ...(isRefused ? [] : circuits),
+    ...lateReasons(streams, at),
     ...streamProblems(streams),
-    ...describeOutages(true),
-    ...(isProcess ? channelProblems(at) : []),
+    ...outages
+      .filter(isAway)
+      .map(
+        (outage) =>
+          `the database has been unreachable for ${sinceOf(outage, nowMs)}; ${failedRuns(outage)} meanwhile. ${outage.advice}`,
+      ),
+    ...channels,
     ...(failedReport === undefined
       ? []
       : [
@@ -212,61 +199,43 @@ function detailsOf(at: ProcessStatus, account: AccountState, isProcess: boolean)
   ].map(sentence);
 }
 
-/** null: the process has no problem. */
-function judgeProcess({ worker, isSchedulerAlive, database }: ProcessStatus): Short | null {
-  if (worker === 'stopping') return ['warning', 'The worker is stopping.'];
-  if (!isSchedulerAlive) return ['bad', 'The scheduler has stopped.'];
-  if (database.problem !== null) return ['bad', 'The database is unreachable.'];
-  if (database.isTooOld || (!database.isUp && database.isSlow))
-    return ['warning', 'The database responds slowly.'];
-  if (!database.isUp) return ['busy', 'Starting.'];
-  if (!areAccountsRead(database)) return ['bad', 'Migrations of the warehouse are pending.'];
-  return worker === 'starting' ? ['busy', 'Starting.'] : null;
-}
-
 function judgeStreams(at: ProcessStatus, account: AccountState, channels: readonly string[]): Short {
   const { streams, openCircuits } = account;
-  if (openCircuits.some(({ holdsAll }) => holdsAll)) return ['bad', 'The service refuses the credentials.'];
+  if (openCircuits.some(({ holdsAll }) => holdsAll))
+    return { level: 'bad', sentence: 'The service refuses the credentials.' };
   const scheduled = streams.filter(({ isScheduled }) => isScheduled);
-  if (scheduled.length === 0) return ['warning', 'No stream is scheduled.'];
-  if (!areAccountsRead(at.database)) return ['busy', 'Not read yet.'];
-  const late = scheduled.filter(({ freshness }) => freshness !== 'fresh');
-  if (!late.every(isFirstSync)) return ['bad', staleSentence(scheduled, late)];
-  const [level, state]: Short =
-    late.length > 0 ? ['busy', 'The first sync is under way'] : ['good', 'Everything is fresh'];
+  if (scheduled.length === 0) return { level: 'warning', sentence: 'No stream is scheduled.' };
+  if (!areAccountsRead(at.database)) return { level: 'busy', sentence: 'Not read yet.' };
+  const late = lateOf(scheduled);
+  if (!late.every(isFirstSync)) return { level: 'bad', sentence: staleSentence(scheduled, late) };
+  const state = late.length > 0 ? 'The first sync is under way' : 'Everything is fresh';
   const warning = warningOf(account, channels);
-  return warning === null ? [level, `${state}.`] : ['warning', `${state}, but ${warning}.`];
+  if (warning !== null) return { level: 'warning', sentence: `${state}, but ${warning}.` };
+  return { level: late.length > 0 ? 'busy' : 'good', sentence: `${state}.` };
 }
-
-const toVerdict = ([level, text]: Short, details: readonly string[]): Verdict => ({
-  level,
-  sentence: text,
-  details,
-});
 
 /** Whether the data of an account can be relied on. Problems of the process are listed with the account if it is the only one. */
 export function judgeAccount(at: ProcessStatus, own: AccountState, isOnly: boolean): Judgement {
   const account = isOnly ? { ...own, outages: [...at.outages, ...own.outages] } : own;
-  const notReady = [...(isOnly ? processReasons(at) : []), ...accountReasons(at, account)];
+  const problems = isOnly ? processProblems(at) : [];
   const channels = isOnly ? channelProblems(at) : [];
-  const short = (isOnly ? judgeProcess(at) : null) ?? judgeStreams(at, account, channels);
-  return {
-    isReady: notReady.length === 0,
-    notReady,
-    verdict: toVerdict(short, detailsOf(at, account, isOnly)),
-  };
+  const notReady = [...problems.map(({ reason }) => reason), ...accountReasons(at, account)];
+  const { level, sentence: short } = problems[0] ?? judgeStreams(at, account, channels);
+  const details = detailsOf(at, account, { problems, channels });
+  return { isReady: notReady.length === 0, notReady, verdict: { level, sentence: short, details } };
 }
 
 function judgeCounts(counts: Status['counts'], total: number, channels: readonly string[]): Short {
   const share = (count: number): string => `${formatCount(count)} of ${formatNumber(total, 'account')}`;
   const { bad, busy, warning } = counts;
-  if (bad > 0) return ['bad', `${share(bad)} ${bad === 1 ? 'is' : 'are'} unhealthy.`];
+  if (bad > 0) return { level: 'bad', sentence: `${share(bad)} ${bad === 1 ? 'is' : 'are'} unhealthy.` };
   const have = `${share(warning)} ${warning === 1 ? 'has a warning' : 'have warnings'}`;
-  if (busy > 0) return warning > 0 ? ['warning', `${have}.`] : ['busy', 'First syncs are under way.'];
-  if (warning > 0) return ['warning', `Everything is fresh, but ${have}.`];
-  return channels.length === 0
-    ? ['good', 'Everything is fresh.']
-    : ['warning', 'Everything is fresh, but alerts do not arrive.'];
+  if (busy > 0 && warning > 0) return { level: 'warning', sentence: `${have}.` };
+  if (busy > 0) return { level: 'busy', sentence: 'First syncs are under way.' };
+  if (warning > 0) return { level: 'warning', sentence: `Everything is fresh, but ${have}.` };
+  if (channels.length > 0)
+    return { level: 'warning', sentence: 'Everything is fresh, but alerts do not arrive.' };
+  return { level: 'good', sentence: 'Everything is fresh.' };
 }
 
 /** Whether the data of several accounts can be relied on. */
@@ -275,18 +244,25 @@ export function judgeAll(
   accounts: readonly AccountStatus[],
   counts: Status['counts'],
 ): Judgement {
-  const reasons = processReasons(at);
-  if (reasons.length > 0) {
-    const short: Short = judgeProcess(at) ?? ['busy', 'Starting.'];
-    const details = detailsOf(at, { streams: [], openCircuits: [], outages: at.outages }, true);
-    return { isReady: false, notReady: reasons, verdict: toVerdict(short, details) };
+  const problems = processProblems(at);
+  const channels = channelProblems(at);
+  const [first] = problems;
+  if (first !== undefined) {
+    const all = { streams: [], openCircuits: [], outages: at.outages, differences: [] };
+    const details = detailsOf(at, all, { problems, channels });
+    const { level, sentence: short } = first;
+    return {
+      isReady: false,
+      notReady: problems.map(({ reason }) => reason),
+      verdict: { level, sentence: short, details },
+    };
   }
   const isReady = accounts.some((account) => account.isReady);
-  const channels = channelProblems(at);
+  // The states of single accounts are in the counts.
+  const details = channels.map(sentence);
   return {
     isReady,
     notReady: isReady ? [] : ['no account is ready'],
-    // The states of single accounts are in the counts.
-    verdict: toVerdict(judgeCounts(counts, accounts.length, channels), channels.map(sentence)),
+    verdict: { ...judgeCounts(counts, accounts.length, channels), details },
   };
 }

@@ -13,21 +13,12 @@ import type { Monitor } from './monitor.ts';
 import { buildRunEvents, logResult } from './run-log.ts';
 import type { Job } from './scheduler.ts';
 
-export interface AccountRunner {
-  readonly account: Account;
-  /** Progress of this process's runs. */
-  readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
-  /** Load of the service; null: no request was sent yet. */
-  readonly pressure: ServiceLoad | null;
-  run(job: Job): Promise<readonly NextSync[]>;
-}
-
 interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;
   /** Receives database responses and changes that the runs observe. */
-  readonly monitor: Pick<Monitor<unknown, unknown>, 'refreshSoon' | 'recordResponse'>;
+  readonly monitor: Pick<Monitor, 'refreshSoon' | 'recordResponse'>;
   /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
   readonly onNewer: (error: SafetySyncError) => void;
 }
@@ -57,7 +48,9 @@ function whenDue(result: RunResult): NextSync[] {
   return [{ stream: result.stream, inMs: result.dueInMs + MARGIN_MS }];
 }
 
-export function createAccountRunner(options: AccountRunnerOptions): AccountRunner {
+export type AccountRunner = ReturnType<typeof createAccountRunner>;
+
+export function createAccountRunner(options: AccountRunnerOptions) {
   const { account, clock, metrics, monitor } = options;
   const { log, health } = account;
   const progress = new Map<StreamName, BackfillProgress>();
@@ -76,14 +69,16 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
 
   return {
     account,
+    /** Progress of this process's runs. */
     progress,
-    get pressure() {
+    /** Load of the service; null: no request was sent yet. */
+    get pressure(): ServiceLoad | null {
       // Reading `account.api` creates the client, which would waste memory for thousands of idle accounts.
       if (!hasAsked) return null;
       const { inFlight, waiting, concurrencyNow, coolingUntilMs } = account.api.pressure;
       return { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null };
     },
-    async run(job) {
+    async run(job: Job): Promise<readonly NextSync[]> {
       const { stream, kind } = job;
       const permit = health.admit(stream);
       if (permit === undefined) {

@@ -1,81 +1,46 @@
 /** Builds the worker's notifications: alerts, heartbeat and scheduled safety reports. */
 import type { Channel } from '../alerts/channel.ts';
-import { createHeartbeat, type Heartbeat } from '../alerts/heartbeat.ts';
+import { createHeartbeat } from '../alerts/heartbeat.ts';
 import { createMail } from '../alerts/mail.ts';
-import { createNotifier, type Notifier, type ReportDestination } from '../alerts/notifier.ts';
+import { createNotifier, type Notifier } from '../alerts/notifier.ts';
 import type { App } from '../../app.ts';
-import { placeOf } from '../../config/account-config.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { Status } from '../status/status.ts';
 import { VERSION } from '../../version.ts';
 import { createScheduledReport } from './scheduled-report.ts';
-import type { WarehouseMonitor } from './worker-status.ts';
+import type { Monitor } from './monitor.ts';
 
 interface NotifierParts {
-  readonly monitor: Pick<WarehouseMonitor, 'latest'>;
+  readonly monitor: Pick<Monitor, 'latest'>;
   readonly metrics: Metrics;
   readonly channels: readonly Channel[];
 }
 
-/** undefined: REPORT_CRON is not set. */
-function buildReport({ config, accounts, warehouse, owner, clock }: App): ReportDestination | undefined {
-  const { report, mail } = config.notifications;
-  if (report === undefined) return undefined;
-  const mailTo = (to: readonly string[]): Channel | undefined =>
-    mail === undefined || to.length === 0 ? undefined : createMail(mail, to);
-  const ofAll = mailTo(report.emailTo);
-  return createScheduledReport({
-    config: report,
-    accounts: accounts.map(
-      ({ id, log, config: { schedule, reportTitle, reportEmailTo: own, equipmentTypes } }) => ({
-        id,
-        log,
-        timezone: schedule.timezone,
-        reportTitle,
-        equipmentTypes,
-        mail: own === undefined ? ofAll : mailTo(own),
-      }),
-    ),
-    connection: warehouse.connection,
-    recordUrls: config.recordUrls,
-    clock,
-    version: VERSION,
-    owner,
-  });
-}
-
 export function buildNotifier(app: App, { monitor, metrics, channels }: NotifierParts): Notifier {
   const { config, accounts, warehouse, databaseOutage, owner, clock, log, redact } = app;
+  const { connection } = warehouse;
+  const { recordUrls, freshnessBudgetMinutes, notifications } = config;
+  const { report, mail, alertAfterMinutes } = notifications;
+  const mailTo = mail && ((to: readonly string[]) => createMail(mail, to));
+  const common = { accounts, clock, version: VERSION, owner };
   return createNotifier({
+    ...common,
     channels,
-    report: buildReport(app),
-    accounts: accounts.map(({ id, offReasons, config: account }) => ({
-      id,
-      offReasons,
-      timezone: account.reportingTimezone ?? 'UTC',
-      place: placeOf(account),
-    })),
+    report: report && createScheduledReport({ ...common, config: report, mailTo, connection, recordUrls }),
     latest: () => monitor.latest,
     outage: () => databaseOutage.current,
-    db: warehouse.connection.db,
-    clock,
-    version: VERSION,
-    owner,
-    afterMs: config.notifications.alertAfterMinutes * MINUTE_MS,
-    freshnessBudgetMinutes: config.freshnessBudgetMinutes,
+    db: connection.db,
+    afterMs: alertAfterMinutes * MINUTE_MS,
+    freshnessBudgetMinutes,
     log,
     redact,
-    onSent: (channel, alerts) => metrics.recordAlert(channel, 'sent', alerts),
-    onNotSent: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
+    onOutcome: metrics.recordAlert,
   });
 }
 
 /** undefined: ALERT_HEARTBEAT_URL is not set. */
-export function buildHeartbeat(
-  { config, log, clock }: App,
-  { status }: { readonly status: () => Status },
-): Heartbeat | undefined {
+export function buildHeartbeat({ config, log, clock }: App, { status }: { readonly status: () => Status }) {
   const { heartbeatUrl: url } = config.notifications;
   const isFresh = (): boolean => {
     const { isReady, accounts } = status();

@@ -10,38 +10,43 @@ import { hash } from 'node:crypto';
 import cron, { type ScheduledTask } from 'node-cron';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 
-export interface CronEntry<Target> {
+interface OfAccount {
   readonly accountId: string;
+}
+
+export interface CronEntry<Target extends OfAccount> {
   readonly target: Target;
   readonly timezone: string;
   readonly expression: string;
 }
 
-interface CronGroupsOptions<Target> {
+interface CronGroupsOptions<Target extends OfAccount> {
   readonly entries: readonly CronEntry<Target>[];
   /** The period over which a tick is staggered, at most half of the time to the next tick. */
   readonly spreadMs: number;
   readonly clock: Clock;
-  readonly onTick: (target: Target, periodMs: number | null) => void;
+  readonly onTick: (target: Target, periodMs: number) => void;
   /** Called right before `onTick` when a tick is late. */
   readonly onMissed: (target: Target) => void;
 }
 
-export interface CronGroups<Target> {
-  /** The next ticks of one account, in ms from now. */
-  next(accountId: string): { readonly target: Target; readonly inMs: number }[];
-  /** Number of distinct expressions and time zones. */
-  readonly groups: number;
-  /** When the schedules were last compared with the clock, by the monotonic clock. */
-  readonly lookedMs: number;
-  stop(): Promise<void>;
-}
-
 interface Member<Target> {
-  readonly accountId: string;
   readonly target: Target;
   /** Position in a staggered tick, from 0 to 1. */
   readonly share: number;
+}
+
+/** A tick under way. */
+interface Tick {
+  /** Its start by the monotonic clock. */
+  readonly beganMs: number;
+  /** The period over which it is staggered. */
+  readonly overMs: number;
+  /** The time to the next tick. */
+  readonly periodMs: number;
+  readonly isLate: boolean;
+  /** Members that were triggered. */
+  done: number;
 }
 
 interface Group<Target> {
@@ -51,12 +56,9 @@ interface Group<Target> {
   nextAtMs: number;
   /** Sorted by share. */
   readonly members: readonly Member<Target>[];
-  /** The current tick: its start by the monotonic clock, and the period over which it is staggered. */
-  tick: { readonly beganMs: number; readonly overMs: number } | null;
+  tick: Tick | null;
 }
 
-/** Least delay between two steps of a staggered tick. */
-const STEP_MS = 250;
 /** Most delay between two looks at the clock: a jump is noticed within this time. */
 const LOOK_EVERY_MS = SECOND_MS;
 /** A tick later than this counts as missed. */
@@ -67,103 +69,86 @@ const STEP_BACK_MS = MINUTE_MS;
 /** A hash of a name as a number from 0 to 1. */
 export const shareOf = (name: string): number => parseInt(hash('sha256', name).slice(0, 8), 16) / 2 ** 32;
 
-/** Appends a value to the list of a key. */
-function addTo<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}
-
 const untilNextMs = (task: ScheduledTask): number =>
   (task.getNextRuns(1)[0]?.getTime() ?? Infinity) - Date.now();
 
-function buildGroups<Target>(entries: readonly CronEntry<Target>[], clock: Clock): Group<Target>[] {
-  const byExpression = new Map<string, CronEntry<Target>[]>();
-  for (const entry of entries) addTo(byExpression, JSON.stringify([entry.expression, entry.timezone]), entry);
-  return [...byExpression.values()].flatMap((alike) => {
-    const [first] = alike;
-    if (first === undefined) return [];
+function buildGroups<Target extends OfAccount>(
+  entries: readonly CronEntry<Target>[],
+  clock: Clock,
+): Group<Target>[] {
+  const byExpression = new Map<string, [CronEntry<Target>, ...CronEntry<Target>[]]>();
+  for (const entry of entries) {
+    const key = JSON.stringify([entry.expression, entry.timezone]);
+    const alike = byExpression.get(key);
+    if (alike === undefined) byExpression.set(key, [entry]);
+    else alike.push(entry);
+  }
+  return [...byExpression.values()].map((alike) => {
+    const [{ expression, timezone }] = alike;
     const members = alike
-      .map(({ accountId, target }) => ({ accountId, target, share: shareOf(accountId) }))
+      .map(({ target }) => ({ target, share: shareOf(target.accountId) }))
       .sort((one, other) => one.share - other.share);
-    const task = cron.createTask(first.expression, () => undefined, { timezone: first.timezone });
-    return [{ task, members, nextAtMs: clock.now() + untilNextMs(task), tick: null }];
+    const task = cron.createTask(expression, () => undefined, { timezone });
+    return { task, members, nextAtMs: clock.now() + untilNextMs(task), tick: null };
   });
 }
 
-export function startCronGroups<Target>(options: CronGroupsOptions<Target>): CronGroups<Target> {
+/** Starts the schedules; `stop` ends them. */
+export function startCronGroups<Target extends OfAccount>(options: CronGroupsOptions<Target>) {
   const { clock, spreadMs, onTick, onMissed } = options;
   const groups = buildGroups(options.entries, clock);
-  const ofAccount = new Map<string, { readonly group: Group<Target>; readonly member: Member<Target> }[]>();
-  for (const group of groups)
-    for (const member of group.members) addTo(ofAccount, member.accountId, { group, member });
-  const timers = new Set<NodeJS.Timeout>();
-  let isStopped = false;
   let looking: NodeJS.Timeout | undefined;
   let lookedAtMs = clock.now();
   let lookedMs = clock.monotonicMs();
 
-  const overMsOf = (periodMs: number | null): number => Math.min(spreadMs, (periodMs ?? 0) / 2);
+  const overMsOf = (periodMs: number): number => Math.min(spreadMs, periodMs / 2);
+
+  /** Time until a member's moment in a tick under way; negative: it has passed. */
+  const untilMember = ({ beganMs, overMs }: Tick, { share }: Member<Target>): number =>
+    share * overMs - (clock.monotonicMs() - beganMs);
 
   function plan(group: Group<Target>): void {
     group.nextAtMs = clock.now() + untilNextMs(group.task);
   }
 
-  function startTick(group: Group<Target>, doWith: (target: Target, periodMs: number | null) => void): void {
+  function beginTick(group: Group<Target>, isLate: boolean): void {
+    plan(group);
     const periodMs = group.nextAtMs - clock.now();
-    const tick = { beganMs: clock.monotonicMs(), overMs: overMsOf(periodMs) };
-    group.tick = tick;
-    let done = 0;
-    const step = (): void => {
-      const passedMs = clock.monotonicMs() - tick.beganMs;
-      for (; done < group.members.length; done += 1) {
-        const member = group.members[done];
-        if (member === undefined || isStopped) return;
-        const inMs = member.share * tick.overMs - passedMs;
-        if (inMs > 0) {
-          const later = (): void => {
-            timers.delete(timer);
-            step();
-          };
-          const timer = setTimeout(later, Math.max(STEP_MS, inMs));
-          timers.add(timer);
-          return;
-        }
-        doWith(member.target, periodMs);
-      }
-      if (group.tick === tick) group.tick = null;
-    };
-    step();
+    group.tick = { beganMs: clock.monotonicMs(), overMs: overMsOf(periodMs), periodMs, isLate, done: 0 };
   }
 
-  function untilNext({ group, member }: { group: Group<Target>; member: Member<Target> }): number {
-    const { tick, task } = group;
-    if (tick !== null) {
-      const inMs = member.share * tick.overMs - (clock.monotonicMs() - tick.beganMs);
-      if (inMs > 0) return inMs;
+  /** Triggers the members with a moment that has come. */
+  function advance(group: Group<Target>): void {
+    const { tick, members } = group;
+    if (tick === null) return;
+    for (const member of members.slice(tick.done)) {
+      if (untilMember(tick, member) > 0) return;
+      tick.done += 1;
+      if (tick.isLate) onMissed(member.target);
+      onTick(member.target, tick.periodMs);
     }
-    const nextMs = Math.max(0, group.nextAtMs - clock.now());
+    group.tick = null;
+  }
+
+  function untilNext({ tick, task, nextAtMs }: Group<Target>, member: Member<Target>): number {
+    const inMs = tick === null ? 0 : untilMember(tick, member);
+    if (inMs > 0) return inMs;
+    const nextMs = Math.max(0, nextAtMs - clock.now());
     // The stagger period depends on the time between the next tick and the one after it.
     const [, second] = spreadMs === 0 ? [] : task.getNextRuns(2);
-    const periodMs = second === undefined ? null : second.getTime() - Date.now() - nextMs;
+    const periodMs = second === undefined ? 0 : second.getTime() - Date.now() - nextMs;
     return nextMs + member.share * overMsOf(periodMs);
-  }
-
-  function makeUp(target: Target, periodMs: number | null): void {
-    onMissed(target);
-    onTick(target, periodMs);
   }
 
   function look(): void {
     const nowMs = clock.now();
-    if (nowMs < lookedAtMs - STEP_BACK_MS) for (const group of groups) plan(group);
+    if (nowMs < lookedAtMs - STEP_BACK_MS) groups.forEach(plan);
     lookedAtMs = nowMs;
     lookedMs = clock.monotonicMs();
     for (const group of groups) {
       const lateMs = nowMs - group.nextAtMs;
-      if (lateMs < 0) continue;
-      plan(group);
-      startTick(group, lateMs > LATE_MS ? makeUp : onTick);
+      if (lateMs >= 0) beginTick(group, lateMs > LATE_MS);
+      advance(group);
     }
     const soonestMs = groups.reduce((least, { nextAtMs }) => Math.min(least, nextAtMs), Infinity);
     looking = setTimeout(look, Math.min(LOOK_EVERY_MS, Math.max(1, soonestMs - clock.now())));
@@ -171,17 +156,19 @@ export function startCronGroups<Target>(options: CronGroupsOptions<Target>): Cro
 
   look();
   return {
-    next: (accountId) =>
-      (ofAccount.get(accountId) ?? []).map((one) => ({ target: one.member.target, inMs: untilNext(one) })),
-    groups: groups.length,
+    /** The next ticks of one account, in ms from now. */
+    next: (accountId: string) =>
+      groups.flatMap((group) =>
+        group.members
+          .filter(({ target }) => target.accountId === accountId)
+          .map((member) => ({ target: member.target, inMs: untilNext(group, member) })),
+      ),
+    /** When the schedules were last compared with the clock, by the monotonic clock. */
     get lookedMs() {
       return lookedMs;
     },
     async stop() {
-      isStopped = true;
       clearTimeout(looking);
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
       await Promise.all(groups.map(async ({ task }) => await task.destroy()));
     },
   };

@@ -1,5 +1,6 @@
 /** The HTTP server of `start`: routing, and response headers for security. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
@@ -25,11 +26,6 @@ interface HttpServerOptions {
   /** Idle connections are closed after this time; default: ten seconds. */
   readonly idleMs?: number;
   readonly onError: (path: string, error: unknown) => void;
-}
-
-interface OpsServer {
-  readonly url: string;
-  close(): Promise<void>;
 }
 
 const IDLE_MS = 10 * SECOND_MS;
@@ -109,14 +105,7 @@ async function respond(
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-}
-
-export async function startHttpServer(options: HttpServerOptions): Promise<OpsServer> {
+export async function startHttpServer(options: HttpServerOptions) {
   const { host, port, idleMs = IDLE_MS } = options;
   const server = createServer(
     { requestTimeout: idleMs, headersTimeout: idleMs, connectionsCheckingInterval: idleMs / 10 },
@@ -130,7 +119,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<OpsSe
   // Closes the connection of a client that does not read the response.
   server.setTimeout(idleMs);
   try {
-    await listen(server, host, port);
+    server.listen(port, host);
+    await once(server, 'listening');
   } catch (error) {
     const message = `cannot serve HTTP on ${host}:${port}: ${(error as Error).message}; set HTTP_HOST and HTTP_PORT`;
     throw new SafetySyncError('configuration_invalid', message, { cause: error });

@@ -1,26 +1,19 @@
 /** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
-import type { WarehouseState } from '../status/status-facts.ts';
+import type { WarehouseRead } from '../status/read-account-rows.ts';
+import type { Volumes } from '../status/read-volumes.ts';
+import { NOT_READ, type WarehouseState } from '../status/status-facts.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { formatDuration } from '../../shared/format.ts';
+import type { Logger } from '../../shared/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 
-export interface Monitor<Seen, Counted> {
-  readonly latest: WarehouseState<Seen, Counted>;
-  /** Reads now; never rejects. */
-  refresh(): Promise<void>;
-  /** Reads within a second, because a run has changed the state. */
-  refreshSoon(): void;
-  /** A run of this worker got a response: the database is reachable, even if a read hangs. */
-  recordResponse(): void;
-  stop(): void;
-}
-
-export interface MonitorOptions<Seen extends { readonly pendingMigrations: number }, Counted> {
+export interface MonitorOptions {
   /** The frequent, cheap read. */
-  readonly read: () => Promise<Seen>;
+  readonly read: () => Promise<WarehouseRead>;
   /** The expensive read: runs rarely, apart from the frequent one. */
-  readonly count: () => Promise<Counted>;
+  readonly count: () => Promise<Volumes | null>;
   /** The cheapest query, for example `select 1`. */
   readonly ping: () => Promise<unknown>;
   /** Opens and closes a new connection, as every run does. Called during an outage only. */
@@ -29,14 +22,11 @@ export interface MonitorOptions<Seen extends { readonly pendingMigrations: numbe
   readonly onConnected?: (() => void) | undefined;
   readonly clock: Clock;
   readonly outage: OutageLog;
-  readonly onDefect: (error: SafetySyncError) => void;
-  /** Called once when a read takes longer than this many ms while the database responds, and again only after a quick read. */
-  readonly onSlow: (ms: number) => void;
-  /** Default: ten seconds. */
-  readonly everyMs?: number | undefined;
+  readonly log: Logger;
+  /** The interval between reads. */
+  readonly everyMs: number;
 }
 
-const EVERY_MS = 10 * SECOND_MS;
 const SOON_MS = 300;
 /** Timeout of a read, and of the ping that follows. */
 const READ_TIMEOUT_MS = 5 * SECOND_MS;
@@ -55,17 +45,11 @@ function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (underWay ??= work().finally(() => (underWay = undefined)));
 }
 
-export function createMonitor<Seen extends { readonly pendingMigrations: number }, Counted>(
-  options: MonitorOptions<Seen, Counted>,
-): Monitor<Seen, Counted> {
-  const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
-  let latest: WarehouseState<Seen, Counted> = {
-    seen: null,
-    counted: null,
-    countedAtMs: null,
-    problem: null,
-    isSlow: false,
-  };
+export type Monitor = ReturnType<typeof createMonitor>;
+
+export function createMonitor(options: MonitorOptions) {
+  const { clock, outage, log, everyMs } = options;
+  let latest = NOT_READ;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let countAtMs = -Infinity;
@@ -73,12 +57,14 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   let respondedAtMs = -Infinity;
   let connectedAtMs = -Infinity;
 
-  function recordFailure(caught: unknown): void {
+  /** `isCount`: if PostgreSQL refuses the count (for example by a statement timeout), the other values stay current. */
+  function recordFailure(caught: unknown, { isCount = false } = {}): void {
     if (isStopped) return;
     const error = toDatabaseError(caught);
-    latest = { ...latest, problem: error.message, isSlow: false };
-    if (dependencyOf(error) === 'database') outage.recordFailure(error);
-    else onDefect(error);
+    const isAway = dependencyOf(error) === 'database';
+    if (isAway || !isCount) latest = { ...latest, problem: error.message, isSlow: false };
+    if (isAway) outage.recordFailure(error);
+    else log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`);
   }
 
   const ping = oneAtATime(options.ping);
@@ -94,11 +80,8 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
       latest = { ...latest, counted, countedAtMs };
       const shareMs = (clock.monotonicMs() - startedMs) * COUNTING_SHARE;
       restMs = Math.min(Math.max(COUNT_EVERY_MS, shareMs), MOST_COUNT_REST_MS);
-    } catch (caught) {
-      const error = toDatabaseError(caught);
-      // If PostgreSQL refuses the count (for example by a statement timeout), the other values stay current.
-      if (dependencyOf(error) === 'database') recordFailure(error);
-      else onDefect(error);
+    } catch (error) {
+      recordFailure(error, { isCount: true });
     }
     countAtMs = clock.monotonicMs() + restMs;
   });
@@ -121,7 +104,12 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     if (respondedAtMs < sinceMs) {
       throw new SafetySyncError('database_unreachable', 'PostgreSQL does not respond');
     }
-    if (!latest.isSlow) options.onSlow(READ_TIMEOUT_MS);
+    // Logged once, and again only after a quick read.
+    if (!latest.isSlow) {
+      log.warn(
+        `the database is slow: the status has not been read within ${formatDuration(READ_TIMEOUT_MS)}; the last read is shown with its age`,
+      );
+    }
     latest = { ...latest, problem: null, isSlow: true };
   }
 
@@ -156,11 +144,14 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   }
 
   return {
-    get latest() {
+    get latest(): WarehouseState {
       return { ...latest, problem: latest.problem ?? outage.current?.message ?? null };
     },
+    /** Reads now; never rejects. */
     refresh,
+    /** Reads within a second, because a run has changed the state. */
     refreshSoon: () => schedule(SOON_MS),
+    /** A run of this worker got a response: the database is reachable, even if a read hangs. */
     recordResponse: () => void (respondedAtMs = clock.monotonicMs()),
     stop() {
       isStopped = true;

@@ -14,7 +14,7 @@ export interface Workbook {
   /** undefined: it is in no file. */
   readonly path: string | undefined;
   /** undefined: it is too large for a mail. */
-  readonly content: Uint8Array | undefined;
+  readonly content: Buffer | undefined;
 }
 
 interface ReportMail {

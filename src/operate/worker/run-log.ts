@@ -1,6 +1,5 @@
 /** Formats the results of runs: as JSON, and as one log line each. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
-import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
 import type { RunEvents, RunResult } from '../../engine/sync/run.ts';
@@ -64,20 +63,15 @@ export function logResult(
     case 'skipped':
       log[isKnown ? 'debug' : 'info'](fields, `${name}: skipped, ${result.reason}`);
       break;
-    case 'failed':
-      log[levelOfFailure(result.error, isKnown)](
-        fields,
-        `${name}: failed, ${result.error.code}: ${result.error.message}`,
-      );
+    case 'failed': {
+      const { code, message } = result.error;
+      // An operator interrupted the run, so it needs no attention.
+      const level = code === 'interrupted' ? 'warn' : 'error';
+      // Failures during an outage are logged at debug level, because its beginning was logged as an error.
+      log[isKnown ? 'debug' : level](fields, `${name}: failed, ${code}: ${message}`);
       break;
+    }
   }
-}
-
-function levelOfFailure({ code }: SafetySyncError, isKnown: boolean): 'debug' | 'warn' | 'error' {
-  // Failures during an outage are logged at debug level, because its beginning was logged as an error.
-  if (isKnown) return 'debug';
-  // An operator stopped the run, so it needs no attention.
-  return code === 'interrupted' ? 'warn' : 'error';
 }
 
 export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {

@@ -8,14 +8,6 @@
 import type { Clock } from '../../shared/time.ts';
 import type { QueueStatus } from '../status/status.ts';
 
-export interface RunQueue {
-  /** Runs `work` when the account gets a slot. */
-  run<T>(accountId: string, work: () => Promise<T>): Promise<T>;
-  /** Accounts are healthy until this is called. */
-  setHealth(accountId: string, isHealthy: boolean): void;
-  readonly load: QueueStatus;
-}
-
 interface Lane {
   running: number;
   /** Accounts with waiting runs, in order of their turns. */
@@ -29,13 +21,9 @@ interface AccountQueue {
   readonly waiting: { readonly sinceMs: number; readonly begin: () => void }[];
 }
 
-export function createRunQueue({
-  slots,
-  clock,
-}: {
-  readonly slots: number;
-  readonly clock: Clock;
-}): RunQueue {
+export type RunQueue = ReturnType<typeof createRunQueue>;
+
+export function createRunQueue({ slots, clock }: { readonly slots: number; readonly clock: Clock }) {
   const queues = new Map<string, AccountQueue>();
   const healthy: Lane = { running: 0, turns: new Set() };
   const unhealthy: Lane = { running: 0, turns: new Set() };
@@ -72,7 +60,8 @@ export function createRunQueue({
   }
 
   return {
-    async run(accountId, work) {
+    /** Runs `work` when the account gets a slot. */
+    async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
       const queue = queueOf(accountId);
       await new Promise<void>((resolve) => {
         queue.waiting.push({ sinceMs: clock.monotonicMs(), begin: resolve });
@@ -87,7 +76,8 @@ export function createRunQueue({
         beginWhatMay();
       }
     },
-    setHealth(accountId, isHealthy) {
+    /** Accounts are healthy until this is called. */
+    setHealth(accountId: string, isHealthy: boolean) {
       const queue = queueOf(accountId);
       const lane = isHealthy ? healthy : unhealthy;
       if (queue.lane === lane) return;
@@ -97,7 +87,7 @@ export function createRunQueue({
       queue.lane = lane;
       beginWhatMay();
     },
-    get load() {
+    get load(): QueueStatus {
       const busy = [...healthy.turns, ...unhealthy.turns];
       const oldestMs = busy.reduce((ms, { waiting }) => Math.min(ms, waiting[0]?.sinceMs ?? ms), Infinity);
       return {

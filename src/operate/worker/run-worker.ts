@@ -6,30 +6,29 @@ import { closeAllDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { dependencyOf } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { Logger } from '../../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
 import { createMetrics, type Metrics } from '../status/metrics.ts';
-import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import { VERSION } from '../../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
 import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-log.ts';
-import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
 import { buildHeartbeat, buildNotifier } from './build-notifier.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
-  /** Interval between reads of the warehouse; default: ten seconds. */
-  readonly refreshEveryMs?: number;
-  /** Interval between checks for alerts and reports; default: ten seconds. */
-  readonly alertEveryMs?: number;
+  /** Interval between reads of the warehouse, and between checks for alerts, reports and the heartbeat. */
+  readonly everyMs?: number;
   readonly onListening?: (url: string) => void;
 }
 
 /** Runs until the app's signal is aborted, then ends the runs and returns. */
-export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
+export async function runWorker(
+  app: App,
+  { everyMs = 10 * SECOND_MS, onListening }: WorkerOptions = {},
+): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
   const channels = configuredChannels(config.notifications);
   const metrics = createMetrics({
@@ -40,16 +39,14 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   const queue = createRunQueue({ slots: config.syncConcurrency, clock });
   let state: 'starting' | 'running' = 'starting';
 
-  let stopAsNewer: (error: SafetySyncError) => void = () => undefined;
   /**
-   * Rejects when a newer program has migrated the warehouse: the worker then stops, because it would look healthy without
+   * Aborted when a newer program has migrated the warehouse: the worker then stops, because it would look healthy without
    * storing anything.
    */
-  const newer = new Promise<never>((_, reject) => (stopAsNewer = reject));
-  newer.catch(() => undefined);
+  const newer = new AbortController();
 
   const monitor = createWarehouseMonitor(app, {
-    everyMs: options.refreshEveryMs,
+    everyMs,
     // Runs the failed streams again at once, because their schedules may be a day away.
     onConnected: () => {
       for (const { accountId, stream } of app.databaseOutage.failing) scheduler.trigger(accountId, stream);
@@ -58,7 +55,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   const runners = new Map(
     accounts.map((account): [string, AccountRunner] => [
       account.id,
-      createAccountRunner({ account, clock, metrics, monitor, onNewer: stopAsNewer }),
+      createAccountRunner({ account, clock, metrics, monitor, onNewer: (error) => newer.abort(error) }),
     ]),
   );
   // A single account has no other accounts to take slots from.
@@ -91,10 +88,10 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     { version: VERSION, http: server.url, owner: app.owner },
     `safety-sync ${VERSION} started; status page ${server.url}/, health at ${server.url}/healthz`,
   );
-  options.onListening?.(server.url);
+  onListening?.(server.url);
   void monitor.refresh();
-  notifier.start(options.alertEveryMs);
-  heartbeat?.start(options.alertEveryMs);
+  notifier.start(everyMs);
+  heartbeat?.start(everyMs);
   try {
     if (await prepareWarehouse(app)) {
       scheduler.start();
@@ -105,12 +102,14 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
         for (const stream of neverSynced(account, monitor.latest)) scheduler.trigger(account.id, stream);
       }
       logWhatIsOff(app);
-      await Promise.race([untilAborted(signal), newer]);
+      await untilAborted(AbortSignal.any([signal, newer.signal]));
+      newer.signal.throwIfAborted();
     }
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    await Promise.all([stopRuns(app, scheduler), notifier.stop(), heartbeat?.stop()]);
+    heartbeat?.stop();
+    await Promise.all([stopRuns(app, scheduler), notifier.stop()]);
     monitor.stop();
     await server.close();
     metrics.close();
@@ -126,32 +125,21 @@ interface SchedulerParts {
 
 function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): Scheduler {
   const { config, accounts, clock } = app;
-  const logOf = ({ accountId }: JobTarget): Logger => runners.get(accountId)?.account.log ?? app.log;
   return createScheduler({
-    accounts: accounts.map(({ id, config: { schedule }, offReasons }) => ({
-      accountId: id,
-      ...schedule,
-      // A stream with its sync schedule off is still reconciled; one without equipment types is not.
-      off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
-    })),
+    accounts,
     spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
     queue,
     clock,
-    runsLast: (stream) => streamNamed(stream).readMode.kind === 'lookup',
-    onOverrun: (job, jobState) => {
-      const { accountId, stream, kind } = job;
-      metrics.recordSkippedTick(accountId, stream, jobState);
+    onSkippedTick: ({ accountId, stream, kind }, why) => {
+      metrics.recordSkippedTick(accountId, stream, why);
+      const text = {
+        running: 'still running, this tick of the schedule is skipped',
+        waiting: 'still waiting for its turn, this tick of the schedule is skipped',
+        missed: 'a tick of the schedule was missed and is made up for now',
+      }[why];
       const name = kind === 'sync' ? stream : `${stream} ${kind}`;
-      const why = jobState === 'running' ? 'still running' : 'still waiting for its turn';
-      logOf(job).warn({ stream, kind }, `${name}: ${why}, this tick of the schedule is skipped`);
-    },
-    onMissed: (target) => {
-      const { accountId, stream, kind } = target;
-      metrics.recordSkippedTick(accountId, stream, 'missed');
-      logOf(target).warn(
-        { stream, kind },
-        `${stream}: a tick of the schedule was missed and is made up for now`,
-      );
+      const log = runners.get(accountId)?.account.log ?? app.log;
+      log.warn({ stream, kind }, `${name}: ${text}`);
     },
     run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
   });

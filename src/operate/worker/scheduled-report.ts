@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import cron from 'node-cron';
 import { type Channel, deliver } from '../alerts/channel.ts';
 import type { ReportDestination } from '../alerts/notifier.ts';
+import type { AccountConfig, ScheduleConfig } from '../../config/account-config.ts';
 import type { ReportConfig } from '../../config/notification-config.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { isAnythingRead, readReport, type Report } from '../../pages/report/read-report.ts';
@@ -23,8 +24,10 @@ import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/
 import { toReportMail, type Workbook } from './report-mail.ts';
 
 interface ReportOptions {
-  readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
+  readonly config: ReportConfig;
   readonly accounts: readonly ReportedAccount[];
+  /** Creates the channel to these recipients; undefined: nothing is mailed. */
+  readonly mailTo: ((to: readonly string[]) => Channel) | undefined;
   readonly connection: Connection;
   readonly recordUrls: RecordUrls;
   readonly clock: Clock;
@@ -35,14 +38,10 @@ interface ReportOptions {
 
 interface ReportedAccount {
   readonly id: string;
-  /** Time zone of the account's schedules. */
-  readonly timezone: string;
-  /** The organisation in the title; null: the account's name is shown. */
-  readonly reportTitle: string | null;
-  readonly equipmentTypes: readonly string[];
-  /** undefined: the report is not mailed. */
-  readonly mail: Channel | undefined;
   readonly log: Logger;
+  readonly config: Pick<AccountConfig, 'reportTitle' | 'reportEmailTo' | 'equipmentTypes'> & {
+    readonly schedule: Pick<ScheduleConfig, 'timezone'>;
+  };
 }
 
 /** Longer than for an alert, because mail servers scan attachments. */
@@ -78,7 +77,7 @@ async function write<T>(file: () => Promise<T>): Promise<T> {
 }
 
 /** undefined: it is larger. */
-async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array | undefined> {
+async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunks) {
@@ -106,13 +105,13 @@ async function makeWorkbook(lists: Lists, { name, path, isMailed }: WorkbookPlac
 export function createScheduledReport(options: ReportOptions): ReportDestination {
   const { config, connection, recordUrls, clock, owner, version } = options;
   const accounts = new Map(options.accounts.map((account) => [account.id, account]));
-  const timezoneOf = (accountId: string): string => accounts.get(accountId)?.timezone ?? 'UTC';
+  const timezoneOf = (accountId: string): string =>
+    accounts.get(accountId)?.config.schedule.timezone ?? 'UTC';
 
   /** Writes the file first and mails last, because writing twice is harmless and mailing twice is not. */
-  async function create(
-    { id, log, reportTitle, equipmentTypes, mail }: ReportedAccount,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function create({ id, log, config: own }: ReportedAccount, signal: AbortSignal): Promise<void> {
+    const { reportTitle, equipmentTypes, reportEmailTo = config.emailTo } = own;
+    const mail = reportEmailTo.length === 0 ? undefined : options.mailTo?.(reportEmailTo);
     const startedMs = clock.monotonicMs();
     const pathOf = (name: string) => (config.folder === undefined ? undefined : join(config.folder, name));
     let workbook: Workbook | undefined;
@@ -162,31 +161,28 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     delays: { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS },
     sendsEachRow: true,
     plan(rows, nowMs) {
-      const plans = new Map(
-        rows.filter(({ channel }) => channel === 'report').map((row) => [row.accountId, row]),
+      const detailOf = (accountId: string): string => `${config.cron} ${timezoneOf(accountId)}`;
+      // A plan of another schedule is replaced.
+      const planned = rows.filter(
+        ({ accountId, channel, detail }) => channel === 'report' && detail === detailOf(accountId),
       );
-      const wanted = options.accounts.map(({ id, timezone }) => ({
-        key: { accountId: id, event: 'report', subject: '', channel: 'report', code: null } as const,
-        detail: `${config.cron} ${timezone}`,
-        timezone,
-        row: plans.get(id),
-      }));
+      const known = new Set(planned.map(({ accountId }) => accountId));
       return {
         channel: 'report',
-        // A plan of another schedule is replaced.
-        begun: wanted
-          .filter(({ row, detail }) => row?.detail !== detail)
-          .map(({ key, detail, timezone }) => ({
-            ...key,
-            detail,
-            dueMs: nextReportMs(config, timezone, nowMs),
+        begun: options.accounts
+          .filter(({ id }) => !known.has(id))
+          .map(({ id }) => ({
+            accountId: id,
+            event: 'report',
+            subject: '',
+            channel: 'report',
+            code: null,
+            detail: detailOf(id),
+            dueMs: nextReportMs(config, timezoneOf(id), nowMs),
           })),
         resumed: [],
         ended: [],
-        postponed: [],
-        due: wanted.flatMap(({ row, detail }) =>
-          row?.dueMs != null && row.detail === detail && row.dueMs <= nowMs ? [row] : [],
-        ),
+        due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs),
       };
     },
     async send(rows, signal) {

@@ -1,15 +1,15 @@
 /** Turns ticks into jobs. A process runs each job once at a time; between processes the lock in PostgreSQL decides. */
-import type { ScheduleConfig } from '../../config/account-config.ts';
+import type { OffReasons, ScheduleConfig } from '../../config/account-config.ts';
 import type { NextSync } from '../health/account-health.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
-import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { type CronEntry, type CronGroups, startCronGroups } from './cron-groups.ts';
+import { type CronEntry, startCronGroups } from './cron-groups.ts';
 import type { RunQueue } from './run-queue.ts';
 
 type JobKind = 'sync' | 'reconcile';
 
-export interface JobTarget {
+interface JobTarget {
   readonly accountId: string;
   readonly stream: StreamName;
   readonly kind: JobKind;
@@ -22,88 +22,65 @@ export interface Job extends JobTarget {
   readonly periodMs: number | null;
 }
 
-interface AccountSchedule extends ScheduleConfig {
-  readonly accountId: string;
-  /** Streams that are never triggered. */
-  readonly off?: readonly StreamName[];
+interface ScheduledAccount {
+  readonly id: string;
+  readonly offReasons: OffReasons;
+  readonly config: { readonly schedule: ScheduleConfig };
 }
 
-/** The state of an unfinished job. */
-type JobState = 'waiting' | 'running';
-
 interface ScheduleOptions {
-  readonly accounts: readonly AccountSchedule[];
+  readonly accounts: readonly ScheduledAccount[];
   /** Period over which ticks are staggered, ms. */
   readonly spreadMs: number;
   readonly queue: RunQueue;
   readonly clock: Clock;
   /** Runs a job and returns the syncs that should follow; must not reject. */
   readonly run: (job: Job) => Promise<readonly NextSync[]>;
-  /** Called when a tick finds its job still running, or waiting for a slot. */
-  readonly onOverrun: (job: Job, state: JobState) => void;
-  /** Called when a tick is late (the machine slept, or the process got no processor time); the job runs now. */
-  readonly onMissed: (target: JobTarget) => void;
-  /** Whether this stream starts only after the account's other running streams have ended. */
-  readonly runsLast: (stream: StreamName) => boolean;
-}
-
-interface NextRun {
-  readonly stream: StreamName;
-  readonly kind: JobKind;
-  /** ms from now. */
-  readonly inMs: number;
-}
-
-export interface Scheduler {
-  /** Starts the schedules. */
-  start(): void;
-  /** Starts a sync now, unless one waits or is running. */
-  trigger(accountId: string, stream: StreamName): void;
-  /** Unfinished jobs. */
-  readonly open: readonly JobTarget[];
-  /** Next runs of one account, soonest first. */
-  nextRuns(accountId: string): NextRun[];
-  /** False when the schedules have not been compared with the clock for minutes, although the process is up. */
-  isAlive(): boolean;
-  /** Starts no more jobs. */
-  stop(): Promise<void>;
-  /** Resolves when no job is running. */
-  idle(): Promise<void>;
+  /**
+   * Called when a tick finds its job still running or waiting for a slot, or when it was missed (the machine slept, or the
+   * process got no processor time), in which case the job runs now.
+   */
+  readonly onSkippedTick: (target: JobTarget, why: 'running' | 'waiting' | 'missed') => void;
 }
 
 const DEAD_AFTER_MS = 3 * MINUTE_MS;
 
 interface OpenJob {
   readonly job: Job;
-  state: JobState;
+  state: 'waiting' | 'running';
   done: Promise<void>;
 }
 
 const keyOf = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
-function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[] {
-  return accounts.flatMap(({ accountId, timezone, streams, reconcile, off = [] }) =>
-    STREAM_NAMES.filter((stream) => !off.includes(stream)).flatMap((stream) =>
+/** A stream with its sync schedule off is still reconciled; one without equipment types is not. */
+function toEntries(accounts: readonly ScheduledAccount[]): CronEntry<JobTarget>[] {
+  return accounts.flatMap(({ id: accountId, offReasons, config: { schedule } }) =>
+    STREAM_NAMES.filter((stream) => offReasons[stream] !== 'no equipment types').flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
-        const expression = kind === 'sync' ? (streams[stream] ?? null) : reconcile;
-        return expression === null
-          ? []
-          : [{ accountId, target: { accountId, stream, kind }, timezone, expression }];
+        const expression = kind === 'sync' ? schedule.streams[stream] : schedule.reconcile;
+        if (expression == null) return [];
+        return [{ target: { accountId, stream, kind }, timezone: schedule.timezone, expression }];
       }),
     ),
   );
 }
 
-export function createScheduler(options: ScheduleOptions): Scheduler {
+/** Whether this stream starts only after the account's other running streams have ended. */
+const runsLast = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'lookup';
+
+export type Scheduler = ReturnType<typeof createScheduler>;
+
+export function createScheduler(options: ScheduleOptions) {
   const { clock, queue } = options;
   const open = new Map<string, OpenJob>();
   const timers = new Set<NodeJS.Timeout>();
-  let groups: CronGroups<JobTarget> | undefined;
+  let groups: ReturnType<typeof startCronGroups<JobTarget>> | undefined;
   let isStopping = false;
 
   /** Running jobs of the same kind and account that must end before this one. */
   const firstOf = (job: Job): Promise<void>[] =>
-    STREAM_NAMES.filter((stream) => !options.runsLast(stream)).flatMap(
+    STREAM_NAMES.filter((stream) => !runsLast(stream)).flatMap(
       (stream) => open.get(keyOf({ ...job, stream }))?.done ?? [],
     );
 
@@ -116,7 +93,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
     const { job } = entry;
     // Ticks of one minute arrive one after the other: all of their jobs are registered first.
     await new Promise((resolve) => setImmediate(resolve));
-    if (options.runsLast(job.stream)) await Promise.all(firstOf(job));
+    if (runsLast(job.stream)) await Promise.all(firstOf(job));
     const nextSyncs = await queue.run(job.accountId, async () => {
       entry.state = 'running';
       return isStopping ? [] : await options.run(job);
@@ -129,7 +106,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
     const job = { ...target, triggeredMs: clock.monotonicMs(), periodMs };
     const busy = busyWith(job);
     if (busy !== undefined) {
-      options.onOverrun(job, busy.state);
+      options.onSkippedTick(job, busy.state);
       return;
     }
     const entry: OpenJob = { job, state: 'waiting', done: Promise.resolve() };
@@ -155,6 +132,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
   }
 
   return {
+    /** Starts the schedules. */
     start() {
       groups = startCronGroups<JobTarget>({
         entries: toEntries(options.accounts),
@@ -162,28 +140,31 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
         clock,
         onTick: trigger,
         onMissed: (target) => {
-          if (!isStopping) options.onMissed(target);
+          if (!isStopping) options.onSkippedTick(target, 'missed');
         },
       });
     },
-    trigger(accountId, stream) {
+    /** Starts a sync now, unless one waits or is running. */
+    trigger(accountId: string, stream: StreamName) {
       const target = { accountId, stream, kind: 'sync' } as const;
       if (busyWith(target) === undefined) trigger(target);
     },
-    get open() {
+    /** Unfinished jobs. */
+    get open(): readonly JobTarget[] {
       return [...open.values()].map(({ job }) => job);
     },
-    nextRuns: (accountId) =>
-      (groups?.next(accountId) ?? [])
-        .map(({ target: { stream, kind }, inMs }) => ({ stream, kind, inMs }))
-        .sort((one, other) => one.inMs - other.inMs),
+    /** Next runs of one account, in ms from now. */
+    nextRuns: (accountId: string) => groups?.next(accountId) ?? [],
+    /** False when the schedules have not been compared with the clock for minutes, although the process is up. */
     isAlive: () => groups === undefined || clock.monotonicMs() - groups.lookedMs < DEAD_AFTER_MS,
+    /** Starts no more jobs. */
     async stop() {
       isStopping = true;
       for (const timer of timers) clearTimeout(timer);
       timers.clear();
       await groups?.stop();
     },
+    /** Resolves when no job is running. */
     async idle() {
       await Promise.all([...open.values()].map(({ done }) => done));
     },

@@ -2,42 +2,31 @@
 import type { Notifier } from '../alerts/notifier.ts';
 import type { Account, App } from '../../app.ts';
 import { buildStatus } from '../status/build-status.ts';
-import { type AccountsRead, readAccounts } from '../status/read-accounts.ts';
-import { readVolumes, type Volumes } from '../status/read-volumes.ts';
+import { readInFull } from '../status/read-account-rows.ts';
+import { readAccounts } from '../status/read-accounts.ts';
+import { readVolumes } from '../status/read-volumes.ts';
 import type { Status, WorkerState } from '../status/status.ts';
-import type { StatusFacts, WarehouseState } from '../status/status-facts.ts';
+import { NOT_READ, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
 import { storageRulesOf } from '../status/storage-rules.ts';
-import { formatDuration } from '../../shared/format.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import { VERSION } from '../../version.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
-import { readReportingTimezones } from '../../engine/history/reporting.ts';
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from './monitor.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 
-export type WarehouseMonitor = Monitor<AccountsRead, Volumes | null>;
-
 interface WorkerStatusParts {
   readonly app: App;
   readonly startedMs: number;
   readonly state: () => WorkerState;
-  readonly monitor: WarehouseMonitor;
+  readonly monitor: Monitor;
   readonly queue: RunQueue;
   readonly scheduler: Scheduler;
   readonly runners: ReadonlyMap<string, AccountRunner>;
   readonly notifier: Pick<Notifier, 'status'>;
-}
-
-interface WorkerStatus {
-  /** Status of all accounts. */
-  readonly status: () => Status;
-  /** Status of one account with its details; undefined: no such account. */
-  readonly statusOfOne: (accountId: string) => Promise<Status | undefined>;
 }
 
 /** Building a Status takes at most 1/20 of the time, because its cost grows with the number of accounts. */
@@ -52,53 +41,28 @@ function heldUntilMs({ health }: Account, stream: StreamName): number {
   return Math.max(0, ...holding.map(({ nextTryMs }) => nextTryMs));
 }
 
-async function readInFull({ config, warehouse, clock }: App, accountId: string): Promise<AccountsRead> {
-  const { connection } = warehouse;
-  const read = await readAccounts(connection, [accountId], { clock, isInFull: true });
-  if (read.pendingMigrations > 0) return read;
-  const progress = await readCleaningProgress(connection.db, [accountId], config.privacy);
-  const zones = await readReportingTimezones(connection.db, [accountId]);
-  return {
-    ...read,
-    cleanings: progress.get(accountId),
-    reportingTimezone: zones.get(accountId),
-  };
-}
-
-/** Reads an account in full, with its equipment types. */
-async function readWithParts(
-  app: App,
-  accountId: string,
-): Promise<{ readonly seen: AccountsRead; readonly counted: Volumes | null }> {
-  const seen = await readInFull(app, accountId);
-  if (seen.pendingMigrations > 0) return { seen, counted: null };
-  const parts = await readStoredParts(app.warehouse.connection.db, [accountId]);
-  return { seen, counted: { rows: [], days: [], parts: parts.get(accountId) ?? [] } };
-}
-
 /** Reads a single account in full, or one row for each of several. `onConnected`: see `MonitorOptions`. */
 export function createWarehouseMonitor(
   app: App,
-  { everyMs, onConnected }: Pick<MonitorOptions<AccountsRead, null>, 'everyMs' | 'onConnected'>,
-): WarehouseMonitor {
-  const { log, clock, accounts, warehouse } = app;
+  options: Pick<MonitorOptions, 'everyMs' | 'onConnected'>,
+): Monitor {
+  const { log, clock, accounts, warehouse, config } = app;
   const { connection } = warehouse;
+  const { privacy } = config;
   const ids = accounts.map(({ id }) => id);
   const [only] = ids.length === 1 ? ids : [];
-  return createMonitor<AccountsRead, Volumes | null>({
+  return createMonitor({
+    ...options,
     clock,
+    log,
     outage: app.databaseOutage,
-    everyMs,
     ping: () => connection.query('select 1'),
     connect: () => warehouse.tryConnecting(),
-    onConnected,
-    read: () => (only === undefined ? readAccounts(connection, ids, { clock }) : readInFull(app, only)),
+    read: () =>
+      only === undefined
+        ? readAccounts(connection, ids, { clock })
+        : readInFull(connection, only, { privacy, clock }),
     count: async () => (only === undefined ? null : await readVolumes(connection.db, only)),
-    onDefect: (error) => log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
-    onSlow: (ms) =>
-      log.warn(
-        `the database is slow: the status has not been read within ${formatDuration(ms)}; the last read is shown with its age`,
-      ),
   });
 }
 
@@ -110,7 +74,7 @@ export function neverSynced({ id, scheduled }: Account, { seen }: WarehouseState
   );
 }
 
-export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
+export function createWorkerStatus(parts: WorkerStatusParts) {
   const { app, monitor, queue, scheduler, runners } = parts;
   const { clock } = app;
   const [only] = runners.size === 1 ? runners.values() : [];
@@ -142,9 +106,10 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   function buildInFull({ account, progress, pressure }: AccountRunner, warehouse: WarehouseState): Status {
     const { concurrency } = app.config.api;
     const idle = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
-    const nextRuns = scheduler.nextRuns(account.id).map(({ inMs, ...next }) => ({
-      ...next,
-      atMs: Math.max(clock.now() + inMs, heldUntilMs(account, next.stream)),
+    const nextRuns = scheduler.nextRuns(account.id).map(({ target: { stream, kind }, inMs }) => ({
+      stream,
+      kind,
+      atMs: Math.max(clock.now() + inMs, heldUntilMs(account, stream)),
     }));
     return build(warehouse, {
       accounts: [{ account, progress, pressure: pressure ?? idle }],
@@ -153,6 +118,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   }
 
   let made: { readonly status: Status; readonly untilMs: number } | undefined;
+  /** Status of all accounts. */
   function status(): Status {
     // For one account the Status is built on each request: that is cheap, and new rows appear at once.
     if (only !== undefined) return buildInFull(only, monitor.latest);
@@ -164,25 +130,33 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
     return fresh;
   }
 
-  async function readOne(accountId: string): Promise<WarehouseState> {
-    const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
+  async function readOne(accountId: string): Promise<Pick<WarehouseState, 'seen' | 'counted'>> {
+    const { connection } = app.warehouse;
+    const seen = await readInFull(connection, accountId, { privacy: app.config.privacy, clock });
+    if (seen.pendingMigrations > 0) return { seen, counted: null };
+    const parts = (await readStoredParts(connection.db, [accountId])).get(accountId) ?? [];
+    return { seen, counted: { rows: [], days: [], parts } };
+  }
+
+  async function lookAtOne(accountId: string): Promise<WarehouseState> {
     try {
-      const read = await withTimeout(readWithParts(app, accountId), ONE_ACCOUNT_TIMEOUT_MS);
+      const read = await withTimeout(readOne(accountId), ONE_ACCOUNT_TIMEOUT_MS);
       // The monitor knows whether the database is reachable.
       const { problem } = monitor.latest;
-      if (read.inTime) return { ...nothing, ...read.value, problem };
-      return { ...nothing, problem, isSlow: problem === null };
+      const result = read.inTime ? read.value : { isSlow: problem === null };
+      return { ...NOT_READ, problem, ...result };
     } catch (error) {
-      return { ...nothing, problem: toDatabaseError(error).message };
+      return { ...NOT_READ, problem: toDatabaseError(error).message };
     }
   }
 
   /** Concurrent requests for one account share one read. */
   const reading = new Map<string, Promise<WarehouseState>>();
+  /** Status of one account with its details; undefined: no such account. */
   async function statusOfOne(accountId: string): Promise<Status | undefined> {
     const runner = runners.get(accountId);
     if (runner === undefined) return undefined;
-    const read = reading.get(accountId) ?? readOne(accountId).finally(() => reading.delete(accountId));
+    const read = reading.get(accountId) ?? lookAtOne(accountId).finally(() => reading.delete(accountId));
     reading.set(accountId, read);
     return buildInFull(runner, await read);
   }

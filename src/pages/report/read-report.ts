@@ -11,7 +11,7 @@ import {
   type RecordKind,
   type RecordUrls,
 } from '../../shared/record-urls.ts';
-import type { IssueGroup } from '../../operate/status/read-account-rows.ts';
+import { type IssueGroup, readIssueGroups } from '../../operate/status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
 import { ask, type Question } from './questions/question.ts';
 import { QUESTIONS } from './questions/questions.ts';
@@ -88,7 +88,7 @@ export async function readReport(
   { equipmentTypes, recordUrls = {}, also }: ReadOptions = {},
 ): Promise<Report> {
   // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
-  const { databaseNowMs, accounts, rows } = await readAccounts(connection, [accountId], { isInFull: true });
+  const { databaseNowMs, accounts } = await readAccounts(connection, [accountId]);
   const streams = accounts.get(accountId) ?? UNKNOWN_STREAMS;
   return await connection.db.transaction(
     async (tx) => {
@@ -117,7 +117,7 @@ export async function readReport(
           lastSuccessMs,
           failedWith: lastRun?.status === 'failed' ? lastRun.errorCode : null,
         })),
-        issues: rows?.issues ?? [],
+        issues: await readIssueGroups(tx, accountId),
         recordUrls: await readRecordUrls(tx, accountId, recordUrls),
       };
       await also?.(tx, report);

@@ -1,16 +1,15 @@
 /** Renders one account in full: streams, rows over time, next runs, data issues, recent runs. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
-import { MOST_ISSUES } from '../../operate/status/read-account-rows.ts';
 import {
   type AccountDetail,
   areAccountsRead,
   type PlannedRun,
   type RunningRun,
-  type RunSummary,
   type Status,
   type StreamDetail,
 } from '../../operate/status/status.ts';
+import type { RunSummary } from '../../operate/status/run-summary.ts';
 import { type Html, html } from '../html.ts';
 import { table, type TableColumn, type TableRow } from '../table.ts';
 import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';
@@ -83,18 +82,13 @@ function card(stream: StreamDetail, { nowMs, database }: Status, timezone: strin
       ${
         stream.openIssues > 0 &&
         html`<dt>open issues</dt>
-          <dd>${describeIssueCount(stream.openIssues)}</dd>`
+          <dd>${formatNumber(stream.openIssues, 'issue')}</dd>`
       }
     </dl>
     ${runsChart(stream.recentRuns, timezone)}
   </article>`;
 }
 
-/** An account has at most that many in its facts. */
-const describeIssueCount = (count: number): string =>
-  count < MOST_ISSUES ? formatNumber(count, 'issue') : `${formatCount(count)} or more issues`;
-
-/** A section of rows, or the sentence about none. */
 const NOT_READ_YET = html`<p>Not read yet.</p>`;
 
 function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {

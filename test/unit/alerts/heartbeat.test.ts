@@ -62,8 +62,8 @@ it('a heartbeat that is not taken is not repeated, logged once without its URL, 
 it('a heartbeat that hangs holds up no stop', async () => {
   const stage = createStage();
   hook.answer = 'hang';
-  stage.heartbeat.start();
+  stage.heartbeat.start(MINUTE_MS);
   await expect.poll(() => hook.pings).toBe(1);
-  await stage.heartbeat.stop();
+  stage.heartbeat.stop();
   expect(stage.lines).toEqual([]);
 });

@@ -1,24 +1,28 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createOutageLog, type OutageLog } from '../../../src/operate/health/outage-log.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
-import { createLogger } from '../../../src/shared/logger.ts';
+import { createLogger, type Logger } from '../../../src/shared/logger.ts';
+import type { AccountsRead } from '../../../src/operate/status/read-accounts.ts';
+import type { Volumes } from '../../../src/operate/status/read-volumes.ts';
 import type { Clock } from '../../../src/shared/time.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from '../../../src/operate/worker/monitor.ts';
 
 const clock: Clock = { now: () => Date.now(), monotonicMs: () => Date.now() };
 
-interface Seen {
-  readonly pendingMigrations: number;
-}
-
-const SEEN: Seen = { pendingMigrations: 0 };
+const SEEN: AccountsRead = {
+  databaseNowMs: 0,
+  readAtMs: 0,
+  pendingMigrations: 0,
+  accounts: new Map(),
+};
+const COUNTED: Volumes = { rows: [], days: [] };
 const never = <T>() => new Promise<T>(() => undefined);
 const after = async <T>(ms: number, value: T): Promise<T> =>
   await new Promise((resolve) => setTimeout(() => resolve(value), ms));
 
-let monitor: Monitor<Seen, number> | undefined;
+let monitor: Monitor | undefined;
 let outage: OutageLog;
-let slow: number[];
+let slow: string[];
 let defects: string[];
 let connects: () => Promise<void>;
 let connectedAtMs: number[];
@@ -38,17 +42,20 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function start(options: Partial<MonitorOptions<Seen, number>> = {}): Monitor<Seen, number> {
-  monitor = createMonitor<Seen, number>({
+function start(options: Partial<MonitorOptions> = {}): Monitor {
+  monitor = createMonitor({
     read: () => Promise.resolve(SEEN),
-    count: () => Promise.resolve(7),
+    count: () => Promise.resolve(COUNTED),
     ping: () => Promise.resolve(),
     connect: () => connects(),
     onConnected: () => connectedAtMs.push(Date.now()),
     clock,
+    everyMs: 10_000,
     outage,
-    onDefect: (error) => defects.push(error.message),
-    onSlow: (ms) => slow.push(ms),
+    log: {
+      error: (_: unknown, text: string) => defects.push(text),
+      warn: (text: string) => slow.push(text),
+    } as unknown as Logger,
     ...options,
   });
   void monitor.refresh();
@@ -68,7 +75,7 @@ describe('a look at the database', () => {
     await pass(1_000);
     expect(made.latest).toMatchObject({ seen: SEEN, problem: null, isSlow: true });
     await pass(60_000);
-    expect(slow).toEqual([5_000]);
+    expect(slow).toEqual([expect.stringContaining('has not been read within 5.0 s')]);
   });
 
   it('is an outage when the database answers nothing at all for ten seconds', async () => {
@@ -132,12 +139,18 @@ describe('a look at the database', () => {
     const made = start({
       count: () => {
         begun.push(Date.now() - startedMs);
-        return after(5_000, begun.length);
+        return after(5_000, {
+          ...COUNTED,
+          rows: [{ stream: 'users', rows: begun.length, isEstimate: false }],
+        });
       },
     });
     await pass(140_000);
     expect(begun).toEqual([0, 130_000]);
-    expect(made.latest).toMatchObject({ counted: 2, countedAtMs: startedMs + 130_000 });
+    expect(made.latest).toMatchObject({
+      counted: { rows: [{ rows: 2 }] },
+      countedAtMs: startedMs + 130_000,
+    });
   });
 
   it('ends the outage that runs met when a new connection opens, not while the open one reads', async () => {

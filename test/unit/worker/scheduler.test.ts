@@ -28,10 +28,15 @@ beforeEach(() => {
   scheduler = createScheduler({
     accounts: [
       {
-        accountId: 'one',
-        timezone: 'UTC',
-        streams: { ...OFF, resources: '*/15 * * * *', followups: '*/15 * * * *' },
-        reconcile: null,
+        id: 'one',
+        offReasons: {},
+        config: {
+          schedule: {
+            timezone: 'UTC',
+            streams: { ...OFF, resources: '*/15 * * * *', followups: '*/15 * * * *' },
+            reconcile: null,
+          },
+        },
       },
     ],
     spreadMs: 0,
@@ -41,9 +46,9 @@ beforeEach(() => {
       begun.push(job.stream);
       return await work(job);
     },
-    onOverrun: () => (overruns += 1),
-    onMissed: () => undefined,
-    runsLast: (stream) => stream === 'users',
+    onSkippedTick: (_, why) => {
+      if (why !== 'missed') overruns += 1;
+    },
   });
   scheduler.start();
 });
