@@ -6,7 +6,6 @@ import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeEquipment, changeResource } from './asset-changes.ts';
 import { CORRECTIONS } from './corrections.ts';
 import { workADay } from './daily-round.ts';
-import { deleteSomething } from './deletions.ts';
 import { changeFollowup, raiseFollowup } from './followup-changes.ts';
 import type { LiveContext } from './live-context.ts';
 import { changeEmployee } from './people-changes.ts';
@@ -39,6 +38,18 @@ const usualChanges: readonly (readonly [weight: number, change: Change])[] = [
   [15, changeEquipment],
   [5, changeResource],
 ];
+
+function deleteSomething({ store, random }: LiveContext): void {
+  const table = random.pick([
+    store.followups,
+    store.followups,
+    store.resources,
+    store.employees,
+    store.equipment,
+  ]);
+  const [key] = table.any(random) ?? [];
+  if (key !== undefined) table.delete(key);
+}
 
 const TICK_MS = 250;
 

@@ -36,8 +36,7 @@ export function equipmentAt(equipment: Equipment, now: number): Equipment {
 /** A training counts as complete until the end of its expiry day. */
 export function employeeAt(employee: Employee, now: number): Employee {
   const { complete_training_ids, incomplete_training_ids, last_completed } = employee;
-  if (!isListOfObjects(last_completed)) return employee;
-  if (!Array.isArray(complete_training_ids) || !Array.isArray(incomplete_training_ids)) return employee;
+  if (!hasTrainings(employee)) return employee;
   const today = toDateNumber(now);
   const required = [...complete_training_ids, ...incomplete_training_ids].sort((a, b) => a - b);
   const completions = new Map(last_completed.map((entry) => [entry.id, entry]));
@@ -68,6 +67,16 @@ export function employeeAt(employee: Employee, now: number): Employee {
     incomplete_training_ids: incomplete,
     complete_training_ids: complete,
   };
+}
+
+/** A planted record may lack its lists. */
+export function hasTrainings(employee: Employee): boolean {
+  const { complete_training_ids, incomplete_training_ids, last_completed } = employee;
+  return (
+    Array.isArray(complete_training_ids) &&
+    Array.isArray(incomplete_training_ids) &&
+    isListOfObjects(last_completed)
+  );
 }
 
 /** Planted records without a status by these rules keep their own. */
