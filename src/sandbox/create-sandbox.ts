@@ -3,19 +3,16 @@ import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-import type { FaultController } from './faults/fault-controller.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { defaultSize } from './generate/sandbox-size.ts';
 import { STREAM, buildWorld } from './generate/world.ts';
 import { LiveSource } from './live/live-source.ts';
-import type { Live } from './live/live-source.ts';
 import { DEFAULT_CACHE_MS, DEFAULT_REQUEST_LOG_SIZE, DEFAULT_SEED, DEFAULT_TOKEN } from './options.ts';
 import type { SandboxOptions, TlsOptions } from './options.ts';
 import { Random } from './random.ts';
 import { RequestLog } from './request-log.ts';
 import type { RequestLogEntry } from './request-log.ts';
 import { Access } from './service/access.ts';
-import type { AccessController } from './service/access.ts';
 import type { Hooks } from './service/hooks.ts';
 import { defaultReadings } from './service/readings.ts';
 import type { Readings } from './service/readings.ts';
@@ -30,9 +27,9 @@ export interface Sandbox {
   readonly token: string;
   readonly equipmentTypes: string[];
   readonly store: SandboxStore;
-  readonly live: Live;
-  readonly faults: FaultController;
-  readonly access: AccessController;
+  readonly live: LiveSource;
+  readonly faults: FaultPlan;
+  readonly access: Access;
   /**
    * Offset of the service's clock in ms (negative: behind); can be changed while the sandbox runs. The Date header,
    * `last_updated`, statuses, the request limit and the times of live changes use this clock.

@@ -1,4 +1,4 @@
-import type { ResponseOddity, RecordOddity } from './oddity.ts';
+import type { RecordOddity, ResponseOddity } from './odd-response.ts';
 
 /** A fault of one request. */
 export type Fault =

@@ -1,6 +1,5 @@
 /** Responses with single deviations, as a service could send without breaking its protocol much. */
 import type { Fault } from './fault.ts';
-import type { ResponseOddity, RecordOddity } from './oddity.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -13,13 +12,13 @@ export function spoilResponse(
   object: Fields,
   { fault, list, keyField }: { fault: Fault | null; list: string | undefined; keyField: string },
 ): Fields {
-  if (fault?.kind === 'oddResponse') return oddResponse(object, fault.how, list);
+  if (fault?.kind === 'oddResponse') return responseOddities[fault.how](object, list);
   const records = list === undefined ? undefined : object[list];
   if (fault?.kind !== 'oddRecord' || list === undefined || !Array.isArray(records)) return object;
   if (records.length === 0) return object;
   const at = (fault.at ?? 0) % records.length;
   const record = records[at] as Fields;
-  return { ...object, [list]: withRecord(records, { at, odd: oddRecord(record, fault.how, keyField) }) };
+  return { ...object, [list]: withRecord(records, { at, odd: recordOddities[fault.how](record, keyField) }) };
 }
 
 function withRecord(
@@ -31,33 +30,24 @@ function withRecord(
   return [...records.slice(0, at), instead, ...records.slice(at + 1), ...more];
 }
 
-/** Values that replace the record, and values that are appended to the list. */
-function oddRecord(record: Fields, how: RecordOddity, keyField: string): readonly unknown[] {
-  switch (how) {
-    case 'key-absent':
-      return [Object.fromEntries(Object.entries(record).filter(([field]) => field !== keyField))];
-    case 'key-null':
-      return [{ ...record, [keyField]: null }];
-    case 'key-object':
-      return [{ ...record, [keyField]: { value: record[keyField] } }];
-    case 'key-empty':
-      return [{ ...record, [keyField]: '' }];
-    case 'nested':
-      return [{ ...record, x_deep: nested(DEEP_LEVELS) }];
-    case 'null':
-      return [null];
-    case 'text':
-      return ['not an object'];
-    case 'list':
-      return [[record]];
-    case 'left-out':
-      return [];
-    case 'repeated':
-      return [record, record];
-    case 'too-large':
-      return [{ ...record, x_large: 'x'.repeat(LARGE_BYTES) }];
-  }
-}
+/** Changes of one record: the values that replace it, and values that are appended to the list. */
+const recordOddities = {
+  'key-absent': (record, keyField) => [without(record, keyField)],
+  'key-null': (record, keyField) => [{ ...record, [keyField]: null }],
+  'key-object': (record, keyField) => [{ ...record, [keyField]: { value: record[keyField] } }],
+  'key-empty': (record, keyField) => [{ ...record, [keyField]: '' }],
+  /** The key remains. */
+  nested: (record) => [{ ...record, x_deep: nested(DEEP_LEVELS) }],
+  null: () => [null],
+  text: () => ['not an object'],
+  list: (record) => [[record]],
+  /** The list is shorter than its `paging.total`. */
+  'left-out': () => [],
+  repeated: (record) => [record, record],
+  'too-large': (record) => [{ ...record, x_large: 'x'.repeat(LARGE_BYTES) }],
+} satisfies Record<string, (record: Fields, keyField: string) => readonly unknown[]>;
+
+export type RecordOddity = keyof typeof recordOddities;
 
 function nested(levels: number): unknown {
   let value: unknown = 0;
@@ -65,46 +55,42 @@ function nested(levels: number): unknown {
   return value;
 }
 
-function oddResponse(object: Fields, how: ResponseOddity, list: string | undefined): Fields {
+const without = (object: Fields, field: string): Fields =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => name !== field));
+
+const withList = (object: Fields, list: string | undefined, value: unknown): Fields =>
+  list === undefined ? object : { ...object, [list]: value };
+
+/** `change`: new fields from the present ones, as numbers. */
+function withPaging(
+  object: Fields,
+  change: (total: number, lastPage: number) => { total: unknown } | { last_page: unknown },
+): Fields {
   const { paging } = object as { paging?: { total: unknown; last_page: unknown } };
-  const withPaging = (fields: object): Fields =>
-    paging === undefined ? object : { ...object, paging: { ...paging, ...fields } };
-  const without = (field: string): Fields =>
-    Object.fromEntries(Object.entries(object).filter(([name]) => name !== field));
-  const withList = (value: unknown): Fields => (list === undefined ? object : { ...object, [list]: value });
-  const [total, lastPage] = [Number(paging?.total), Number(paging?.last_page)];
-  switch (how) {
-    case 'ok-absent':
-      return without('ok');
-    case 'ok-text':
-      return { ...object, ok: String(object['ok']) };
-    case 'list-absent':
-      return list === undefined ? object : without(list);
-    case 'list-null':
-      return withList(null);
-    case 'list-object':
-      return withList({});
-    case 'total-text':
-      return withPaging({ total: 'many' });
-    case 'total-negative':
-      return withPaging({ total: -1 });
-    case 'total-too-small':
-      return withPaging({ total: Math.max(0, total - MANY) });
-    case 'total-too-large':
-      return withPaging({ total: total + MANY });
-    case 'last-page-too-small':
-      return withPaging({ last_page: Math.max(0, lastPage - 1) });
-    case 'last-page-too-large':
-      return withPaging({ last_page: lastPage + MANY });
-    case 'paging-null':
-      return paging === undefined ? object : { ...object, paging: null };
-    case 'paging-list':
-      return paging === undefined ? object : { ...object, paging: [paging] };
-    case 'last-updated-text':
-      return 'last_updated' in object
-        ? { ...object, last_updated: new Date(Number(object['last_updated'])).toISOString() }
-        : object;
-    case 'last-updated-absent':
-      return without('last_updated');
-  }
+  if (paging === undefined) return object;
+  return { ...object, paging: { ...paging, ...change(Number(paging.total), Number(paging.last_page)) } };
 }
+
+/** Changes of the response around its records. */
+const responseOddities = {
+  'ok-absent': (object) => without(object, 'ok'),
+  'ok-text': (object) => ({ ...object, ok: String(object['ok']) }),
+  'list-absent': (object, list) => (list === undefined ? object : without(object, list)),
+  'list-null': (object, list) => withList(object, list, null),
+  'list-object': (object, list) => withList(object, list, {}),
+  'total-text': (object) => withPaging(object, () => ({ total: 'many' })),
+  'total-negative': (object) => withPaging(object, () => ({ total: -1 })),
+  'total-too-small': (object) => withPaging(object, (total) => ({ total: Math.max(0, total - MANY) })),
+  'total-too-large': (object) => withPaging(object, (total) => ({ total: total + MANY })),
+  'last-page-too-small': (object) => withPaging(object, (_, last) => ({ last_page: Math.max(0, last - 1) })),
+  'last-page-too-large': (object) => withPaging(object, (_, last) => ({ last_page: last + MANY })),
+  'paging-null': (object) => ('paging' in object ? { ...object, paging: null } : object),
+  'paging-list': (object) => ('paging' in object ? { ...object, paging: [object['paging']] } : object),
+  'last-updated-text': (object) =>
+    'last_updated' in object
+      ? { ...object, last_updated: new Date(Number(object['last_updated'])).toISOString() }
+      : object,
+  'last-updated-absent': (object) => without(object, 'last_updated'),
+} satisfies Record<string, (object: Fields, list: string | undefined) => Fields>;
+
+export type ResponseOddity = keyof typeof responseOddities;

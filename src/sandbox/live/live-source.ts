@@ -17,18 +17,6 @@ export interface LiveOptions {
   deletions?: boolean;
 }
 
-export interface Live {
-  /** Applies this many changes now. */
-  step(changes: number): void;
-  /** Simulates a day of routine work: most tasks that are due are done. */
-  day(): void;
-  /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
-  correct(corrections: number): void;
-  /** Applies changes until `stop`, at the rate of the options. */
-  start(): void;
-  stop(): void;
-}
-
 type Change = (context: LiveContext) => void;
 
 const usualChanges: readonly (readonly [weight: number, change: Change])[] = [
@@ -54,7 +42,7 @@ function deleteSomething({ store, random }: LiveContext): void {
 const TICK_MS = 250;
 
 /** Seeded random changes: equal steps at equal times give an equal source. */
-export class LiveSource implements Live {
+export class LiveSource {
   readonly #world: World;
   readonly #store: SandboxStore;
   readonly #clock: () => number;
@@ -73,19 +61,23 @@ export class LiveSource implements Live {
     this.#perTick = ((options.changesPerMinute ?? 60) * TICK_MS) / MINUTE_MS;
   }
 
+  /** Applies this many changes now. */
   step(changes: number): void {
     for (let made = 0; made < changes; made += 1) this.#pick()(this.#context());
   }
 
+  /** Simulates a day of routine work: most tasks that are due are done. */
   day(): void {
     workADay(this.#context());
   }
 
+  /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
   correct(corrections: number): void {
     for (let made = 0; made < corrections; made += 1)
       CORRECTIONS[made % CORRECTIONS.length]?.(this.#context());
   }
 
+  /** Applies changes until `stop`, at the rate of the options. */
   start(): void {
     this.#timer ??= setInterval(() => {
       this.#owed += this.#perTick;
