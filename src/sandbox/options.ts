@@ -1,5 +1,5 @@
 import type { FaultOptions } from './faults/fault.ts';
-import type { SandboxSize } from './generate/sandbox-size.ts';
+import type { SandboxSize } from './generate/world.ts';
 import type { LiveOptions } from './live/live-source.ts';
 import type { RequestLogEntry } from './request-log.ts';
 import type { Method } from './service/method.ts';
@@ -46,8 +46,3 @@ export interface TlsOptions {
   maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
   ciphers?: string;
 }
-
-export const DEFAULT_SEED = 20_240_229;
-export const DEFAULT_TOKEN = 'sandbox-token';
-export const DEFAULT_CACHE_MS = 15 * 60_000;
-export const DEFAULT_REQUEST_LOG_SIZE = 10_000;

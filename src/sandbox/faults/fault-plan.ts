@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts';
 import type { RequestLogEntry } from '../request-log.ts';
-import type { Fault, FaultKind, FaultOptions } from './fault.ts';
+import { type Fault, type FaultKind, type FaultOptions, RATED_FAULTS } from './fault.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
 const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [
@@ -10,9 +10,6 @@ const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [
   { kind: 'nonJson', httpStatus: 200, body: '' },
   { kind: 'nonJson', httpStatus: 502, body: '' },
 ];
-
-/** In the order in which `#draw` compares them. */
-const RATED = ['rateLimit', 'serverError', 'reset', 'hang', 'cut', 'nonJson', 'slow'] as const;
 
 type FaultPredicate = (entry: RequestLogEntry) => boolean;
 
@@ -47,7 +44,7 @@ export class FaultPlan {
   /** Replaces the given rates and the limiter; others remain. */
   set(options: FaultOptions): void {
     const merged = { ...this.#options, ...options };
-    const rates = RATED.map((kind) => merged[kind] ?? 0);
+    const rates = RATED_FAULTS.map((kind) => merged[kind] ?? 0);
     const sum = rates.reduce((total, rate) => total + rate, 0);
     if (!rates.every((rate) => rate >= 0) || !(sum <= 1 + 1e-9)) {
       throw new RangeError(
@@ -104,7 +101,7 @@ export class FaultPlan {
   #draw(): Fault | null {
     const random = this.#random;
     let roll = random.next();
-    const drawn = RATED.find((kind) => {
+    const drawn = RATED_FAULTS.find((kind) => {
       const rate = this.#options[kind] ?? 0;
       const isHit = roll >= 0 && roll < rate;
       roll -= rate;

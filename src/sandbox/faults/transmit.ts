@@ -19,11 +19,11 @@ export async function transmit(response: ServerResponse, body: Body, fault: Faul
   if (fault?.kind === 'slow') return drip(response, body, fault);
   if (fault?.kind === 'oddHttp' && fault.encoding === 'gzip') {
     response.setHeader('content-encoding', 'gzip');
-    response.end(gzipSync(typeof body === 'string' ? body : [...body].join('')));
+    response.end(gzipSync(toBytes(body)));
     return;
   }
   if (typeof body === 'string') {
-    const bytes = Buffer.from(body);
+    const bytes = toBytes(body);
     response.setHeader('content-length', bytes.length);
     response.end(bytes);
     return;
@@ -34,6 +34,8 @@ export async function transmit(response: ServerResponse, body: Body, fault: Faul
   }
   response.end();
 }
+
+const toBytes = (body: Body): Buffer => Buffer.from(typeof body === 'string' ? body : [...body].join(''));
 
 /** The response of a proxy, without any headers of the service. */
 export function respondAsGateway(response: ServerResponse, fault: Extract<Fault, { kind: 'nonJson' }>): void {
@@ -48,7 +50,7 @@ async function cut(
   body: Body,
   fault: Extract<Fault, { kind: 'cut' }>,
 ): Promise<void> {
-  const bytes = Buffer.from(typeof body === 'string' ? body : [...body].join(''));
+  const bytes = toBytes(body);
   const share = fault.share ?? 0.5;
   const kept = Math.min(bytes.length - 1, Math.floor(bytes.length * share));
   if (fault.framing !== 'chunked') response.setHeader('content-length', bytes.length);
@@ -64,7 +66,7 @@ async function drip(
   body: Body,
   fault: Extract<Fault, { kind: 'slow' }>,
 ): Promise<void> {
-  const bytes = Buffer.from(typeof body === 'string' ? body : [...body].join(''));
+  const bytes = toBytes(body);
   const pieces = Math.max(1, fault.pieces ?? 10);
   const pauseMs = (fault.durationMs ?? 1000) / pieces;
   response.setHeader('content-length', bytes.length);
