@@ -23,23 +23,25 @@ export function documentsSection(report: ShownReport): Html {
     body: () =>
       open === 0
         ? empty('No document waits for its approval.')
-        : html`${table(
-            'Not approved, longest first',
-            [
-              { title: 'document' },
-              { title: 'version' },
-              { title: 'category', isSpare: true },
-              { title: 'by', isSpare: true },
-              { title: 'since', isNumber: true },
+        : html`${table({
+            caption: 'Not approved, longest first',
+            rows: report.answers.notApproved,
+            columns: [
+              {
+                title: 'document',
+                cell: (row) => linked(report, 'resource', row.resource_id, row.title ?? row.resource_id),
+              },
+              { title: 'version', cell: (row) => row.version },
+              { title: 'category', isSpare: true, cell: (row) => row.category_label },
+              {
+                title: 'by',
+                isSpare: true,
+                cell: (row) =>
+                  row.creator_id === null ? '–' : linkedPerson(report, row.creator_name, row.creator_id),
+              },
+              { title: 'since', isNumber: true, cell: (row) => formatDay(row.created_on) },
             ],
-            report.answers.notApproved.map((row) => [
-              linked(report, 'resource', row.resource_id, row.title ?? row.resource_id),
-              row.version,
-              row.category_label,
-              row.creator_id === null ? '–' : linkedPerson(report, row.creator_name, row.creator_id),
-              formatDay(row.created_on),
-            ]),
-          )}
+          })}
           ${restOf(report, 'documents', { count: open - report.answers.notApproved.length })}`,
   });
 }

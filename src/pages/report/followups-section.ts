@@ -87,47 +87,39 @@ const inDays = (days: number | null): string =>
 
 function byForm(report: ShownReport): Html {
   const { timeToCloseByForm: forms } = report.answers;
-  return html`${table(
-    'By form',
-    [
-      { title: 'form' },
-      { title: 'raised', isNumber: true },
-      { title: 'still open', isNumber: true },
-      { title: 'half closed within', isNumber: true },
-      { title: 'nine in ten within', isNumber: true, isSpare: true },
+  return html`${table({
+    caption: 'By form',
+    rows: forms,
+    columns: [
+      { title: 'form', cell: (row) => labelOf(row.form_label, row.form_id, 'form') },
+      { title: 'raised', isNumber: true, cell: (row) => formatCount(row.raised) },
+      { title: 'still open', isNumber: true, cell: (row) => formatCount(row.still_open) },
+      { title: 'half closed within', isNumber: true, cell: (row) => inDays(row.median_days) },
+      {
+        title: 'nine in ten within',
+        isNumber: true,
+        isSpare: true,
+        cell: ({ slowest_tenth_days: days }) => inDays(days === null ? null : Math.round(days)),
+      },
     ],
-    forms.map((row) => [
-      labelOf(row.form_label, row.form_id, 'form'),
-      formatCount(row.raised),
-      formatCount(row.still_open),
-      inDays(row.median_days),
-      inDays(row.slowest_tenth_days === null ? null : Math.round(row.slowest_tenth_days)),
-    ]),
-  )}
+  })}
   ${firstOf(report, 'followups-by-form', { shown: forms.length, most: 10 })}`;
 }
 
 function handedOn(report: ShownReport): Html {
   const { answers, today } = report;
   if (answers.mostHandedOn.length === 0) return empty('No open follow-up was handed on more than once.');
-  return html`${table(
-    'Open, and handed on most often',
-    [
-      { title: 'follow-up' },
-      { title: 'now with' },
-      { title: 'handed on', isNumber: true },
-      { title: 'due', isNumber: true },
+  return html`${table({
+    caption: 'Open, and handed on most often',
+    rows: answers.mostHandedOn,
+    columns: [
+      { title: 'follow-up', cell: (row) => nameOf(report, row) },
+      { title: 'now with', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
+      { title: 'handed on', isNumber: true, cell: (row) => `${formatCount(row.reassignment_count)} times` },
+      { title: 'due', isNumber: true, cell: (row) => formatDay(row.due_on) },
     ],
-    answers.mostHandedOn.map((row) => ({
-      cells: [
-        nameOf(report, row),
-        linkedPerson(report, row.assignee_name, row.assignee_id),
-        `${formatCount(row.reassignment_count)} times`,
-        formatDay(row.due_on),
-      ],
-      remark: describeMessages(row, today),
-    })),
-  )}
+    remark: (row) => describeMessages(row, today),
+  })}
   ${firstOf(report, 'open-followups', { shown: answers.mostHandedOn.length, most: 5 })}`;
 }
 

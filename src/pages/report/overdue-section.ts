@@ -52,24 +52,17 @@ function body(report: ShownReport): Html {
         </p>`
       : null;
   const more = total - longestOverdue.length;
-  const longest = html`${table(
-    'Overdue for longest',
-    [
-      { title: 'follow-up' },
-      { title: 'with' },
-      { title: 'due', isNumber: true, isSpare: true },
-      { title: 'days overdue', isNumber: true },
+  const longest = html`${table({
+    caption: 'Overdue for longest',
+    rows: longestOverdue,
+    columns: [
+      { title: 'follow-up', cell: (row) => nameOf(report, row) },
+      { title: 'with', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
+      { title: 'due', isNumber: true, isSpare: true, cell: (row) => formatDay(row.due_on) },
+      { title: 'days overdue', isNumber: true, cell: (row) => formatCount(row.days_overdue) },
     ],
-    longestOverdue.map((row) => ({
-      cells: [
-        nameOf(report, row),
-        linkedPerson(report, row.assignee_name, row.assignee_id),
-        formatDay(row.due_on),
-        formatCount(row.days_overdue),
-      ],
-      remark: describeMessages(row, today),
-    })),
-  )}
+    remark: (row) => describeMessages(row, today),
+  })}
   ${restOf(report, 'overdue-followups', { count: more })}`;
   return html`${bars(
     {
@@ -78,21 +71,16 @@ function body(report: ShownReport): Html {
     },
     ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
   )}
-  ${table(
-    'Who has the most overdue',
-    [
-      { title: 'assignee' },
-      { title: 'overdue', isNumber: true },
-      { title: 'over 30 days', isNumber: true },
-      { title: 'oldest due', isNumber: true },
+  ${table({
+    caption: 'Who has the most overdue',
+    rows: overdueByAssignee,
+    columns: [
+      { title: 'assignee', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
+      { title: 'overdue', isNumber: true, cell: (row) => formatCount(row.overdue) },
+      { title: 'over 30 days', isNumber: true, cell: (row) => formatCount(row.over_a_month) },
+      { title: 'oldest due', isNumber: true, cell: (row) => formatDay(row.oldest_due_on) },
     ],
-    overdueByAssignee.map((row) => [
-      linkedPerson(report, row.assignee_name, row.assignee_id),
-      formatCount(row.overdue),
-      formatCount(row.over_a_month),
-      formatDay(row.oldest_due_on),
-    ]),
-  )}
+  })}
   ${rest} ${longest}`;
 }
 

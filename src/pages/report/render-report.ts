@@ -3,7 +3,7 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
-import { table } from '../table.ts';
+import { table, type TableColumn } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
 import { documentsSection } from './documents-section.ts';
 import { equipmentSection } from './equipment-section.ts';
@@ -24,21 +24,28 @@ const FIRST_STEP = html`<p class="lead">
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
   const hasFailures = streams.some(({ failedWith }) => failedWith !== null);
-  return table(
-    'When each part was last read from the service',
-    [
-      { title: 'what' },
-      { title: 'last read', isNumber: true },
-      { title: 'before this report', isNumber: true },
-      ...(hasFailures ? [{ title: 'remark' }] : []),
+  const failed: TableColumn<Report['streams'][number]> = {
+    title: 'remark',
+    cell: ({ failedWith }) => failedWith !== null && `the newest attempt failed: ${failedWith}`,
+  };
+  return table({
+    caption: 'When each part was last read from the service',
+    rows: streams,
+    columns: [
+      { title: 'what', cell: ({ stream }) => streamNamed(stream).contents },
+      {
+        title: 'last read',
+        isNumber: true,
+        cell: ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)),
+      },
+      {
+        title: 'before this report',
+        isNumber: true,
+        cell: ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(asOfMs - ms)),
+      },
+      ...(hasFailures ? [failed] : []),
     ],
-    streams.map(({ stream, lastSuccessMs, failedWith }) => [
-      streamNamed(stream).contents,
-      lastSuccessMs === null ? '–' : formatMoment(lastSuccessMs, timezone),
-      lastSuccessMs === null ? 'never' : before(asOfMs - lastSuccessMs),
-      ...(hasFailures ? [failedWith === null ? '' : `the newest attempt failed: ${failedWith}`] : []),
-    ]),
-  );
+  });
 }
 
 function issues(report: Report): Html | null {

@@ -60,31 +60,26 @@ function gaps(report: ShownReport): Html {
   if (gapsByEmployee.length === 0) return empty('No employee lacks a required training.');
   const incomplete = trainingNow.find(({ status }) => status === 'incomplete')?.employees ?? 0;
   const rest = incomplete - gapsByEmployee.length;
-  return html`${table(
-    'By training',
-    [
-      { title: 'training' },
-      { title: 'never done', isNumber: true },
-      { title: 'lapsed', isNumber: true },
-      { title: 'needed by', isNumber: true },
+  return html`${table({
+    caption: 'By training',
+    rows: gapsByTraining,
+    columns: [
+      { title: 'training', cell: (row) => labelOf(row.training_label, row.training_id, 'training') },
+      { title: 'never done', isNumber: true, cell: (row) => formatCount(row.missing) },
+      { title: 'lapsed', isNumber: true, cell: (row) => formatCount(row.expired) },
+      { title: 'needed by', isNumber: true, cell: (row) => formatCount(row.needed_by) },
     ],
-    gapsByTraining.map((row) => [
-      labelOf(row.training_label, row.training_id, 'training'),
-      formatCount(row.missing),
-      formatCount(row.expired),
-      formatCount(row.needed_by),
-    ]),
-  )}
+  })}
   ${firstOf(report, 'lacking-by-training', { shown: gapsByTraining.length, most: 10 })}
-  ${table(
-    'By employee, those who lack the most first',
-    [{ title: 'employee' }, { title: 'trainings' }, { title: 'lacking', isNumber: true }],
-    gapsByEmployee.map((row) => [
-      linkedPerson(report, row.user_name, row.user_id),
-      row.trainings,
-      formatCount(row.lacking),
-    ]),
-  )}
+  ${table({
+    caption: 'By employee, those who lack the most first',
+    rows: gapsByEmployee,
+    columns: [
+      { title: 'employee', cell: (row) => linkedPerson(report, row.user_name, row.user_id) },
+      { title: 'trainings', cell: (row) => row.trainings },
+      { title: 'lacking', isNumber: true, cell: (row) => formatCount(row.lacking) },
+    ],
+  })}
   ${restOf(report, 'lacking-trainings', { count: rest, what: ' who are incomplete' })}`;
 }
 
@@ -106,31 +101,30 @@ function lapsing(report: ShownReport): Html {
     },
     weeks,
   )}
-  ${table(
-    'In the next days',
-    [
-      { title: 'within' },
-      { title: 'trainings', isNumber: true },
-      { title: 'employees', isNumber: true },
-      { title: 'required', isNumber: true },
+  ${table({
+    caption: 'In the next days',
+    rows: answers.lapsing,
+    columns: [
+      { title: 'within', cell: (row) => `${row.days} days` },
+      { title: 'trainings', isNumber: true, cell: (row) => formatCount(row.trainings) },
+      { title: 'employees', isNumber: true, cell: (row) => formatCount(row.employees) },
+      { title: 'required', isNumber: true, cell: (row) => formatCount(row.required) },
     ],
-    answers.lapsing.map((row) => [
-      `${row.days} days`,
-      formatCount(row.trainings),
-      formatCount(row.employees),
-      formatCount(row.required),
-    ]),
-  )}
-  ${table(
-    'The next ones',
-    [{ title: 'employee' }, { title: 'training' }, { title: 'lapses on', isNumber: true }],
-    answers.lapsingNext.map((row) => [
-      linkedPerson(report, row.user_name, row.user_id),
-      html`${labelOf(row.training_label, row.training_id, 'training')}
-      ${row.is_required === false && html`<span class="dim">(not required)</span>`}`,
-      formatDay(row.expires_on),
-    ]),
-  )}
+  })}
+  ${table({
+    caption: 'The next ones',
+    rows: answers.lapsingNext,
+    columns: [
+      { title: 'employee', cell: (row) => linkedPerson(report, row.user_name, row.user_id) },
+      {
+        title: 'training',
+        cell: (row) =>
+          html`${labelOf(row.training_label, row.training_id, 'training')}
+          ${row.is_required === false && html`<span class="dim">(not required)</span>`}`,
+      },
+      { title: 'lapses on', isNumber: true, cell: (row) => formatDay(row.expires_on) },
+    ],
+  })}
   ${restOf(report, 'lapsing-trainings', { count: in90.trainings - answers.lapsingNext.length, what: ' in the next 90 days' })}`;
 }
 
