@@ -1,11 +1,11 @@
-import { html, type Html } from '../html.ts';
+import { html } from '../html.ts';
 import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
-import { empty, section } from './section.ts';
+import { empty, type Section, streamSection } from './section.ts';
 import { linked, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { formatDay } from '../words.ts';
 
-export function documentsSection(report: ShownReport): Html {
+export function documentsSection(report: ShownReport): Section {
   const [now] = report.answers.documentsNow;
   const { documents = 0, not_approved: open = 0, older_than_two_years: old = 0 } = now ?? {};
   const approval =
@@ -14,7 +14,7 @@ export function documentsSection(report: ShownReport): Html {
       : `The newest version of ${formatCount(open)} of ${formatNumber(documents, 'document')} is not approved.`;
   const age =
     old === 0 ? '' : ` ${formatCount(old)} ${old === 1 ? 'has' : 'have'} had no new version for two years.`;
-  return section(report, {
+  return streamSection(report, {
     id: 'documents',
     title: 'Documents',
     stream: 'resources',

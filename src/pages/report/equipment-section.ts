@@ -3,7 +3,7 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { stackedBars } from './bar-charts.ts';
-import { empty, section } from './section.ts';
+import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linked, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
 import { formatDay, formatMoment, formatShare, labelOf } from '../words.ts';
@@ -115,10 +115,10 @@ function notRead({ unread, timezone }: Report): Html | false {
   </p>`;
 }
 
-export function equipmentSection(report: ShownReport): Html {
+export function equipmentSection(report: ShownReport): Section {
   const { expired, inService } = outOfDateOf(report);
   const days = report.answers.equipmentByDay;
-  return section(report, {
+  return streamSection(report, {
     id: 'equipment',
     title: 'Equipment',
     stream: 'equipments',

@@ -5,7 +5,7 @@ import type { Report } from './read-report.ts';
 import { countOf, nameOf } from './overdue-section.ts';
 import { firstOf, linkedPerson, type ShownReport } from './shown-report.ts';
 import { describeMessages } from './describe-messages.ts';
-import { empty, section } from './section.ts';
+import { empty, type Section, streamSection } from './section.ts';
 import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
 import { formatDay, formatDays, formatMonth, labelOf } from '../words.ts';
 
@@ -123,14 +123,14 @@ function handedOn(report: ShownReport): Html {
   ${firstOf(report, 'open-followups', { shown: answers.mostHandedOn.length, most: 5 })}`;
 }
 
-export function followupsSection(report: ShownReport): Html {
+export function followupsSection(report: ShownReport): Section {
   const open = countOf(report, 'open') + countOf(report, 'overdue');
   const late = countOf(report, 'overdue');
   const lead =
     late === 0
       ? `${formatNumber(open, 'follow-up')} ${open === 1 ? 'is' : 'are'} open and none of them is overdue.`
       : `${formatNumber(open, 'follow-up')} ${open === 1 ? 'is' : 'are'} open, ${formatCount(late)} of them overdue.`;
-  return section(report, {
+  return streamSection(report, {
     id: 'followups',
     title: 'Follow-ups',
     stream: 'followups',

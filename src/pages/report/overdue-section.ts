@@ -5,7 +5,7 @@ import { formatCount, formatNumber } from '../../shared/format.ts';
 import { bars } from './bar-charts.ts';
 import { describeMessages } from './describe-messages.ts';
 import type { Report } from './read-report.ts';
-import { section } from './section.ts';
+import { type Section, streamSection } from './section.ts';
 import { linked, linkedPerson, placeOf, restOf, type ShownReport } from './shown-report.ts';
 import { formatDay, formatShare, labelOf } from '../words.ts';
 
@@ -85,11 +85,11 @@ function body(report: ShownReport): Html {
 }
 
 /** null: no follow-up is overdue. */
-export function overdueSection(report: ShownReport): Html | null {
+export function overdueSection(report: ShownReport): Section | null {
   const late = countOf(report, 'overdue');
   if (late === 0) return null;
   const open = countOf(report, 'open') + late;
-  return section(report, {
+  return streamSection(report, {
     id: 'overdue',
     title: 'Overdue',
     stream: 'followups',

@@ -3,7 +3,7 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import { empty, section } from './section.ts';
+import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
 import { DAY_MS } from '../../shared/time.ts';
@@ -128,10 +128,10 @@ function lapsing(report: ShownReport): Html {
   ${restOf(report, 'lapsing-trainings', { count: in90.trainings - answers.lapsingNext.length, what: ' in the next 90 days' })}`;
 }
 
-export function trainingSection(report: ShownReport): Html {
+export function trainingSection(report: ShownReport): Section {
   const { trained, needed } = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
-  return section(report, {
+  return streamSection(report, {
     id: 'training',
     title: 'Training',
     stream: 'training-employee-status',

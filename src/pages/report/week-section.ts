@@ -7,7 +7,7 @@ import { countOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
 import { linked, linkedPerson, placeOf, type ShownReport } from './shown-report.ts';
 import { describeMessages } from './describe-messages.ts';
-import { empty } from './section.ts';
+import { empty, type Section } from './section.ts';
 import { choosePeople, type Load, tasksOf } from './week-people.ts';
 import { SHOWN_TASKS } from './questions/week-questions.ts';
 
@@ -130,7 +130,7 @@ function notesOf(report: ShownReport, others: readonly Load[]): HtmlValue[] {
 }
 
 /** null: none of the streams was synced yet. */
-export function weekSection(report: ShownReport): Html | null {
+export function weekSection(report: ShownReport): Section | null {
   const { answers, today } = report;
   const isKnown =
     answers.followupsNow.length > 0 || answers.trainingNow.length > 0 || answers.equipmentByType.length > 0;
@@ -143,9 +143,7 @@ export function weekSection(report: ShownReport): Html | null {
     count: tasksOf(load),
   }));
   const notes = notesOf(report, others);
-  return html`<section id="week" aria-labelledby="week-title">
-    <h2 id="week-title">This week</h2>
-    <p class="lead">${lead(report)}</p>
+  const body = html`<p class="lead">${lead(report)}</p>
     ${
       people.length === 0
         ? empty('Nothing is due in the next seven days.')
@@ -165,6 +163,6 @@ export function weekSection(report: ShownReport): Html | null {
             </table>
           </div>`
     }
-    ${notes.length > 0 && html`<p class="note">${notes.map((note) => [note, ' '])}</p>`}
-  </section>`;
+    ${notes.length > 0 && html`<p class="note">${notes.map((note) => [note, ' '])}</p>`}`;
+  return { id: 'week', title: 'This week', body };
 }
