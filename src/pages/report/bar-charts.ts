@@ -12,7 +12,7 @@ import {
   textAt,
   widthOf,
 } from '../chart-kit.ts';
-import { formatShortDay, shorten, toDate } from '../words.ts';
+import { formatShortDay, shorten } from '../words.ts';
 
 const BAR_PX = 23;
 const START = { 'text-anchor': 'start' };
@@ -132,7 +132,7 @@ export function weekColumns(texts: Texts, weeks: readonly Week[]): Html {
         return [
           column(x + band * 0.1, band * 0.8, bottom, [{ height: tall, ...fill }]),
           textAt(x + band / 2, bottom - tall - 9, formatCount(value), { ...MIDDLE, fill: 'var(--text)' }),
-          at % every === 0 && textAt(x + band / 2, bottom + 14, formatShortDay(toDate(monday)), MIDDLE),
+          at % every === 0 && textAt(x + band / 2, bottom + 14, formatShortDay(monday), MIDDLE),
         ];
       }),
       element('line', line),

@@ -6,8 +6,7 @@ import { bars, weekColumns } from './bar-charts.ts';
 import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
-import { DAY_MS } from '../../shared/time.ts';
-import { dayAfter, formatDay, formatShare, labelOf, mondayOf, toDate } from '../words.ts';
+import { dayAfter, dayNumber, formatDay, formatShare, labelOf, mondayOf } from '../words.ts';
 
 /** Sorted by urgency. */
 const STATUSES = [
@@ -88,7 +87,7 @@ function lapsing(report: ShownReport): Html {
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
   const first = mondayOf(today);
-  const count = Math.ceil(((toDate(today).getTime() - toDate(first).getTime()) / DAY_MS + DAYS) / 7);
+  const count = Math.ceil((dayNumber(today) - dayNumber(first) + DAYS) / 7);
   const weeks = Array.from({ length: count }, (_, week) => {
     const monday = dayAfter(first, 7 * week);
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
