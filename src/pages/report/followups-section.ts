@@ -11,35 +11,28 @@ import { formatDay, formatDays, formatMonth, labelOf } from '../words.ts';
 
 const SHOWN_MONTHS = 24;
 
-/** Describes the values of a trend on its first and last day. */
-function describeBacklog({ answers }: Report): string {
-  const rows = answers.backlogByDay;
-  const at = (date: string | undefined, status: string) =>
-    rows.find((row) => row.date === date && row.status === status)?.followups ?? 0;
-  const [first, last] = [rows[0]?.date, rows.at(-1)?.date];
-  if (first === undefined || last === undefined) return 'No day is known.';
-  const say = (date: string) =>
-    `${formatDay(date)}: ${formatCount(at(date, 'open'))} open in time or without a due day, ${formatCount(at(date, 'overdue'))} overdue`;
-  return `${say(first)}. ${say(last)}.`;
-}
-
-function backlog(report: Report): Html {
-  const values = report.answers.backlogByDay.map(({ date, status, followups }) => ({
-    date,
-    series: status === 'open' ? 'not yet due' : status,
-    value: followups,
-  }));
+function backlog({ answers: { backlogByDay: rows } }: Report): Html {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return empty('No day is known.');
+  const countOn = (date: string, status: string) =>
+    formatCount(rows.find((row) => row.date === date && row.status === status)?.followups ?? 0);
+  const say = ({ date }: typeof first) =>
+    `${formatDay(date)}: ${countOn(date, 'open')} open in time or without a due day, ${countOn(date, 'overdue')} overdue.`;
   return trend(
     {
       title: 'Open follow-ups at the end of each day',
-      label: describeBacklog(report),
+      label: `${say(first)} ${say(last)}`,
       note: `Days before this data was first read are counted from when follow-ups were raised and closed. ${TODAY_NOTE}`,
     },
     [
       { name: 'overdue', color: 'var(--bad)' },
       { name: 'not yet due', color: 'var(--calm)' },
     ],
-    values,
+    rows.map(({ date, status, followups }) => ({
+      date,
+      series: status === 'open' ? 'not yet due' : status,
+      value: followups,
+    })),
   );
 }
 

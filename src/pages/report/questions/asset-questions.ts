@@ -1,6 +1,16 @@
 /** Questions about equipment and documents. */
 import * as z from 'zod';
-import { day, dayOrNull, number, question, text, textOrNull } from './question.ts';
+import {
+  day,
+  dayOrNull,
+  employee,
+  equipmentType,
+  number,
+  question,
+  schedule,
+  text,
+  textOrNull,
+} from './question.ts';
 
 /** All assignees of a piece of equipment. */
 const RESPONSIBLE = `
@@ -23,12 +33,7 @@ from safety.equipment_overview
 where account_id = $1 and is_in_service
 group by 1, 2, 3
 order by 2, 1, 3`,
-    z.object({
-      equipment_type_id: textOrNull,
-      equipment_type_label: textOrNull,
-      status: text,
-      equipment: number,
-    }),
+    z.object({ ...equipmentType, status: text, equipment: number }),
   ),
 
   equipmentByOffice: question(
@@ -81,15 +86,11 @@ order by i.days_expired desc, i.equipment_id, i.schedule_id`,
       equipment_id: text,
       title: textOrNull,
       serial_number: textOrNull,
-      equipment_type_id: textOrNull,
-      equipment_type_label: textOrNull,
-      schedule_id: text,
-      schedule_label: text,
+      ...equipmentType,
+      ...schedule,
       days_expired: number,
       last_completed_on: dayOrNull,
-      responsible: text
-        .transform((list): unknown => JSON.parse(list))
-        .pipe(z.array(z.object({ user_id: text, user_name: textOrNull }))),
+      responsible: text.transform((list): unknown => JSON.parse(list)).pipe(z.array(z.object(employee))),
     }),
   ),
 };
