@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../shared/time.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { buildWorld, defaultSize, STREAM } from './generate/world.ts';
 import { LiveSource } from './live/live-source.ts';
-import type { SandboxOptions, TlsOptions } from './options.ts';
+import type { SandboxOptions } from './options.ts';
 import { Random } from './random.ts';
 import { RequestLog, type RequestLogEntry } from './request-log.ts';
 import { Access } from './service/access.ts';
@@ -99,7 +99,7 @@ export async function createSandbox({
   };
 }
 
-function buildServer(tls: TlsOptions | undefined, listener: RequestListener): Server {
+function buildServer(tls: SandboxOptions['tls'], listener: RequestListener): Server {
   // Longer than a client's idle timeout, because a request is lost if the server closes the connection first.
   const http = { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 120_000 };
   return tls === undefined

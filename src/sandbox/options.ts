@@ -1,3 +1,4 @@
+import type { TlsOptions } from 'node:tls';
 import type { FaultOptions } from './faults/fault.ts';
 import type { SandboxSize } from './generate/world.ts';
 import type { LiveOptions } from './live/live-source.ts';
@@ -36,13 +37,5 @@ export interface SandboxOptions {
   /** Called once per request, when its response was sent or has failed. */
   onRequest?: (entry: RequestLogEntry) => void;
   /** Serves HTTPS with this certificate; at least TLS 1.2, unless set otherwise here. */
-  tls?: TlsOptions;
-}
-
-export interface TlsOptions {
-  key: string;
-  cert: string;
-  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  ciphers?: string;
+  tls?: Pick<TlsOptions, 'key' | 'cert' | 'minVersion' | 'maxVersion' | 'ciphers'>;
 }

@@ -1,6 +1,5 @@
 import { MINUTE_MS } from '../../shared/time.ts';
-import { STREAM } from '../generate/world.ts';
-import type { World } from '../generate/world.ts';
+import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeEquipment, changeResource } from './asset-changes.ts';

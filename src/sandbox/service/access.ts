@@ -1,5 +1,4 @@
-import { ServiceError } from './service-error.ts';
-import type { ErrorId } from './service-error.ts';
+import { type ErrorId, ServiceError } from './service-error.ts';
 
 export type TokenState = 'active' | 'inactive' | 'without-permission' | 'account-inactive';
 
