@@ -25,7 +25,7 @@ const AGES: Readonly<Record<number, { label: string; color: string }>> = {
 
 /** The label of the form and the follow-up's own id, to find it in the service. */
 export function nameOf(
-  report: Pick<ShownReport, 'recordUrls'>,
+  report: ShownReport,
   row: { readonly form_id: string | null; readonly form_label: string | null; readonly id: string },
 ): Html {
   const form = labelOf(row.form_label, row.form_id, 'form');
