@@ -15,22 +15,15 @@ function scheduleStatusAt(
   return 'uptodate';
 }
 
-/** Returns the given object if nothing has changed, so that unchanged records cost nothing. */
 export function equipmentAt(equipment: Equipment, now: number): Equipment {
   if (!isListOfObjects(equipment.schedules)) return equipment;
-  let worst: 'uptodate' | 'expiring' | 'expired' = 'uptodate';
-  let changed = false;
-  for (const schedule of equipment.schedules) {
-    const status = scheduleStatusAt(schedule, now);
-    if (status === 'expired' || worst === 'uptodate') worst = status;
-    if (status !== schedule.status) changed = true;
-  }
-  if (!changed && worst === equipment.status) return equipment;
   const schedules = equipment.schedules.map((schedule) => ({
     ...schedule,
     status: scheduleStatusAt(schedule, now),
   }));
-  return { ...equipment, status: worst, schedules };
+  const hasAny = (wanted: string): boolean => schedules.some(({ status }) => status === wanted);
+  const status = ['expired', 'expiring'].find(hasAny) ?? 'uptodate';
+  return { ...equipment, status, schedules };
 }
 
 /** A training counts as complete until the end of its expiry day. */
