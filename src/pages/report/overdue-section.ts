@@ -7,7 +7,7 @@ import { describeMessages } from './describe-messages.ts';
 import type { Report } from './read-report.ts';
 import { type Section, streamSection } from './section.ts';
 import { linked, linkedPerson, placeOf, restOf, type ShownReport } from './shown-report.ts';
-import { formatDay, formatShare, labelOf } from '../words.ts';
+import { formatDay, labelOf } from '../words.ts';
 
 export function countOf({ answers }: Report, status: string): number {
   return answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
@@ -64,13 +64,7 @@ function body(report: ShownReport): Html {
     remark: (row) => describeMessages(row, today),
   })}
   ${restOf(report, 'overdue-followups', { count: more })}`;
-  return html`${bars(
-    {
-      title: 'For how long they have been overdue',
-      label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
-    },
-    ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
-  )}
+  return html`${bars({ title: 'For how long they have been overdue' }, ages)}
   ${table({
     caption: 'Who has the most overdue',
     rows: overdueByAssignee,

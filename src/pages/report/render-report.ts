@@ -78,7 +78,7 @@ function labelsHint({ answers }: Report): Html | null {
 }
 
 function allLists({ along, accountId }: ShownReport): Html {
-  const [file] = [along.xlsx, along.csv].filter((one) => one !== undefined);
+  const file = along.xlsx ?? along.csv;
   return file === undefined
     ? html`<p class="note">
         Every list with all its rows, as a workbook or as CSV files:

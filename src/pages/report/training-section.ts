@@ -1,6 +1,7 @@
 import { html, type Html } from '../html.ts';
 import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
+import type { Series } from '../chart-kit.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
 import { empty, type Section, streamSection } from './section.ts';
@@ -9,12 +10,12 @@ import { statusTrend } from './time-charts.ts';
 import { dayAfter, dayNumber, formatDay, formatShare, labelOf, mondayOf } from '../words.ts';
 
 /** Sorted by urgency. */
-const STATUSES = [
-  { status: 'incomplete', color: 'var(--bad)' },
-  { status: 'expiring', color: 'var(--warn)' },
-  { status: 'active', color: 'var(--good)' },
-  { status: 'unassigned', color: 'var(--none)' },
-] as const;
+const STATUSES: readonly Series[] = [
+  { name: 'incomplete', color: 'var(--bad)' },
+  { name: 'expiring', color: 'var(--warn)' },
+  { name: 'active', color: 'var(--good)' },
+  { name: 'unassigned', color: 'var(--none)' },
+];
 /** Days covered by the table below; the chart shows their weeks. */
 const DAYS = 90;
 
@@ -31,27 +32,27 @@ export function trainedOf(rows: readonly { readonly status: string | null; reado
 }
 
 /** Includes statuses that are new at the service. */
-function seriesOf(statuses: readonly string[]): { name: string; color: string }[] {
-  const known = STATUSES.map(({ status, color }) => ({ name: status, color: color }));
-  const others = [...new Set(statuses)].filter((one) => !known.some(({ name }) => name === one));
-  return [...known, ...others.map((name) => ({ name, color: 'var(--dim)' }))];
+function seriesOf(statuses: readonly string[]): Series[] {
+  const others = [...new Set(statuses)].filter((one) => !STATUSES.some(({ name }) => name === one));
+  return [...STATUSES, ...others.map((name) => ({ name, color: 'var(--dim)' }))];
 }
 
 function now({ answers }: Report): Html {
-  const rows = answers.trainingNow.map((row) => ({ ...row, status: row.status ?? 'unknown' }));
-  const total = rows.reduce((sum, { employees }) => sum + employees, 0);
-  const ordered = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
+  const rows = answers.trainingNow.map(({ status, employees }) => ({
+    status: status ?? 'unknown',
+    employees,
+  }));
+  const shown = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
     const row = rows.find(({ status }) => status === name);
     return row === undefined ? [] : [{ label: name, color, value: row.employees }];
   });
-  return html`${bars(
+  return bars(
     {
       title: 'Employees by status',
-      label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
       note: 'Incomplete: at least one assigned training is missing or has lapsed. Expiring: all are complete, and one lapses soon. Active: all are complete. Unassigned: no training is needed.',
     },
-    ordered.map((row) => ({ ...row, remark: formatShare(row.value, total) })),
-  )}`;
+    shown,
+  );
 }
 
 function gaps(report: ShownReport): Html {
