@@ -1,60 +1,59 @@
 import { type Html, html, type HtmlValue } from './html.ts';
 
-export interface TableColumn {
+export interface TableColumn<Row> {
   readonly title: string;
+  readonly cell: (row: Row) => HtmlValue;
   readonly isNumber?: true;
   /** Hidden on narrow screens. */
   readonly isSpare?: true;
 }
 
-export type TableRow =
-  | readonly HtmlValue[]
-  /** `remark` is shown below the row, across the whole table. */
-  | { readonly cells: readonly HtmlValue[]; readonly remark: HtmlValue };
-
-function classOf({ isNumber, isSpare }: TableColumn): string {
-  return [isNumber ? 'num' : '', isSpare ? 'spare' : ''].filter((name) => name !== '').join(' ');
+interface Table<Row> {
+  /** Absent: a heading above names the table. */
+  readonly caption?: string;
+  readonly rows: readonly Row[];
+  /** The first cell of a row is its header. */
+  readonly columns: readonly TableColumn<Row>[];
+  /** Shown below the row, across the whole table. null: there is none. */
+  readonly remark?: (row: Row) => HtmlValue;
 }
 
-function renderRow(row: TableRow, columns: readonly TableColumn[]): Html {
-  const { cells, remark } = 'cells' in row ? row : { cells: row, remark: null };
-  return html`<tr>
-      ${columns.map((column, at) => {
-        const cell = cells[at] ?? null;
-        return at === 0
-          ? html`<th scope="row" class="${classOf(column)}">${cell}</th>`
-          : html`<td class="${classOf(column)}">${cell}</td>`;
-      })}
-    </tr>
-    ${
-      remark !== null &&
-      html`<tr>
-        <td class="remark" colspan="${columns.length}">${remark}</td>
-      </tr>`
-    }`;
-}
-
-/** The first cell of a row is its header. null: a heading above names the table. */
-export function table(
-  caption: string | null,
-  columns: readonly TableColumn[],
-  rows: readonly TableRow[],
-): Html {
+export function table<Row>({ caption, rows, columns, remark }: Table<Row>): Html {
+  const styled = columns.map(({ isNumber, isSpare, ...column }) => ({
+    ...column,
+    style: [isNumber && 'num', isSpare && 'spare'].filter((name) => name !== undefined).join(' '),
+  }));
+  const renderRow = (row: Row): Html => {
+    const below = remark?.(row) ?? null;
+    return html`<tr>
+        ${styled.map(({ cell, style }, at) =>
+          at === 0
+            ? html`<th scope="row" class="${style}">${cell(row)}</th>`
+            : html`<td class="${style}">${cell(row)}</td>`,
+        )}
+      </tr>
+      ${
+        below !== null &&
+        html`<tr>
+          <td class="remark" colspan="${columns.length}">${below}</td>
+        </tr>`
+      }`;
+  };
   return html`<div class="scroll">
     <table>
       ${
-        caption !== null &&
+        caption !== undefined &&
         html`<caption>
           ${caption}
         </caption>`
       }
       <thead>
         <tr>
-          ${columns.map((column) => html`<th scope="col" class="${classOf(column)}">${column.title}</th>`)}
+          ${styled.map(({ title, style }) => html`<th scope="col" class="${style}">${title}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${rows.map((row) => renderRow(row, columns))}
+        ${rows.map(renderRow)}
       </tbody>
     </table>
   </div>`;

@@ -19,29 +19,19 @@ export function untilOf(ms: number, nowMs: number): string {
 /** By time zone. Formatters are kept, because creating one takes longer than formatting a hundred texts. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-function clockOf(timeZone: string): Intl.DateTimeFormat {
+/** For example `2026-03-06 14:30:05`: Sweden writes times in this form. */
+function localTime(ms: number, timeZone: string): string {
   const known = clocks.get(timeZone);
-  if (known !== undefined) return known;
-  const clock = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
-    weekday: 'short',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
+  const clock =
+    known ?? new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   clocks.set(timeZone, clock);
-  return clock;
+  return clock.format(ms);
 }
 
 /** For example `Fri 2026-03-06 14:30:05`, in the time zone of the schedules. */
 export function clockTime(ms: number, timezone: string): string {
-  const parts = clockOf(timezone).formatToParts(ms);
-  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
-  const day = `${part('year')}-${part('month')}-${part('day')}`;
-  return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')}`;
+  const time = localTime(ms, timezone);
+  return `${weekdayOf(time)} ${time}`;
 }
 
 interface Badge {
@@ -133,70 +123,49 @@ export function describeIssue({
   }
 }
 
-const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric' } as const;
+const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
-/** en-US for its three-letter months. */
-const dayFormat = (timeZone: string) => new Intl.DateTimeFormat('en-US', { ...DAY_PARTS, timeZone });
-
-/** One object for all days, because making a format takes longer than a chart's other work. */
-const utcDayFormat = dayFormat('UTC');
-
-/** The parts of a day, to be put in an unambiguous order. */
-function dayOf(
-  at: Date | number,
-  format: Intl.DateTimeFormat = utcDayFormat,
-): Readonly<Record<'day' | 'month' | 'year', string>> {
-  const parts = format.formatToParts(at);
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
-  return { day: part('day'), month: part('month'), year: part('year') };
-}
-
-function toText({ day, month, year }: ReturnType<typeof dayOf>): string {
-  return `${day} ${month} ${year}`;
-}
-
-/** UTC, because a day already belongs to the account's time zone. */
-export function toDate(day: string): Date {
-  return new Date(`${day.slice(0, 10)}T00:00:00Z`);
-}
+/** Days since 1970. In UTC, because a day already belongs to the account's time zone. */
+export const dayNumber = (day: string): number => Date.parse(day.slice(0, 10)) / DAY_MS;
 
 /** Adds days to a day. */
 export function dayAfter(day: string, days: number): string {
-  return new Date(toDate(day).getTime() + days * DAY_MS).toISOString().slice(0, 10);
+  return new Date((dayNumber(day) + days) * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** Days since the Monday of the day's week; the first day of 1970 was a Thursday. */
+const daysSinceMonday = (day: string): number => (dayNumber(day) + 3) % 7;
+
+const weekdayOf = (day: string): string => WEEKDAYS[daysSinceMonday(day)] ?? '';
+
 /** The Monday of the day's week. */
-export function mondayOf(day: string): string {
-  return dayAfter(day, -((toDate(day).getUTCDay() + 6) % 7));
-}
+export const mondayOf = (day: string): string => dayAfter(day, -daysSinceMonday(day));
 
 /** For example `1 Mar 2026`. */
 export function formatDay(day: string | null): string {
-  return day === null ? '–' : toText(dayOf(toDate(day)));
+  return day === null ? '–' : `${formatShortDay(day)} ${day.slice(0, 4)}`;
 }
 
 /** For example `1 Mar`. */
-export function formatShortDay(date: Date): string {
-  const { day, month } = dayOf(date);
-  return `${day} ${month}`;
+export function formatShortDay(day: string): string {
+  return `${Number(day.slice(8, 10))} ${MONTHS[Number(day.slice(5, 7)) - 1] ?? ''}`;
 }
 
 /** For example `Mon 2 Mar`. */
 export function formatWeekday(day: string): string {
-  const name = new Intl.DateTimeFormat('en-US', { weekday: 'short', timeZone: 'UTC' }).format(toDate(day));
-  return `${name} ${formatShortDay(toDate(day))}`;
+  return `${weekdayOf(day)} ${formatShortDay(day)}`;
 }
 
 /** For example `Mar 2026`. */
 export function formatMonth(day: string): string {
-  const { month, year } = dayOf(toDate(day));
-  return `${month} ${year}`;
+  return `${MONTHS[Number(day.slice(5, 7)) - 1] ?? ''} ${day.slice(0, 4)}`;
 }
 
 /** For example `1 Mar 2026, 14:30`, in the given time zone. */
 export function formatMoment(ms: number, timezone: string): string {
-  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
-  return `${toText(dayOf(ms, dayFormat(timezone)))}, ${clock.format(ms)}`;
+  const time = localTime(ms, timezone);
+  return `${formatDay(time)}, ${time.slice(11, 16)}`;
 }
 
 /** The name of an assigned person, or the id where the name is unknown. */

@@ -1,28 +1,19 @@
-import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-import type { FaultController } from './faults/fault-controller.ts';
+import { MINUTE_MS } from '../shared/time.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
-import { defaultSize } from './generate/sandbox-size.ts';
-import { STREAM, buildWorld } from './generate/world.ts';
+import { buildWorld, defaultSize, STREAM } from './generate/world.ts';
 import { LiveSource } from './live/live-source.ts';
-import type { Live } from './live/live-source.ts';
-import { DEFAULT_CACHE_MS, DEFAULT_REQUEST_LOG_SIZE, DEFAULT_SEED, DEFAULT_TOKEN } from './options.ts';
-import type { SandboxOptions, TlsOptions } from './options.ts';
+import type { SandboxOptions } from './options.ts';
 import { Random } from './random.ts';
-import { RequestLog } from './request-log.ts';
-import type { RequestLogEntry } from './request-log.ts';
+import { RequestLog, type RequestLogEntry } from './request-log.ts';
 import { Access } from './service/access.ts';
-import type { AccessController } from './service/access.ts';
 import type { Hooks } from './service/hooks.ts';
-import { defaultReadings } from './service/readings.ts';
-import type { Readings } from './service/readings.ts';
-import { handleRequest } from './service/request-handler.ts';
-import type { ServiceContext } from './service/request-handler.ts';
-import { createStore } from './store/sandbox-store.ts';
-import type { SandboxStore } from './store/sandbox-store.ts';
+import { defaultReadings, type Readings } from './service/readings.ts';
+import { handleRequest, type ServiceContext } from './service/request-handler.ts';
+import { createStore, type SandboxStore } from './store/sandbox-store.ts';
 
 export interface Sandbox {
   /** The base URL, without `/v1`. */
@@ -30,9 +21,9 @@ export interface Sandbox {
   readonly token: string;
   readonly equipmentTypes: string[];
   readonly store: SandboxStore;
-  readonly live: Live;
-  readonly faults: FaultController;
-  readonly access: AccessController;
+  readonly live: LiveSource;
+  readonly faults: FaultPlan;
+  readonly access: Access;
   /**
    * Offset of the service's clock in ms (negative: behind); can be changed while the sandbox runs. The Date header,
    * `last_updated`, statuses, the request limit and the times of live changes use this clock.
@@ -51,26 +42,26 @@ export interface Sandbox {
 /** Large enough for long request objects in the query of a GET. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function createSandbox({
+  seed = 20_240_229,
+  token = 'sandbox-token',
+  host = '127.0.0.1',
+  port: askedPort = 0,
+  clock: trueClock = Date.now,
+  ...options
+}: SandboxOptions = {}): Promise<Sandbox> {
   const serviceClock = { aheadMs: 0 };
-  const trueClock = options.clock ?? Date.now;
   const clock = (): number => trueClock() + serviceClock.aheadMs;
-  const seed = options.seed ?? DEFAULT_SEED;
-  const token = options.token ?? DEFAULT_TOKEN;
-  const world = buildWorld({
-    seed,
-    now: clock(),
-    size: { ...defaultSize, ...options.size },
-    oddities: options.oddities ?? true,
-  });
+  const { size, oddities = true, cacheMs = 15 * MINUTE_MS } = options;
+  const world = buildWorld({ seed, now: clock(), size: { ...defaultSize, ...size }, oddities });
   const context: ServiceContext = {
-    store: createStore(world, clock, options.cacheMs ?? DEFAULT_CACHE_MS),
+    store: createStore(world, clock, cacheMs),
     readings: { ...defaultReadings, ...options.readings },
     hooks: { ...options.hooks },
     methods: options.methods ?? {},
     access: new Access(token),
     faults: new FaultPlan(options.faults ?? {}, Random.of(seed, STREAM.faults)),
-    log: new RequestLog(options.requestLogSize ?? DEFAULT_REQUEST_LOG_SIZE),
+    log: new RequestLog(options.requestLogSize ?? 10_000),
     load: { inFlight: 0, peak: 0 },
     clock,
     latencyMs: options.latencyMs ?? 0,
@@ -82,8 +73,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       response.destroy(error instanceof Error ? error : new Error(String(error)));
     });
   });
-  const host = options.host ?? '127.0.0.1';
-  await listen(server, host, options.port ?? 0);
+  await listen(server, host, askedPort);
   const { port } = server.address() as AddressInfo;
   const live = new LiveSource({ world, store: context.store, clock, ...options.live });
 
@@ -109,7 +99,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   };
 }
 
-function buildServer(tls: TlsOptions | undefined, listener: RequestListener): Server {
+function buildServer(tls: SandboxOptions['tls'], listener: RequestListener): Server {
   // Longer than a client's idle timeout, because a request is lost if the server closes the connection first.
   const http = { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 120_000 };
   return tls === undefined

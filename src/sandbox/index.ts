@@ -1,10 +1,10 @@
 export { createSandbox } from './create-sandbox.ts';
 export type { Sandbox } from './create-sandbox.ts';
-export { defaultSize } from './generate/sandbox-size.ts';
+export { defaultSize } from './generate/world.ts';
 export { sandboxLabels } from './generate/labels.ts';
 export type { SandboxOptions } from './options.ts';
 export type { Fault, FaultKind, FaultOptions } from './faults/fault.ts';
-export type { ResponseOddity, RecordOddity } from './faults/oddity.ts';
+export type { RecordOddity, ResponseOddity } from './faults/oddity.ts';
 export { RawNumber } from './raw-number.ts';
 export type * from './records.ts';
 export type { RequestLogEntry } from './request-log.ts';

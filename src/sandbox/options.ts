@@ -1,5 +1,6 @@
+import type { TlsOptions } from 'node:tls';
 import type { FaultOptions } from './faults/fault.ts';
-import type { SandboxSize } from './generate/sandbox-size.ts';
+import type { SandboxSize } from './generate/world.ts';
 import type { LiveOptions } from './live/live-source.ts';
 import type { RequestLogEntry } from './request-log.ts';
 import type { Method } from './service/method.ts';
@@ -36,18 +37,5 @@ export interface SandboxOptions {
   /** Called once per request, when its response was sent or has failed. */
   onRequest?: (entry: RequestLogEntry) => void;
   /** Serves HTTPS with this certificate; at least TLS 1.2, unless set otherwise here. */
-  tls?: TlsOptions;
+  tls?: Pick<TlsOptions, 'key' | 'cert' | 'minVersion' | 'maxVersion' | 'ciphers'>;
 }
-
-export interface TlsOptions {
-  key: string;
-  cert: string;
-  minVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  maxVersion?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  ciphers?: string;
-}
-
-export const DEFAULT_SEED = 20_240_229;
-export const DEFAULT_TOKEN = 'sandbox-token';
-export const DEFAULT_CACHE_MS = 15 * 60_000;
-export const DEFAULT_REQUEST_LOG_SIZE = 10_000;

@@ -163,7 +163,7 @@ describe('the store in the hands of a test', () => {
     expect(sandbox.store.followups.get(key)).not.toHaveProperty('due');
     const found = await askList<Followup>(sandbox, 'followups.list', 'followups', { form_id: 5 });
     expect(found.map((followup) => followup.id)).toEqual([key]);
-    expect(() => sandbox.store.followups.update('nobody', {})).toThrow('no follow-up has the key nobody');
+    expect(() => sandbox.store.followups.update('nobody', {})).toThrow('no record has the key nobody');
     await sandbox.close();
   });
 

@@ -12,7 +12,7 @@ import {
   textAt,
   widthOf,
 } from '../chart-kit.ts';
-import { formatShortDay, shorten, toDate } from '../words.ts';
+import { formatShare, formatShortDay, shorten } from '../words.ts';
 
 const BAR_PX = 23;
 const START = { 'text-anchor': 'start' };
@@ -27,19 +27,17 @@ interface Bar {
   readonly label: string;
   readonly value: number;
   readonly color: string;
-  /** Shown after the value. */
-  readonly remark?: string;
 }
 
-/** Horizontal bars with their values at the ends. */
-export function bars(texts: Texts, rows: readonly Bar[]): Html {
+/** Horizontal bars with their values, and their shares of the sum, at the ends. */
+export function bars(texts: Omit<Texts, 'label'>, rows: readonly Bar[]): Html {
   const left = namesWidth(rows.map(({ label }) => label));
-  const ends = rows.map(
-    ({ value, remark }) => `${formatCount(value)}${remark === undefined ? '' : ` (${remark})`}`,
-  );
+  const total = rows.reduce((sum, { value }) => sum + value, 0);
+  const ends = rows.map(({ value }) => `${formatCount(value)} (${formatShare(value, total)})`);
+  const described = rows.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; ');
   const right = Math.max(...ends.map(widthOf)) + 10;
   const most = Math.max(1, ...rows.map(({ value }) => value));
-  return figure(texts, rows.length * 32 + 8, (width) =>
+  return figure({ ...texts, label: described }, rows.length * 32 + 8, (width) =>
     rows.map(({ label, value, color }, at) => {
       const y = 20 + 32 * at;
       const length = (value / most) * (width - left - right);
@@ -132,7 +130,7 @@ export function weekColumns(texts: Texts, weeks: readonly Week[]): Html {
         return [
           column(x + band * 0.1, band * 0.8, bottom, [{ height: tall, ...fill }]),
           textAt(x + band / 2, bottom - tall - 9, formatCount(value), { ...MIDDLE, fill: 'var(--text)' }),
-          at % every === 0 && textAt(x + band / 2, bottom + 14, formatShortDay(toDate(monday)), MIDDLE),
+          at % every === 0 && textAt(x + band / 2, bottom + 14, formatShortDay(monday), MIDDLE),
         ];
       }),
       element('line', line),

@@ -1,6 +1,6 @@
 /** Formats the first and the last message of a follow-up. */
 import { html, type Html } from '../html.ts';
-import { formatDay, formatShortDay, shorten, toDate } from '../words.ts';
+import { formatDay, formatShortDay, shorten } from '../words.ts';
 
 interface MessageColumns {
   readonly first_note: string | null;
@@ -25,7 +25,7 @@ export function describeMessages(
 ): Html | null {
   const about = isText(first) && quote(first);
   const isThisYear = on?.slice(0, 4) === today.slice(0, 4);
-  const day = on === null ? null : isThisYear ? formatShortDay(toDate(on)) : formatDay(on);
+  const day = on === null ? null : isThisYear ? formatShortDay(on) : formatDay(on);
   const author = [by.last_by_name ?? by.last_by_id, day].filter((part) => part !== null).join(', ');
   const latest = isText(last) && html`<span class="dim">${author}: ${quote(last)}</span>`;
   return about === false && latest === false ? null : html`${about} ${latest}`;

@@ -3,7 +3,7 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { stackedBars } from './bar-charts.ts';
-import { empty, section } from './section.ts';
+import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linked, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
 import { formatDay, formatMoment, formatShare, labelOf } from '../words.ts';
@@ -60,45 +60,45 @@ function longestExpired(report: ShownReport): Html {
   const { longestExpired: rows, inspections } = report.answers;
   if (rows.length === 0) return empty('No equipment in service has an expired inspection with a date.');
   const rest = (inspections[0]?.expired ?? 0) - rows.length;
-  return html`${table(
-    'Of equipment in service, longest expired first',
-    [
-      { title: 'equipment' },
-      { title: 'inspection' },
-      { title: 'responsible' },
-      { title: 'last done', isNumber: true, isSpare: true },
-      { title: 'days expired', isNumber: true },
+  return html`${table({
+    caption: 'Of equipment in service, longest expired first',
+    rows,
+    columns: [
+      {
+        title: 'equipment',
+        cell: (row) =>
+          html`${row.title ?? labelOf(row.equipment_type_label, row.equipment_type_id, 'type')}
+          ${linked(report, 'equipment', row.equipment_id, html`<code>${row.serial_number ?? row.equipment_id}</code>`)}`,
+      },
+      { title: 'inspection', cell: (row) => labelOf(row.schedule_label, row.schedule_id, 'inspection') },
+      { title: 'responsible', cell: (row) => responsible(report, row.responsible) },
+      { title: 'last done', isNumber: true, isSpare: true, cell: (row) => formatDay(row.last_completed_on) },
+      {
+        title: 'days expired',
+        isNumber: true,
+        cell: (row) => (row.days_expired === 0 ? 'today' : formatCount(row.days_expired)),
+      },
     ],
-    rows.map((row) => [
-      html`${row.title ?? labelOf(row.equipment_type_label, row.equipment_type_id, 'type')}
-      ${linked(report, 'equipment', row.equipment_id, html`<code>${row.serial_number ?? row.equipment_id}</code>`)}`,
-      labelOf(row.schedule_label, row.schedule_id, 'inspection'),
-      responsible(report, row.responsible),
-      formatDay(row.last_completed_on),
-      row.days_expired === 0 ? 'today' : formatCount(row.days_expired),
-    ]),
-  )}
+  })}
   ${restOf(report, 'expired-inspections', { count: rest })}`;
 }
 
 function byOffice(report: ShownReport): Html | null {
   const { equipmentByOffice: offices } = report.answers;
   if (offices.length === 0) return null;
-  return html`${table(
-    'By field office, the most expired first',
-    [
-      { title: 'field office' },
-      { title: 'expired', isNumber: true },
-      { title: 'in service', isNumber: true },
-      { title: 'share', isNumber: true },
+  return html`${table({
+    caption: 'By field office, the most expired first',
+    rows: offices,
+    columns: [
+      {
+        title: 'field office',
+        cell: (row) => labelOf(row.field_office_label, row.field_office_id, 'office'),
+      },
+      { title: 'expired', isNumber: true, cell: (row) => formatCount(row.expired) },
+      { title: 'in service', isNumber: true, cell: (row) => formatCount(row.in_service) },
+      { title: 'share', isNumber: true, cell: (row) => formatShare(row.expired, row.in_service) },
     ],
-    offices.map((row) => [
-      labelOf(row.field_office_label, row.field_office_id, 'office'),
-      formatCount(row.expired),
-      formatCount(row.in_service),
-      formatShare(row.expired, row.in_service),
-    ]),
-  )}
+  })}
   ${firstOf(report, 'equipment-by-office', { shown: offices.length, most: 12 })}`;
 }
 
@@ -115,10 +115,10 @@ function notRead({ unread, timezone }: Report): Html | false {
   </p>`;
 }
 
-export function equipmentSection(report: ShownReport): Html {
+export function equipmentSection(report: ShownReport): Section {
   const { expired, inService } = outOfDateOf(report);
   const days = report.answers.equipmentByDay;
-  return section(report, {
+  return streamSection(report, {
     id: 'equipment',
     title: 'Equipment',
     stream: 'equipments',

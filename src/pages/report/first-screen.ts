@@ -40,15 +40,13 @@ export function lapsesOf({ answers }: Report): string[] {
   const within = (days: number) => answers.lapsing.find((row) => row.days === days)?.required ?? 0;
   const { due = 0 } = answers.lastWeek[0] ?? {};
   const { expiring = 0 } = answers.inspections[0] ?? {};
-  const say = (count: number, noun: string, verb: string, days: number): string[] =>
-    count === 0 ? [] : [`${formatNumber(count, noun)} ${verb}${count === 1 ? 's' : ''} within ${days} days`];
+  const say = (count: number, noun: string, verb: string, when: string): string[] =>
+    count === 0 ? [] : [`${formatNumber(count, noun)} ${verb}${count === 1 ? 's' : ''} ${when}`];
   return [
-    ...(due === 0
-      ? []
-      : [`${formatNumber(due, 'follow-up')} ${due === 1 ? 'falls' : 'fall'} due within 7 days`]),
-    ...say(expiring, 'inspection', 'expire', 7),
-    ...say(within(7), 'required training', 'lapse', 7),
-    ...say(within(30), 'required training', 'lapse', 30),
+    ...say(due, 'follow-up', 'fall', 'due within 7 days'),
+    ...say(expiring, 'inspection', 'expire', 'within 7 days'),
+    ...say(within(7), 'required training', 'lapse', 'within 7 days'),
+    ...say(within(30), 'required training', 'lapse', 'within 30 days'),
   ];
 }
 

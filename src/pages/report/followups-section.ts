@@ -5,41 +5,34 @@ import type { Report } from './read-report.ts';
 import { countOf, nameOf } from './overdue-section.ts';
 import { firstOf, linkedPerson, type ShownReport } from './shown-report.ts';
 import { describeMessages } from './describe-messages.ts';
-import { empty, section } from './section.ts';
+import { empty, type Section, streamSection } from './section.ts';
 import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
 import { formatDay, formatDays, formatMonth, labelOf } from '../words.ts';
 
 const SHOWN_MONTHS = 24;
 
-/** Describes the values of a trend on its first and last day. */
-function describeBacklog({ answers }: Report): string {
-  const rows = answers.backlogByDay;
-  const at = (date: string | undefined, status: string) =>
-    rows.find((row) => row.date === date && row.status === status)?.followups ?? 0;
-  const [first, last] = [rows[0]?.date, rows.at(-1)?.date];
-  if (first === undefined || last === undefined) return 'No day is known.';
-  const say = (date: string) =>
-    `${formatDay(date)}: ${formatCount(at(date, 'open'))} open in time or without a due day, ${formatCount(at(date, 'overdue'))} overdue`;
-  return `${say(first)}. ${say(last)}.`;
-}
-
-function backlog(report: Report): Html {
-  const values = report.answers.backlogByDay.map(({ date, status, followups }) => ({
-    date,
-    series: status === 'open' ? 'not yet due' : status,
-    value: followups,
-  }));
+function backlog({ answers: { backlogByDay: rows } }: Report): Html {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return empty('No day is known.');
+  const countOn = (date: string, status: string) =>
+    formatCount(rows.find((row) => row.date === date && row.status === status)?.followups ?? 0);
+  const say = ({ date }: typeof first) =>
+    `${formatDay(date)}: ${countOn(date, 'open')} open in time or without a due day, ${countOn(date, 'overdue')} overdue.`;
   return trend(
     {
       title: 'Open follow-ups at the end of each day',
-      label: describeBacklog(report),
+      label: `${say(first)} ${say(last)}`,
       note: `Days before this data was first read are counted from when follow-ups were raised and closed. ${TODAY_NOTE}`,
     },
     [
       { name: 'overdue', color: 'var(--bad)' },
       { name: 'not yet due', color: 'var(--calm)' },
     ],
-    values,
+    rows.map(({ date, status, followups }) => ({
+      date,
+      series: status === 'open' ? 'not yet due' : status,
+      value: followups,
+    })),
   );
 }
 
@@ -87,58 +80,50 @@ const inDays = (days: number | null): string =>
 
 function byForm(report: ShownReport): Html {
   const { timeToCloseByForm: forms } = report.answers;
-  return html`${table(
-    'By form',
-    [
-      { title: 'form' },
-      { title: 'raised', isNumber: true },
-      { title: 'still open', isNumber: true },
-      { title: 'half closed within', isNumber: true },
-      { title: 'nine in ten within', isNumber: true, isSpare: true },
+  return html`${table({
+    caption: 'By form',
+    rows: forms,
+    columns: [
+      { title: 'form', cell: (row) => labelOf(row.form_label, row.form_id, 'form') },
+      { title: 'raised', isNumber: true, cell: (row) => formatCount(row.raised) },
+      { title: 'still open', isNumber: true, cell: (row) => formatCount(row.still_open) },
+      { title: 'half closed within', isNumber: true, cell: (row) => inDays(row.median_days) },
+      {
+        title: 'nine in ten within',
+        isNumber: true,
+        isSpare: true,
+        cell: ({ slowest_tenth_days: days }) => inDays(days === null ? null : Math.round(days)),
+      },
     ],
-    forms.map((row) => [
-      labelOf(row.form_label, row.form_id, 'form'),
-      formatCount(row.raised),
-      formatCount(row.still_open),
-      inDays(row.median_days),
-      inDays(row.slowest_tenth_days === null ? null : Math.round(row.slowest_tenth_days)),
-    ]),
-  )}
+  })}
   ${firstOf(report, 'followups-by-form', { shown: forms.length, most: 10 })}`;
 }
 
 function handedOn(report: ShownReport): Html {
   const { answers, today } = report;
   if (answers.mostHandedOn.length === 0) return empty('No open follow-up was handed on more than once.');
-  return html`${table(
-    'Open, and handed on most often',
-    [
-      { title: 'follow-up' },
-      { title: 'now with' },
-      { title: 'handed on', isNumber: true },
-      { title: 'due', isNumber: true },
+  return html`${table({
+    caption: 'Open, and handed on most often',
+    rows: answers.mostHandedOn,
+    columns: [
+      { title: 'follow-up', cell: (row) => nameOf(report, row) },
+      { title: 'now with', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
+      { title: 'handed on', isNumber: true, cell: (row) => `${formatCount(row.reassignment_count)} times` },
+      { title: 'due', isNumber: true, cell: (row) => formatDay(row.due_on) },
     ],
-    answers.mostHandedOn.map((row) => ({
-      cells: [
-        nameOf(report, row),
-        linkedPerson(report, row.assignee_name, row.assignee_id),
-        `${formatCount(row.reassignment_count)} times`,
-        formatDay(row.due_on),
-      ],
-      remark: describeMessages(row, today),
-    })),
-  )}
+    remark: (row) => describeMessages(row, today),
+  })}
   ${firstOf(report, 'open-followups', { shown: answers.mostHandedOn.length, most: 5 })}`;
 }
 
-export function followupsSection(report: ShownReport): Html {
+export function followupsSection(report: ShownReport): Section {
   const open = countOf(report, 'open') + countOf(report, 'overdue');
   const late = countOf(report, 'overdue');
   const lead =
     late === 0
       ? `${formatNumber(open, 'follow-up')} ${open === 1 ? 'is' : 'are'} open and none of them is overdue.`
       : `${formatNumber(open, 'follow-up')} ${open === 1 ? 'is' : 'are'} open, ${formatCount(late)} of them overdue.`;
-  return section(report, {
+  return streamSection(report, {
     id: 'followups',
     title: 'Follow-ups',
     stream: 'followups',

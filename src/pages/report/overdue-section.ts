@@ -5,9 +5,9 @@ import { formatCount, formatNumber } from '../../shared/format.ts';
 import { bars } from './bar-charts.ts';
 import { describeMessages } from './describe-messages.ts';
 import type { Report } from './read-report.ts';
-import { section } from './section.ts';
+import { type Section, streamSection } from './section.ts';
 import { linked, linkedPerson, placeOf, restOf, type ShownReport } from './shown-report.ts';
-import { formatDay, formatShare, labelOf } from '../words.ts';
+import { formatDay, labelOf } from '../words.ts';
 
 export function countOf({ answers }: Report, status: string): number {
   return answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
@@ -25,7 +25,7 @@ const AGES: Readonly<Record<number, { label: string; color: string }>> = {
 
 /** The label of the form and the follow-up's own id, to find it in the service. */
 export function nameOf(
-  report: Pick<ShownReport, 'recordUrls'>,
+  report: ShownReport,
   row: { readonly form_id: string | null; readonly form_label: string | null; readonly id: string },
 ): Html {
   const form = labelOf(row.form_label, row.form_id, 'form');
@@ -52,56 +52,38 @@ function body(report: ShownReport): Html {
         </p>`
       : null;
   const more = total - longestOverdue.length;
-  const longest = html`${table(
-    'Overdue for longest',
-    [
-      { title: 'follow-up' },
-      { title: 'with' },
-      { title: 'due', isNumber: true, isSpare: true },
-      { title: 'days overdue', isNumber: true },
+  const longest = html`${table({
+    caption: 'Overdue for longest',
+    rows: longestOverdue,
+    columns: [
+      { title: 'follow-up', cell: (row) => nameOf(report, row) },
+      { title: 'with', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
+      { title: 'due', isNumber: true, isSpare: true, cell: (row) => formatDay(row.due_on) },
+      { title: 'days overdue', isNumber: true, cell: (row) => formatCount(row.days_overdue) },
     ],
-    longestOverdue.map((row) => ({
-      cells: [
-        nameOf(report, row),
-        linkedPerson(report, row.assignee_name, row.assignee_id),
-        formatDay(row.due_on),
-        formatCount(row.days_overdue),
-      ],
-      remark: describeMessages(row, today),
-    })),
-  )}
+    remark: (row) => describeMessages(row, today),
+  })}
   ${restOf(report, 'overdue-followups', { count: more })}`;
-  return html`${bars(
-    {
-      title: 'For how long they have been overdue',
-      label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
-    },
-    ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
-  )}
-  ${table(
-    'Who has the most overdue',
-    [
-      { title: 'assignee' },
-      { title: 'overdue', isNumber: true },
-      { title: 'over 30 days', isNumber: true },
-      { title: 'oldest due', isNumber: true },
+  return html`${bars({ title: 'For how long they have been overdue' }, ages)}
+  ${table({
+    caption: 'Who has the most overdue',
+    rows: overdueByAssignee,
+    columns: [
+      { title: 'assignee', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
+      { title: 'overdue', isNumber: true, cell: (row) => formatCount(row.overdue) },
+      { title: 'over 30 days', isNumber: true, cell: (row) => formatCount(row.over_a_month) },
+      { title: 'oldest due', isNumber: true, cell: (row) => formatDay(row.oldest_due_on) },
     ],
-    overdueByAssignee.map((row) => [
-      linkedPerson(report, row.assignee_name, row.assignee_id),
-      formatCount(row.overdue),
-      formatCount(row.over_a_month),
-      formatDay(row.oldest_due_on),
-    ]),
-  )}
+  })}
   ${rest} ${longest}`;
 }
 
 /** null: no follow-up is overdue. */
-export function overdueSection(report: ShownReport): Html | null {
+export function overdueSection(report: ShownReport): Section | null {
   const late = countOf(report, 'overdue');
   if (late === 0) return null;
   const open = countOf(report, 'open') + late;
-  return section(report, {
+  return streamSection(report, {
     id: 'overdue',
     title: 'Overdue',
     stream: 'followups',

@@ -44,19 +44,13 @@ function renderFigure({ title, value, beside, change, isBad }: Figure): Html {
 
 const unknown = (title: string): Figure => figure({ title, value: '–', beside: 'not read yet' });
 
-type Direction = 'less' | 'more';
-
-function change(by: number, isGood: Direction, words: string): Change {
-  if (by === 0) return { text: words, isBetter: null };
-  return { text: `${by > 0 ? '▲' : '▼'} ${words}`, isBetter: by > 0 === (isGood === 'more') };
-}
-
-/** `before`: the value a week ago; null: unknown. */
+/** `before`: the value a week ago; null: unknown. Fewer is better. */
 function compareCounts(now: number, before: number | null): Change | null {
   if (before === null) return null;
   const by = now - before;
-  const words = `${formatCount(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} than a week ago`;
-  return change(by, 'less', by === 0 ? 'as many as a week ago' : words);
+  if (by === 0) return { text: 'as many as a week ago', isBetter: null };
+  const words = by > 0 ? `▲ ${formatCount(by)} more` : `▼ ${formatCount(-by)} fewer`;
+  return { text: `${words} than a week ago`, isBetter: by < 0 };
 }
 
 interface Share {
@@ -64,12 +58,13 @@ interface Share {
   readonly whole: number;
 }
 
-/** Rounds as displayed, so that a change below one percent counts as none. */
+/** Rounds as displayed, so that a change below one percent counts as none. More is better. */
 function compareShares(now: Share, before: Share, since: string): Change | null {
   if (now.whole === 0 || before.whole === 0) return null;
   const [shown, shownBefore] = [now, before].map(({ part, whole }) => formatShare(part, whole));
-  const by = shown === shownBefore ? 0 : now.part / now.whole - before.part / before.whole;
-  return change(by, 'more', by === 0 ? `as ${since}` : `from ${shownBefore ?? ''} ${since}`);
+  if (shown === shownBefore) return { text: `as ${since}`, isBetter: null };
+  const isBetter = now.part / now.whole > before.part / before.whole;
+  return { text: `${isBetter ? '▲' : '▼'} from ${shownBefore ?? ''} ${since}`, isBetter };
 }
 
 function followupFigures(report: Report): Figure[] {

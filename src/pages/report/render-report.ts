@@ -3,7 +3,7 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
-import { table } from '../table.ts';
+import { table, type TableColumn } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
 import { documentsSection } from './documents-section.ts';
 import { equipmentSection } from './equipment-section.ts';
@@ -13,6 +13,7 @@ import { countOf, overdueSection } from './overdue-section.ts';
 import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { type Along, type ShownReport, showReport } from './shown-report.ts';
+import { renderSection, type Section } from './section.ts';
 import { trainingSection } from './training-section.ts';
 import { weekSection } from './week-section.ts';
 
@@ -24,21 +25,28 @@ const FIRST_STEP = html`<p class="lead">
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
   const hasFailures = streams.some(({ failedWith }) => failedWith !== null);
-  return table(
-    'When each part was last read from the service',
-    [
-      { title: 'what' },
-      { title: 'last read', isNumber: true },
-      { title: 'before this report', isNumber: true },
-      ...(hasFailures ? [{ title: 'remark' }] : []),
+  const failed: TableColumn<Report['streams'][number]> = {
+    title: 'remark',
+    cell: ({ failedWith }) => failedWith !== null && `the newest attempt failed: ${failedWith}`,
+  };
+  return table({
+    caption: 'When each part was last read from the service',
+    rows: streams,
+    columns: [
+      { title: 'what', cell: ({ stream }) => streamNamed(stream).contents },
+      {
+        title: 'last read',
+        isNumber: true,
+        cell: ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)),
+      },
+      {
+        title: 'before this report',
+        isNumber: true,
+        cell: ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(asOfMs - ms)),
+      },
+      ...(hasFailures ? [failed] : []),
     ],
-    streams.map(({ stream, lastSuccessMs, failedWith }) => [
-      streamNamed(stream).contents,
-      lastSuccessMs === null ? '–' : formatMoment(lastSuccessMs, timezone),
-      lastSuccessMs === null ? 'never' : before(asOfMs - lastSuccessMs),
-      ...(hasFailures ? [failedWith === null ? '' : `the newest attempt failed: ${failedWith}`] : []),
-    ]),
-  );
+  });
 }
 
 function issues(report: Report): Html | null {
@@ -70,7 +78,7 @@ function labelsHint({ answers }: Report): Html | null {
 }
 
 function allLists({ along, accountId }: ShownReport): Html {
-  const [file] = [along.xlsx, along.csv].filter((one) => one !== undefined);
+  const file = along.xlsx ?? along.csv;
   return file === undefined
     ? html`<p class="note">
         Every list with all its rows, as a workbook or as CSV files:
@@ -80,11 +88,10 @@ function allLists({ along, accountId }: ShownReport): Html {
 }
 
 /** The reliability of the data: its age, and the open data issues. */
-function dataSection(report: ShownReport): Html {
-  return html`<section id="data" aria-labelledby="data-title">
-    <h2 id="data-title">About this data</h2>
-    ${freshness(report)} ${issues(report)} ${labelsHint(report)} ${isAnythingRead(report) && allLists(report)}
-  </section>`;
+function dataSection(report: ShownReport): Section {
+  const lists = isAnythingRead(report) && allLists(report);
+  const body = [freshness(report), issues(report), labelsHint(report), lists];
+  return { id: 'data', title: 'About this data', body };
 }
 
 interface RenderOptions {
@@ -94,26 +101,18 @@ interface RenderOptions {
   readonly along?: Along;
 }
 
-interface PageSection {
-  readonly id: string;
-  readonly title: string;
-  /** null: left out. */
-  readonly body: Html | null;
-}
-
 /** Overdue follow-ups come before those of this week if they are more. */
-function sectionsOf(report: ShownReport): PageSection[] {
+function sectionsOf(report: ShownReport): Section[] {
   const due = report.answers.lastWeek[0]?.due ?? 0;
-  const week = { id: 'week', title: 'This week', body: weekSection(report) };
-  const overdue = { id: 'overdue', title: 'Overdue', body: overdueSection(report) };
+  const [week, overdue] = [weekSection(report), overdueSection(report)];
   return [
     ...(countOf(report, 'overdue') > due ? [overdue, week] : [week, overdue]),
-    { id: 'followups', title: 'Follow-ups', body: followupsSection(report) },
-    { id: 'training', title: 'Training', body: trainingSection(report) },
-    { id: 'equipment', title: 'Equipment', body: equipmentSection(report) },
-    { id: 'documents', title: 'Documents', body: documentsSection(report) },
-    { id: 'data', title: 'About this data', body: dataSection(report) },
-  ].filter(({ body }) => body !== null);
+    followupsSection(report),
+    trainingSection(report),
+    equipmentSection(report),
+    documentsSection(report),
+    dataSection(report),
+  ].filter((section) => section !== null);
 }
 
 export function renderReport(read: Report, { title, along }: RenderOptions): string {
@@ -143,7 +142,7 @@ export function renderReport(read: Report, { title, along }: RenderOptions): str
           ${sections.map(({ id, title: name }) => html`<a href="#${id}">${name}</a>`)}
         </nav>
       </header>
-      <main>${isRead && [overview(report), firstLists(report)]} ${sections.map(({ body }) => body)}</main>
+      <main>${isRead && [overview(report), firstLists(report)]} ${sections.map(renderSection)}</main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.
       </footer>`,

@@ -1,4 +1,4 @@
-/** A section of the safety report, or a hint where it has no data. */
+/** A section of the safety report, with a hint where it has no data. */
 import { html, type Html, type HtmlValue } from '../html.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Report } from './read-report.ts';
@@ -7,9 +7,20 @@ export function empty(sentence: string): Html {
   return html`<p class="empty">${sentence}</p>`;
 }
 
-interface SectionOptions {
+export interface Section {
   readonly id: string;
   readonly title: string;
+  readonly body: HtmlValue;
+}
+
+export function renderSection({ id, title, body }: Section): Html {
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+    <h2 id="${id}-title">${title}</h2>
+    ${body}
+  </section>`;
+}
+
+interface StreamSection extends Omit<Section, 'body'> {
   /** The stream of its data. */
   readonly stream: StreamName;
   readonly hasRows: boolean;
@@ -19,7 +30,7 @@ interface SectionOptions {
 }
 
 /** Why the section is empty: never synced, or no records. */
-function missing({ streams }: Report, { stream, title }: SectionOptions): Html {
+function missing({ streams }: Report, { stream, title }: StreamSection): Html {
   const state = streams.find((one) => one.stream === stream);
   if (state?.lastSuccessMs != null) {
     return empty(`The service responded, and has none. There is nothing to show for ${title.toLowerCase()}.`);
@@ -37,10 +48,11 @@ function missing({ streams }: Report, { stream, title }: SectionOptions): Html {
   </p>`;
 }
 
-export function section(report: Report, options: SectionOptions): Html {
+export function streamSection(report: Report, options: StreamSection): Section {
   const { id, title, hasRows, lead, body } = options;
-  return html`<section id="${id}" aria-labelledby="${id}-title">
-    <h2 id="${id}-title">${title}</h2>
-    ${hasRows ? html`<p class="lead">${lead}</p>` : missing(report, options)} ${hasRows && body()}
-  </section>`;
+  return {
+    id,
+    title,
+    body: hasRows ? [html`<p class="lead">${lead}</p>`, body()] : missing(report, options),
+  };
 }

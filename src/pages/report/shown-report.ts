@@ -25,22 +25,17 @@ export const showReport = (report: Report, along: Along = {}): ShownReport => ({
   along,
 });
 
-type Linking = Pick<Report, 'recordUrls'>;
-
 /** `shown`, as a link to the record where its page is known. */
-export function linked({ recordUrls }: Linking, kind: RecordKind, id: string | null, shown: HtmlValue): Html {
+export function linked({ recordUrls }: Report, kind: RecordKind, id: string | null, shown: HtmlValue): Html {
   const url = recordUrlOf(recordUrls, kind, id);
   return url === null ? html`${shown}` : html`<a href="${url}" rel="noreferrer">${shown}</a>`;
 }
 
-export const linkedPerson = (report: Linking, name: string | null, id: string | null): Html =>
+export const linkedPerson = (report: Report, name: string | null, id: string | null): Html =>
   linked(report, 'employee', id, personOf(name, id));
 
 /** The place of all rows of a list. */
-export function placeOf(
-  { along, accountId }: Pick<ShownReport, 'along' | 'accountId'>,
-  list: ListName,
-): Html {
+export function placeOf({ along, accountId }: ShownReport, list: ListName): Html {
   if (along.xlsx !== undefined) return html`all in <code>${along.xlsx}</code>, sheet <code>${list}</code>`;
   if (along.csv !== undefined) return html`all in <code>${along.csv}/${list}.csv</code>`;
   return html`all with <code>safety-sync report --account ${accountId} --xlsx FILE</code>, sheet
@@ -49,7 +44,7 @@ export function placeOf(
 
 /** How many rows a table leaves out, and their place; false: none. */
 export function restOf(
-  report: Pick<ShownReport, 'along' | 'accountId'>,
+  report: ShownReport,
   list: ListName,
   { count, what = '' }: { readonly count: number; readonly what?: string },
 ): Html | false {
@@ -58,9 +53,9 @@ export function restOf(
   );
 }
 
-/** For tables without a count of their other rows: a full table names the place of all rows. */
+/** For tables without a count of their other rows: a table with the `most` rows names the place of all rows. */
 export function firstOf(
-  report: Pick<ShownReport, 'along' | 'accountId'>,
+  report: ShownReport,
   list: ListName,
   { shown, most }: { readonly shown: number; readonly most: number },
 ): Html | false {

@@ -5,7 +5,7 @@ import { stringify } from 'csv-stringify/sync';
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { recordUrlOf, type RecordUrls } from '../../shared/record-urls.ts';
+import { recordUrlOf } from '../../shared/record-urls.ts';
 import { toSpreadsheet } from '../../shared/spreadsheet.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatMoment } from '../words.ts';
@@ -20,28 +20,16 @@ const BATCH = 1000;
 /** The lists of one account in the snapshot of its report. */
 export interface Lists {
   readonly db: Pick<Queryable, 'execute'>;
-  readonly accountId: string;
-  readonly urls: RecordUrls;
-  /** For example `1 Mar 2026, 14:30 (Europe/Oslo)`. */
-  readonly asOf: string;
+  readonly report: Pick<Report, 'accountId' | 'asOfMs' | 'timezone' | 'recordUrls'>;
 }
 
-export function listsOf(
-  db: Lists['db'],
-  {
-    accountId,
-    asOfMs,
-    timezone,
-    recordUrls,
-  }: Pick<Report, 'accountId' | 'asOfMs' | 'timezone' | 'recordUrls'>,
-): Lists {
-  return { db, accountId, urls: recordUrls, asOf: `${formatMoment(asOfMs, timezone)} (${timezone})` };
-}
+export const listsOf = (db: Lists['db'], report: Lists['report']): Lists => ({ db, report });
 
 /** Number of rows, by list. */
 type Counts = Readonly<Record<string, number>>;
 
-async function* readRows({ db, accountId }: Lists, { sql: statement, row }: List): AsyncGenerator<ListRow[]> {
+async function* readRows({ db, report }: Lists, { sql: statement, row }: List): AsyncGenerator<ListRow[]> {
+  const { accountId } = report;
   // All rows are read, so the plan for the first ones is the wrong one.
   await db.execute(sql`set local cursor_tuple_fraction = 1`);
   await db.execute(sql`declare taken_along no scroll cursor for ${bind(statement, { accountId })}`);
@@ -57,34 +45,26 @@ async function* readRows({ db, accountId }: Lists, { sql: statement, row }: List
   }
 }
 
-const hasLinks = ({ recordOf }: List, urls: RecordUrls): boolean =>
-  recordOf !== null && Object.values(urls).some((template) => template !== undefined);
-
-const columnsOf = (list: List, urls: RecordUrls): readonly string[] =>
-  hasLinks(list, urls) ? [...list.columns, 'link'] : list.columns;
-
-function linkOf({ recordOf }: List, row: ListRow, urls: RecordUrls): URL | null {
-  if (recordOf === null) return null;
-  const [kind, id] = recordOf(row);
-  const url = recordUrlOf(urls, kind, typeof id === 'string' ? id : null);
-  return url === null ? null : new URL(url);
-}
-
-async function* readCells(
-  lists: Lists,
-  name: ListName,
-  counts: Record<string, number>,
-): AsyncGenerator<Cell[][]> {
+/** A list with its columns and with its rows as cells; the last one is the link to the record where links are configured. */
+function sheetOf(lists: Lists, name: ListName, counts: Record<string, number>) {
   const list: List = LISTS[name];
-  const isLinked = hasLinks(list, lists.urls);
-  counts[name] = 0;
-  for await (const rows of readRows(lists, list)) {
-    counts[name] += rows.length;
-    yield rows.map((row) => [
-      ...list.columns.map((column) => (row[column] ?? null) as Cell),
-      ...(isLinked ? [linkOf(list, row, lists.urls)] : []),
-    ]);
+  const { recordUrls: urls } = lists.report;
+  const recordOf = Object.values(urls).some((template) => template !== undefined) ? list.recordOf : null;
+  const cellsOf = (row: ListRow): Cell[] => {
+    const cells = list.columns.map((column) => (row[column] ?? null) as Cell);
+    if (recordOf === null) return cells;
+    const [kind, id] = recordOf(row);
+    const url = recordUrlOf(urls, kind, typeof id === 'string' ? id : null);
+    return [...cells, url === null ? null : new URL(url)];
+  };
+  async function* readCells(): AsyncGenerator<Cell[][]> {
+    counts[name] = 0;
+    for await (const rows of readRows(lists, list)) {
+      counts[name] += rows.length;
+      yield rows.map(cellsOf);
+    }
   }
+  return { name, columns: recordOf === null ? list.columns : [...list.columns, 'link'], rows: readCells() };
 }
 
 function toCsvCell(cell: Cell): string {
@@ -109,26 +89,24 @@ export async function writeCsv(lists: Lists, folder: string): Promise<Counts> {
   });
   const counts: Record<string, number> = {};
   for (const name of LIST_NAMES) {
-    const columns = columnsOf(LISTS[name], lists.urls);
-    await writeWholeFile(join(folder, `${name}.csv`), toCsv(columns, readCells(lists, name, counts)));
+    const { columns, rows } = sheetOf(lists, name, counts);
+    await writeWholeFile(join(folder, `${name}.csv`), toCsv(columns, rows));
   }
   return counts;
 }
 
 /** One sheet per list, after one that describes them. `counts` is complete at the end. */
 export function toWorkbook(lists: Lists, counts: Record<string, number> = {}): AsyncGenerator<Uint8Array> {
-  const { accountId, asOf, urls } = lists;
+  const { accountId, asOfMs, timezone } = lists.report;
   const about = [
     ['account', accountId],
-    ['as of', asOf],
+    ['as of', `${formatMoment(asOfMs, timezone)} (${timezone})`],
     ...LIST_NAMES.map((name) => [name, LISTS[name].about]),
   ];
-  const sheets = LIST_NAMES.map((name) => ({
-    name,
-    columns: columnsOf(LISTS[name], urls),
-    rows: readCells(lists, name, counts),
-  }));
-  return renderWorkbook([{ name: 'about', columns: ['sheet', 'about'], rows: [about] }, ...sheets]);
+  return renderWorkbook([
+    { name: 'about', columns: ['sheet', 'about'], rows: [about] },
+    ...LIST_NAMES.map((name) => sheetOf(lists, name, counts)),
+  ]);
 }
 
 export async function writeWorkbook(lists: Lists, path: string): Promise<Counts> {

@@ -1,7 +1,6 @@
 /** Line and area charts over time. Colours are variables of the page's style; labels are placed at their lines. */
 import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
-import { DAY_MS } from '../../shared/time.ts';
 import {
   column,
   countAxis,
@@ -14,7 +13,7 @@ import {
   textAt,
   widthOf,
 } from '../chart-kit.ts';
-import { dayAfter, formatDay, formatMonth, formatShortDay, shorten, toDate } from '../words.ts';
+import { dayAfter, dayNumber, formatDay, formatMonth, formatShortDay, shorten } from '../words.ts';
 
 const LINE_PX = 16;
 const MIDDLE = { 'text-anchor': 'middle' };
@@ -37,12 +36,8 @@ export function spread(positions: readonly number[], gap: number): number[] {
   return moved;
 }
 
-/** Days since 1970. */
-const dayNumber = (day: string): number => toDate(day).getTime() / DAY_MS;
-
 type TickRule = readonly [isTick: (day: string) => boolean, format: (day: string) => string];
 
-const shortDay = (day: string): string => formatShortDay(toDate(day));
 const isMonth = (day: string, every: number): boolean =>
   day.endsWith('-01') && (Number(day.slice(5, 7)) - 1) % every === 0;
 
@@ -51,9 +46,9 @@ const MOST_SHORT_DAYS = 300;
 
 /** Days, Mondays, each second Monday (day 4 of 1970 is one), months, quarters, years. */
 const TICK_RULES: readonly TickRule[] = [
-  [() => true, shortDay],
-  [(day) => dayNumber(day) % 7 === 4, shortDay],
-  [(day) => dayNumber(day) % 14 === 4, shortDay],
+  [() => true, formatShortDay],
+  [(day) => dayNumber(day) % 7 === 4, formatShortDay],
+  [(day) => dayNumber(day) % 14 === 4, formatShortDay],
   [(day) => isMonth(day, 1), formatMonth],
   [(day) => isMonth(day, 3), formatMonth],
   [(day) => isMonth(day, 12), formatMonth],
@@ -72,7 +67,7 @@ function dayTicks(first: string, last: string, most: number): DayTick[] {
     days.filter(isTick).map((day) => ({ day, text: format(day), anchor: 'middle' as const })),
   ).find(({ length }) => length <= most);
   if (found !== undefined && found.length > 1) return found;
-  const format = days.length > MOST_SHORT_DAYS ? formatMonth : shortDay;
+  const format = days.length > MOST_SHORT_DAYS ? formatMonth : formatShortDay;
   return [
     { day: first, text: format(first), anchor: 'start' },
     { day: last, text: format(last), anchor: 'end' },

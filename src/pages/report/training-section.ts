@@ -1,21 +1,21 @@
 import { html, type Html } from '../html.ts';
 import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
+import type { Series } from '../chart-kit.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import { empty, section } from './section.ts';
+import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
 import { statusTrend } from './time-charts.ts';
-import { DAY_MS } from '../../shared/time.ts';
-import { dayAfter, formatDay, formatShare, labelOf, mondayOf, toDate } from '../words.ts';
+import { dayAfter, dayNumber, formatDay, formatShare, labelOf, mondayOf } from '../words.ts';
 
 /** Sorted by urgency. */
-const STATUSES = [
-  { status: 'incomplete', color: 'var(--bad)' },
-  { status: 'expiring', color: 'var(--warn)' },
-  { status: 'active', color: 'var(--good)' },
-  { status: 'unassigned', color: 'var(--none)' },
-] as const;
+const STATUSES: readonly Series[] = [
+  { name: 'incomplete', color: 'var(--bad)' },
+  { name: 'expiring', color: 'var(--warn)' },
+  { name: 'active', color: 'var(--good)' },
+  { name: 'unassigned', color: 'var(--none)' },
+];
 /** Days covered by the table below; the chart shows their weeks. */
 const DAYS = 90;
 
@@ -32,27 +32,27 @@ export function trainedOf(rows: readonly { readonly status: string | null; reado
 }
 
 /** Includes statuses that are new at the service. */
-function seriesOf(statuses: readonly string[]): { name: string; color: string }[] {
-  const known = STATUSES.map(({ status, color }) => ({ name: status, color: color }));
-  const others = [...new Set(statuses)].filter((one) => !known.some(({ name }) => name === one));
-  return [...known, ...others.map((name) => ({ name, color: 'var(--dim)' }))];
+function seriesOf(statuses: readonly string[]): Series[] {
+  const others = [...new Set(statuses)].filter((one) => !STATUSES.some(({ name }) => name === one));
+  return [...STATUSES, ...others.map((name) => ({ name, color: 'var(--dim)' }))];
 }
 
 function now({ answers }: Report): Html {
-  const rows = answers.trainingNow.map((row) => ({ ...row, status: row.status ?? 'unknown' }));
-  const total = rows.reduce((sum, { employees }) => sum + employees, 0);
-  const ordered = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
+  const rows = answers.trainingNow.map(({ status, employees }) => ({
+    status: status ?? 'unknown',
+    employees,
+  }));
+  const shown = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
     const row = rows.find(({ status }) => status === name);
     return row === undefined ? [] : [{ label: name, color, value: row.employees }];
   });
-  return html`${bars(
+  return bars(
     {
       title: 'Employees by status',
-      label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
       note: 'Incomplete: at least one assigned training is missing or has lapsed. Expiring: all are complete, and one lapses soon. Active: all are complete. Unassigned: no training is needed.',
     },
-    ordered.map((row) => ({ ...row, remark: formatShare(row.value, total) })),
-  )}`;
+    shown,
+  );
 }
 
 function gaps(report: ShownReport): Html {
@@ -60,31 +60,26 @@ function gaps(report: ShownReport): Html {
   if (gapsByEmployee.length === 0) return empty('No employee lacks a required training.');
   const incomplete = trainingNow.find(({ status }) => status === 'incomplete')?.employees ?? 0;
   const rest = incomplete - gapsByEmployee.length;
-  return html`${table(
-    'By training',
-    [
-      { title: 'training' },
-      { title: 'never done', isNumber: true },
-      { title: 'lapsed', isNumber: true },
-      { title: 'needed by', isNumber: true },
+  return html`${table({
+    caption: 'By training',
+    rows: gapsByTraining,
+    columns: [
+      { title: 'training', cell: (row) => labelOf(row.training_label, row.training_id, 'training') },
+      { title: 'never done', isNumber: true, cell: (row) => formatCount(row.missing) },
+      { title: 'lapsed', isNumber: true, cell: (row) => formatCount(row.expired) },
+      { title: 'needed by', isNumber: true, cell: (row) => formatCount(row.needed_by) },
     ],
-    gapsByTraining.map((row) => [
-      labelOf(row.training_label, row.training_id, 'training'),
-      formatCount(row.missing),
-      formatCount(row.expired),
-      formatCount(row.needed_by),
-    ]),
-  )}
+  })}
   ${firstOf(report, 'lacking-by-training', { shown: gapsByTraining.length, most: 10 })}
-  ${table(
-    'By employee, those who lack the most first',
-    [{ title: 'employee' }, { title: 'trainings' }, { title: 'lacking', isNumber: true }],
-    gapsByEmployee.map((row) => [
-      linkedPerson(report, row.user_name, row.user_id),
-      row.trainings,
-      formatCount(row.lacking),
-    ]),
-  )}
+  ${table({
+    caption: 'By employee, those who lack the most first',
+    rows: gapsByEmployee,
+    columns: [
+      { title: 'employee', cell: (row) => linkedPerson(report, row.user_name, row.user_id) },
+      { title: 'trainings', cell: (row) => row.trainings },
+      { title: 'lacking', isNumber: true, cell: (row) => formatCount(row.lacking) },
+    ],
+  })}
   ${restOf(report, 'lacking-trainings', { count: rest, what: ' who are incomplete' })}`;
 }
 
@@ -93,7 +88,7 @@ function lapsing(report: ShownReport): Html {
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
   const first = mondayOf(today);
-  const count = Math.ceil(((toDate(today).getTime() - toDate(first).getTime()) / DAY_MS + DAYS) / 7);
+  const count = Math.ceil((dayNumber(today) - dayNumber(first) + DAYS) / 7);
   const weeks = Array.from({ length: count }, (_, week) => {
     const monday = dayAfter(first, 7 * week);
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
@@ -106,38 +101,37 @@ function lapsing(report: ShownReport): Html {
     },
     weeks,
   )}
-  ${table(
-    'In the next days',
-    [
-      { title: 'within' },
-      { title: 'trainings', isNumber: true },
-      { title: 'employees', isNumber: true },
-      { title: 'required', isNumber: true },
+  ${table({
+    caption: 'In the next days',
+    rows: answers.lapsing,
+    columns: [
+      { title: 'within', cell: (row) => `${row.days} days` },
+      { title: 'trainings', isNumber: true, cell: (row) => formatCount(row.trainings) },
+      { title: 'employees', isNumber: true, cell: (row) => formatCount(row.employees) },
+      { title: 'required', isNumber: true, cell: (row) => formatCount(row.required) },
     ],
-    answers.lapsing.map((row) => [
-      `${row.days} days`,
-      formatCount(row.trainings),
-      formatCount(row.employees),
-      formatCount(row.required),
-    ]),
-  )}
-  ${table(
-    'The next ones',
-    [{ title: 'employee' }, { title: 'training' }, { title: 'lapses on', isNumber: true }],
-    answers.lapsingNext.map((row) => [
-      linkedPerson(report, row.user_name, row.user_id),
-      html`${labelOf(row.training_label, row.training_id, 'training')}
-      ${row.is_required === false && html`<span class="dim">(not required)</span>`}`,
-      formatDay(row.expires_on),
-    ]),
-  )}
+  })}
+  ${table({
+    caption: 'The next ones',
+    rows: answers.lapsingNext,
+    columns: [
+      { title: 'employee', cell: (row) => linkedPerson(report, row.user_name, row.user_id) },
+      {
+        title: 'training',
+        cell: (row) =>
+          html`${labelOf(row.training_label, row.training_id, 'training')}
+          ${row.is_required === false && html`<span class="dim">(not required)</span>`}`,
+      },
+      { title: 'lapses on', isNumber: true, cell: (row) => formatDay(row.expires_on) },
+    ],
+  })}
   ${restOf(report, 'lapsing-trainings', { count: in90.trainings - answers.lapsingNext.length, what: ' in the next 90 days' })}`;
 }
 
-export function trainingSection(report: ShownReport): Html {
+export function trainingSection(report: ShownReport): Section {
   const { trained, needed } = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
-  return section(report, {
+  return streamSection(report, {
     id: 'training',
     title: 'Training',
     stream: 'training-employee-status',

@@ -7,7 +7,7 @@ import { countOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
 import { linked, linkedPerson, placeOf, type ShownReport } from './shown-report.ts';
 import { describeMessages } from './describe-messages.ts';
-import { empty } from './section.ts';
+import { empty, type Section } from './section.ts';
 import { choosePeople, type Load, tasksOf } from './week-people.ts';
 import { SHOWN_TASKS } from './questions/week-questions.ts';
 
@@ -16,16 +16,6 @@ interface Task {
   readonly what: HtmlValue;
   readonly isInspection: boolean;
 }
-
-interface Person {
-  readonly name: HtmlValue;
-  /** The first tasks, which are shown. */
-  readonly tasks: readonly Task[];
-  /** The number of tasks. */
-  readonly count: number;
-}
-
-const UNASSIGNED = 'Not assigned';
 
 function tasksByPerson(report: ShownReport): Map<string, Task[]> {
   const { answers, today } = report;
@@ -54,24 +44,24 @@ function tasksByPerson(report: ShownReport): Map<string, Task[]> {
   return people;
 }
 
-function renderPerson({ name, tasks, count }: Person): Html {
+/** The person of a load with the first tasks. */
+function renderPerson(report: ShownReport, load: Load, tasks: readonly Task[]): Html {
+  const { user_id: id, user_name: name } = load;
   const shown = tasks
     .toSorted((one, other) => Number(one.isInspection) - Number(other.isInspection))
     .slice(0, SHOWN_TASKS)
-    .toSorted((one, other) => one.day.localeCompare(other.day));
-  const rest = count - shown.length;
-  const rows = [
-    ...shown.map(({ day, what }) => [formatWeekday(day), what] as const),
-    ...(rest > 0
-      ? [['', html`<span class="dim">and ${formatNumber(rest, 'more task')}</span>`] as const]
-      : []),
-  ];
+    .toSorted((one, other) => one.day.localeCompare(other.day))
+    .map(({ day, what }) => ({ when: formatWeekday(day), what }));
+  const rest = tasksOf(load) - shown.length;
+  const more = html`<span class="dim">and ${formatNumber(rest, 'more task')}</span>`;
+  const rows = rest > 0 ? [...shown, { when: '', what: more }] : shown;
+  const who = id === '' ? 'Not assigned' : linkedPerson(report, name, id);
   return html`<tbody>
     ${rows.map(
-      ([day, what], at) =>
+      ({ when, what }, at) =>
         html`<tr>
-          ${at === 0 && html`<th scope="rowgroup" rowspan="${rows.length}">${name}</th>`}
-          <td class="when">${day}</td>
+          ${at === 0 && html`<th scope="rowgroup" rowspan="${rows.length}">${who}</th>`}
+          <td class="when">${when}</td>
           <td>${what}</td>
         </tr>`,
     )}
@@ -97,16 +87,11 @@ const sumOf = (people: readonly Load[], of: 'followups' | 'trainings' | 'inspect
   people.reduce((sum, load) => sum + load[of], 0);
 
 function describeOthers(people: readonly Load[]): string {
-  const parts = (
-    [
-      ['follow-up', 'followups'],
-      ['training', 'trainings'],
-      ['inspection', 'inspections'],
-    ] as const
-  )
-    .map(([noun, of]) => ({ noun, count: sumOf(people, of) }))
+  const nouns = { followups: 'follow-up', trainings: 'training', inspections: 'inspection' } as const;
+  const parts = (['followups', 'trainings', 'inspections'] as const)
+    .map((of) => ({ count: sumOf(people, of), noun: nouns[of] }))
     .filter(({ count }) => count > 0)
-    .map(({ noun, count }) => formatNumber(count, noun));
+    .map(({ count, noun }) => formatNumber(count, noun));
   const hidden = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
   return `Not shown: ${hidden} with ${parts.join(', ')}`;
 }
@@ -130,24 +115,17 @@ function notesOf(report: ShownReport, others: readonly Load[]): HtmlValue[] {
 }
 
 /** null: none of the streams was synced yet. */
-export function weekSection(report: ShownReport): Html | null {
+export function weekSection(report: ShownReport): Section | null {
   const { answers, today } = report;
   const isKnown =
     answers.followupsNow.length > 0 || answers.trainingNow.length > 0 || answers.equipmentByType.length > 0;
   if (!isKnown) return null;
   const { shown, others } = choosePeople(answers.weekByPerson);
   const tasks = tasksByPerson(report);
-  const people = shown.map((load): Person => ({
-    name: load.user_id === '' ? UNASSIGNED : linkedPerson(report, load.user_name, load.user_id),
-    tasks: tasks.get(load.user_id) ?? [],
-    count: tasksOf(load),
-  }));
   const notes = notesOf(report, others);
-  return html`<section id="week" aria-labelledby="week-title">
-    <h2 id="week-title">This week</h2>
-    <p class="lead">${lead(report)}</p>
+  const body = html`<p class="lead">${lead(report)}</p>
     ${
-      people.length === 0
+      shown.length === 0
         ? empty('Nothing is due in the next seven days.')
         : html`<div class="scroll">
             <table class="people">
@@ -161,10 +139,10 @@ export function weekSection(report: ShownReport): Html | null {
                   <th scope="col">what</th>
                 </tr>
               </thead>
-              ${people.map(renderPerson)}
+              ${shown.map((load) => renderPerson(report, load, tasks.get(load.user_id) ?? []))}
             </table>
           </div>`
     }
-    ${notes.length > 0 && html`<p class="note">${notes.map((note) => [note, ' '])}</p>`}
-  </section>`;
+    ${notes.length > 0 && html`<p class="note">${notes.map((note) => [note, ' '])}</p>`}`;
+  return { id: 'week', title: 'This week', body };
 }

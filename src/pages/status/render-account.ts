@@ -10,13 +10,20 @@ import {
   type StreamDetail,
 } from '../../operate/status/status.ts';
 import type { RunSummary } from '../../operate/status/run-summary.ts';
-import { type Html, html } from '../html.ts';
-import { table, type TableColumn, type TableRow } from '../table.ts';
+import { type Html, html, type HtmlValue } from '../html.ts';
+import { table } from '../table.ts';
 import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';
 import { daysChart, progressBar, runsChart } from './charts.ts';
 
 const LISTED_ISSUES = 12;
 const LISTED_NEXT = 12;
+
+export function titledCard(title: string, content: HtmlValue): Html {
+  return html`<section>
+    <h2>${title}</h2>
+    <div class="card">${content}</div>
+  </section>`;
+}
 
 export function moment(ms: number, text: string, timezone: string): Html {
   return html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
@@ -99,10 +106,8 @@ function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
     </ul>
     ${rest > 0 && html`<p class="small dim">and ${rest} more kinds</p>`}
     <p class="small dim">All of them: <code>safety-sync data-issues</code></p>`;
-  return html`<section>
-    <h2>Open data issues</h2>
-    <div class="card">${!isRead ? NOT_READ_YET : shown.length === 0 ? html`<p>None.</p>` : list}</div>
-  </section>`;
+  const read = shown.length === 0 ? html`<p>None.</p>` : list;
+  return titledCard('Open data issues', isRead ? read : NOT_READ_YET);
 }
 
 /** Ticks of one kind at one moment share a line. */
@@ -121,64 +126,51 @@ function nextRuns({ nextRuns: all, timezone }: AccountDetail, nowMs: number): Ht
       <span class="dim small">${clockTime(first.atMs, timezone)}</span>
     </li>`;
   });
-  return html`<section>
-    <h2>Next runs</h2>
-    <div class="card">
-      ${
-        lines.length === 0
-          ? html`<p>None is scheduled.</p>`
-          : html`<ul class="plain">
-              ${lines}
-            </ul>`
-      }
-    </div>
-  </section>`;
+  const list = html`<ul class="plain">
+    ${lines}
+  </ul>`;
+  return titledCard('Next runs', lines.length === 0 ? html`<p>None is scheduled.</p>` : list);
 }
 
 const OUTCOME_LEVELS = { succeeded: 'good', failed: 'bad', skipped: 'dim', running: 'busy' } as const;
 
-function runRow(run: RunSummary, nowMs: number, timezone: string): TableRow {
-  const level = OUTCOME_LEVELS[run.status];
-  const remark =
-    run.error === null
-      ? (run.note ?? '')
-      : `${run.error.code}: ${run.error.message.replace(/\.?$/, '.')} ${run.error.advice}`;
-  const repaired =
-    run.repaired !== null && run.repaired > 0
-      ? `${formatCount(run.repaired)} of them had been missed by an earlier sync. `
+function remarkOf({ error, note, repaired }: RunSummary): string | null {
+  const problem =
+    error === null ? (note ?? '') : `${error.code}: ${error.message.replace(/\.?$/, '.')} ${error.advice}`;
+  const missed =
+    repaired !== null && repaired > 0
+      ? `${formatCount(repaired)} of them had been missed by an earlier sync. `
       : '';
-  return {
-    cells: [
-      moment(run.startedMs, ageOf(run.startedMs, nowMs), timezone),
-      run.stream,
-      html`<span class="${level === 'dim' ? 'dim' : `t-${level}`}">${run.status}</span
-        >${run.kind !== 'sync' && html` <span class="dim">${run.kind}</span>`}`,
-      run.status === 'skipped' ? '' : formatCount(run.read),
-      changesOf(run),
-      formatCount(run.requests),
-      formatDuration(run.durationMs),
-    ],
-    remark: `${repaired}${remark}` || null,
-  };
+  return `${missed}${problem}` || null;
 }
 
-function lastRuns({ recentRuns, timezone }: AccountDetail, { nowMs, database }: Status): Html {
-  const columns: readonly TableColumn[] = [
-    { title: 'began' },
-    { title: 'stream' },
-    { title: 'outcome' },
-    { title: 'read', isNumber: true, isSpare: true },
-    { title: 'changes' },
-    { title: 'requests', isNumber: true, isSpare: true },
-    { title: 'took', isNumber: true },
-  ];
-  const rows = recentRuns.map((run) => runRow(run, nowMs, timezone));
-  return html`<section>
-    <h2>Last runs</h2>
-    <div class="card">
-      ${!areAccountsRead(database) ? NOT_READ_YET : rows.length === 0 ? html`<p>No run yet.</p>` : table(null, columns, rows)}
-    </div>
-  </section>`;
+function outcomeOf({ status, kind }: RunSummary): Html {
+  const level = OUTCOME_LEVELS[status];
+  return html`<span class="${level === 'dim' ? 'dim' : `t-${level}`}">${status}</span
+    >${kind !== 'sync' && html` <span class="dim">${kind}</span>`}`;
+}
+
+function lastRuns({ recentRuns: rows, timezone }: AccountDetail, { nowMs, database }: Status): Html {
+  const list = table({
+    rows,
+    columns: [
+      { title: 'began', cell: ({ startedMs: ms }) => moment(ms, ageOf(ms, nowMs), timezone) },
+      { title: 'stream', cell: (run) => run.stream },
+      { title: 'outcome', cell: outcomeOf },
+      {
+        title: 'read',
+        isNumber: true,
+        isSpare: true,
+        cell: ({ status, read }) => status !== 'skipped' && formatCount(read),
+      },
+      { title: 'changes', cell: changesOf },
+      { title: 'requests', isNumber: true, isSpare: true, cell: ({ requests }) => formatCount(requests) },
+      { title: 'took', isNumber: true, cell: ({ durationMs }) => formatDuration(durationMs) },
+    ],
+    remark: remarkOf,
+  });
+  const shown = rows.length === 0 ? html`<p>No run yet.</p>` : list;
+  return titledCard('Last runs', areAccountsRead(database) ? shown : NOT_READ_YET);
 }
 
 const dot = (name: string) =>
@@ -186,16 +178,14 @@ const dot = (name: string) =>
 
 function days({ days: volumes }: AccountDetail): Html | null {
   if (volumes.length === 0) return null;
-  return html`<section>
-    <h2>Rows over time</h2>
-    <div class="card">
-      ${daysChart(volumes)}
+  return titledCard(
+    'Rows over time',
+    html`${daysChart(volumes)}
       <div class="key">
         <span>${dot('ins')}new</span><span>${dot('upd')}changed</span><span>${dot('del')}deleted</span
         ><span>${dot('failed')}failed runs that day</span>
-      </div>
-    </div>
-  </section>`;
+      </div>`,
+  );
 }
 
 export function renderAccount(status: Status, detail: AccountDetail): Html {

@@ -5,9 +5,9 @@ import { CHANNEL_WORDS } from '../../operate/status/verdict.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';
-import { table, type TableRow } from '../table.ts';
+import { table } from '../table.ts';
 import { ageOf, clockTime, describeProtection, describeRetention, knownBadge, NOT_READ } from '../words.ts';
-import { moment, renderAccount } from './render-account.ts';
+import { moment, renderAccount, titledCard } from './render-account.ts';
 
 /** The time zone of texts about all accounts, because each account may have its own. */
 const TIMEZONE = 'UTC';
@@ -117,22 +117,6 @@ function oldestOf({ streams }: AccountStatus): number | null {
   return times.includes(null) || times.length === 0 ? null : Math.min(...times.map((ms) => ms ?? 0));
 }
 
-function accountRow(account: AccountStatus, status: Status): TableRow {
-  const { accountId, verdict, streams, openIssues } = account;
-  const isRead = areAccountsRead(status.database);
-  const running = streams.filter((stream) => stream.running !== null).length;
-  return {
-    cells: [
-      html`<a href="?account=${encodeURIComponent(accountId)}">${accountId}</a>`,
-      toBadge(verdict.level, status),
-      isRead ? ageOf(oldestOf(account), status.nowMs) : '–',
-      running === 0 ? '' : formatCount(running),
-      openIssues === 0 ? '' : formatCount(openIssues),
-    ],
-    remark: verdict.level === 'good' ? null : [verdict.sentence, ...verdict.details].join(' '),
-  };
-}
-
 function pageLinks({ page = 1, pages = 1 }: Status): Html | null {
   if (pages === 1) return null;
   const link = (to: number, text: string) => html`<a href="?page=${to}">${text}</a> `;
@@ -143,31 +127,40 @@ function pageLinks({ page = 1, pages = 1 }: Status): Html | null {
 }
 
 function accountList(status: Status): Html {
-  return html`<section>
-    <h2>Accounts</h2>
-    <div class="card">
-      ${table(
-        null,
-        [
-          { title: 'account' },
-          { title: 'state' },
-          { title: 'oldest success' },
-          { title: 'running', isNumber: true, isSpare: true },
-          { title: 'open issues', isNumber: true, isSpare: true },
-        ],
-        status.accounts.map((account) => accountRow(account, status)),
-      )}
-      ${pageLinks(status)}
-    </div>
-  </section>`;
+  const { accounts, database, nowMs } = status;
+  const countOf = (count: number): string => (count === 0 ? '' : formatCount(count));
+  const list = table<AccountStatus>({
+    rows: accounts,
+    columns: [
+      {
+        title: 'account',
+        cell: ({ accountId: id }) => html`<a href="?account=${encodeURIComponent(id)}">${id}</a>`,
+      },
+      { title: 'state', cell: ({ verdict }) => toBadge(verdict.level, status) },
+      {
+        title: 'oldest success',
+        cell: (account) => (areAccountsRead(database) ? ageOf(oldestOf(account), nowMs) : '–'),
+      },
+      {
+        title: 'running',
+        isNumber: true,
+        isSpare: true,
+        cell: ({ streams }) => countOf(streams.filter(({ running }) => running !== null).length),
+      },
+      { title: 'open issues', isNumber: true, isSpare: true, cell: ({ openIssues }) => countOf(openIssues) },
+    ],
+    remark: ({ verdict: { level, sentence, details } }) =>
+      level === 'good' ? null : [sentence, ...details].join(' '),
+  });
+  return titledCard('Accounts', [list, pageLinks(status)]);
 }
 
 function storageRules({ keeping: rules }: Status): Html {
   const sentences = [describeRetention(rules), describeProtection(rules)];
-  return html`<section>
-    <h2>What is kept</h2>
-    <div class="card">${sentences.map((text) => text !== null && html`<p>${text}</p>`)}</div>
-  </section>`;
+  return titledCard(
+    'What is kept',
+    sentences.map((text) => text !== null && html`<p>${text}</p>`),
+  );
 }
 
 function aboutAlerts({ alerts: { channels, open } }: Status): string {

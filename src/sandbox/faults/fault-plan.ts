@@ -1,7 +1,6 @@
 import type { Random } from '../random.ts';
 import type { RequestLogEntry } from '../request-log.ts';
-import type { FaultController, FaultPredicate } from './fault-controller.ts';
-import type { Fault, FaultKind, FaultOptions } from './fault.ts';
+import { type Fault, type FaultKind, type FaultOptions, RATED_FAULTS } from './fault.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
 const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [
@@ -12,21 +11,14 @@ const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [
   { kind: 'nonJson', httpStatus: 502, body: '' },
 ];
 
+type FaultPredicate = (entry: RequestLogEntry) => boolean;
+
 /** Chooses the fault of each request, seeded. */
-export class FaultPlan implements FaultController {
+export class FaultPlan {
   readonly #random: Random;
   readonly #counts: Record<FaultKind, number> = {
-    rateLimit: 0,
-    serverError: 0,
-    error: 0,
-    reset: 0,
-    hang: 0,
-    cut: 0,
-    nonJson: 0,
-    slow: 0,
-    oddRecord: 0,
-    oddResponse: 0,
-    oddHttp: 0,
+    ...{ rateLimit: 0, serverError: 0, error: 0, reset: 0, hang: 0, cut: 0, nonJson: 0, slow: 0 },
+    ...{ oddRecord: 0, oddResponse: 0, oddHttp: 0 },
   };
   #options: FaultOptions = {};
   #script: (Fault | null)[] = [];
@@ -39,18 +31,20 @@ export class FaultPlan implements FaultController {
     this.set(options);
   }
 
+  /** Injected faults by kind. */
   get counts(): Readonly<Record<FaultKind, number>> {
     return this.#counts;
   }
 
+  /** Requests refused by the limiter; not part of `counts`. */
   get limited(): number {
     return this.#limited;
   }
 
+  /** Replaces the given rates and the limiter; others remain. */
   set(options: FaultOptions): void {
     const merged = { ...this.#options, ...options };
-    const { rateLimit = 0, serverError = 0, reset = 0, hang = 0, cut = 0, nonJson = 0, slow = 0 } = merged;
-    const rates = [rateLimit, serverError, reset, hang, cut, nonJson, slow];
+    const rates = RATED_FAULTS.map((kind) => merged[kind] ?? 0);
     const sum = rates.reduce((total, rate) => total + rate, 0);
     if (!rates.every((rate) => rate >= 0) || !(sum <= 1 + 1e-9)) {
       throw new RangeError(
@@ -61,6 +55,7 @@ export class FaultPlan implements FaultController {
     if (options.limiter !== undefined) this.#limiter = new RateLimiter(options.limiter);
   }
 
+  /** Removes all faults: rates, limiter, script and pending `next` faults. Keeps the counters. */
   clear(): void {
     this.#options = {};
     this.#script = [];
@@ -68,10 +63,12 @@ export class FaultPlan implements FaultController {
     this.#limiter = undefined;
   }
 
+  /** One entry per request, in order; takes precedence over rates. null is a request without a fault. */
   script(faults: readonly (Fault | null)[]): void {
     this.#script.push(...faults);
   }
 
+  /** Injects a fault into the next `times` matching requests. */
   next(predicate: FaultPredicate, fault: Fault, times = 1): void {
     this.#waiting.push({ predicate, fault, times });
   }
@@ -102,31 +99,25 @@ export class FaultPlan implements FaultController {
   }
 
   #draw(): Fault | null {
-    const {
-      rateLimit = 0,
-      serverError = 0,
-      reset = 0,
-      hang = 0,
-      cut = 0,
-      nonJson = 0,
-      slow = 0,
-    } = this.#options;
     const random = this.#random;
     let roll = random.next();
-    const falls = (rate: number): boolean => {
+    const drawn = RATED_FAULTS.find((kind) => {
+      const rate = this.#options[kind] ?? 0;
       const isHit = roll >= 0 && roll < rate;
       roll -= rate;
       return isHit;
-    };
-    if (falls(rateLimit)) return { kind: 'rateLimit' };
-    if (falls(serverError)) return { kind: 'serverError' };
-    if (falls(reset)) return { kind: 'reset' };
-    if (falls(hang)) return { kind: 'hang' };
-    if (falls(cut)) {
-      return { kind: 'cut', framing: random.pick(['content-length', 'chunked']), share: random.next() };
+    });
+    switch (drawn) {
+      case undefined:
+        return null;
+      case 'cut':
+        return { kind: drawn, framing: random.pick(['content-length', 'chunked']), share: random.next() };
+      case 'nonJson':
+        return random.pick(GATEWAY_PAGES);
+      case 'slow':
+        return { kind: drawn, durationMs: this.#options.slowMs ?? 1000 };
+      default:
+        return { kind: drawn };
     }
-    if (falls(nonJson)) return random.pick(GATEWAY_PAGES);
-    if (falls(slow)) return { kind: 'slow', durationMs: this.#options.slowMs ?? 1000 };
-    return null;
   }
 }

@@ -1,4 +1,4 @@
-import type { ResponseOddity, RecordOddity } from './oddity.ts';
+import type { RecordOddity, ResponseOddity } from './oddity.ts';
 
 /** A fault of one request. */
 export type Fault =
@@ -25,11 +25,11 @@ export type Fault =
 
 export type FaultKind = Fault['kind'];
 
-/** Faults that only `script` and `next` can inject. */
-type ScriptedKind = 'error' | 'oddRecord' | 'oddResponse' | 'oddHttp';
+/** Faults that can be injected by a rate, in the order in which the plan compares them. `script` and `next` inject any. */
+export const RATED_FAULTS = ['rateLimit', 'serverError', 'reset', 'hang', 'cut', 'nonJson', 'slow'] as const;
 
 /** Shares (0..1) of all requests; at most 1 in total. */
-type FaultRates = Partial<Record<Exclude<FaultKind, ScriptedKind>, number>>;
+type FaultRates = Partial<Record<(typeof RATED_FAULTS)[number], number>>;
 
 export interface FaultOptions extends FaultRates {
   /** A real limiter: refuses further requests of a token after this many in a window. */

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
@@ -15,25 +15,25 @@ export type Body = string | Iterable<string>;
 
 /** Sends a response, complete or damaged by the fault. */
 export async function transmit(response: ServerResponse, body: Body, fault: Fault | null): Promise<void> {
-  if (fault?.kind === 'cut') return cut(response, body, fault);
-  if (fault?.kind === 'slow') return drip(response, body, fault);
+  if (fault?.kind === 'cut') return cut(response, toBytes(body), fault);
+  if (fault?.kind === 'slow') {
+    const bytes = toBytes(body);
+    response.setHeader('content-length', bytes.length);
+    return send(response, drip(bytes, fault));
+  }
   if (fault?.kind === 'oddHttp' && fault.encoding === 'gzip') {
     response.setHeader('content-encoding', 'gzip');
-    response.end(gzipSync(typeof body === 'string' ? body : [...body].join('')));
-    return;
-  }
-  if (typeof body === 'string') {
-    const bytes = Buffer.from(body);
+    response.end(gzipSync(toBytes(body)));
+  } else if (typeof body === 'string') {
+    const bytes = toBytes(body);
     response.setHeader('content-length', bytes.length);
     response.end(bytes);
-    return;
+  } else {
+    await send(response, body);
   }
-  for (const piece of body) {
-    if (response.destroyed) return;
-    if (!response.write(piece)) await writable(response);
-  }
-  response.end();
 }
+
+const toBytes = (body: Body): Buffer => Buffer.from(typeof body === 'string' ? body : [...body].join(''));
 
 /** The response of a proxy, without any headers of the service. */
 export function respondAsGateway(response: ServerResponse, fault: Extract<Fault, { kind: 'nonJson' }>): void {
@@ -45,12 +45,10 @@ export function respondAsGateway(response: ServerResponse, fault: Extract<Fault,
 
 async function cut(
   response: ServerResponse,
-  body: Body,
+  bytes: Buffer,
   fault: Extract<Fault, { kind: 'cut' }>,
 ): Promise<void> {
-  const bytes = Buffer.from(typeof body === 'string' ? body : [...body].join(''));
-  const share = fault.share ?? 0.5;
-  const kept = Math.min(bytes.length - 1, Math.floor(bytes.length * share));
+  const kept = Math.min(bytes.length - 1, Math.floor(bytes.length * (fault.share ?? 0.5)));
   if (fault.framing !== 'chunked') response.setHeader('content-length', bytes.length);
   response.flushHeaders();
   if (kept > 0) {
@@ -59,34 +57,19 @@ async function cut(
   response.destroy();
 }
 
-async function drip(
-  response: ServerResponse,
-  body: Body,
-  fault: Extract<Fault, { kind: 'slow' }>,
-): Promise<void> {
-  const bytes = Buffer.from(typeof body === 'string' ? body : [...body].join(''));
+async function* drip(bytes: Buffer, fault: Extract<Fault, { kind: 'slow' }>): AsyncGenerator<Buffer> {
   const pieces = Math.max(1, fault.pieces ?? 10);
-  const pauseMs = (fault.durationMs ?? 1000) / pieces;
-  response.setHeader('content-length', bytes.length);
   for (let piece = 0; piece < pieces; piece += 1) {
-    await delay(pauseMs);
-    if (response.destroyed) return;
+    await delay((fault.durationMs ?? 1000) / pieces);
     const from = Math.floor((bytes.length * piece) / pieces);
-    const to = Math.floor((bytes.length * (piece + 1)) / pieces);
-    if (!response.write(bytes.subarray(from, to))) await writable(response);
+    yield bytes.subarray(from, Math.floor((bytes.length * (piece + 1)) / pieces));
   }
-  response.end();
 }
 
-/** A disconnected client never drains, so `close` ends the wait, too. */
-async function writable(response: ServerResponse): Promise<void> {
-  const done = new AbortController();
-  try {
-    await Promise.race([
-      once(response, 'drain', { signal: done.signal }),
-      once(response, 'close', { signal: done.signal }),
-    ]);
-  } finally {
-    done.abort();
-  }
+/** A client that disconnects ends it. */
+async function send(
+  response: ServerResponse,
+  pieces: Iterable<string> | AsyncIterable<Buffer>,
+): Promise<void> {
+  await pipeline(pieces, response).catch(() => undefined);
 }

@@ -3,8 +3,7 @@ import { dateNumberAfter, toDateNumber } from '../date-number.ts';
 import { Random } from '../random.ts';
 import type { Completion, Employee } from '../records.ts';
 import { employeeAt } from '../store/status-rules.ts';
-import { STREAM } from './world.ts';
-import type { World } from './world.ts';
+import { STREAM, type World } from './world.ts';
 
 interface Training {
   id: number;

@@ -2,11 +2,9 @@ import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
 import type { Equipment, Metavalue, Schedule } from '../records.ts';
 import { equipmentAt } from '../store/status-rules.ts';
-import { equipmentTypes } from './equipment-types.ts';
-import type { EquipmentType, Metafield } from './equipment-types.ts';
+import { type EquipmentType, equipmentTypes, type Metafield } from './equipment-types.ts';
 import { clients, items, oddTexts } from './vocabulary.ts';
-import { STREAM } from './world.ts';
-import type { World } from './world.ts';
+import { STREAM, type World } from './world.ts';
 
 const itemIds = items.map(([id]) => id);
 

@@ -3,8 +3,7 @@ import { dateNumberAfter } from '../date-number.ts';
 import { Random } from '../random.ts';
 import type { Followup, FollowupMessage } from '../records.ts';
 import { attachmentNames, closings, forms, oddTexts, places, replies } from './vocabulary.ts';
-import { STREAM } from './world.ts';
-import type { World } from './world.ts';
+import { STREAM, type World } from './world.ts';
 
 /** A form response creates one, two or three follow-ups; eight follow-ups come from five responses. */
 const RESPONSE_OF = [0, 1, 2, 2, 3, 4, 4, 4] as const;

@@ -2,8 +2,7 @@ import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
 import type { Resource, ResourceVersion } from '../records.ts';
 import { categories, oddTexts } from './vocabulary.ts';
-import { STREAM } from './world.ts';
-import type { World } from './world.ts';
+import { STREAM, type World } from './world.ts';
 
 const subjects = [
   ['Procedure', 'Lifting operations'],

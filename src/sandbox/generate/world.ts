@@ -1,7 +1,24 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
-import type { SandboxSize } from './sandbox-size.ts';
 import { fieldOffices, lineOfBusinesses } from './vocabulary.ts';
+
+/** Numbers of records of each kind. */
+export interface SandboxSize {
+  followups: number;
+  employees: number;
+  equipment: number;
+  resources: number;
+  /** Accounts that observe, assign and complete. `users.info` knows the other employees, too. */
+  users: number;
+}
+
+export const defaultSize: SandboxSize = {
+  followups: 2000,
+  employees: 300,
+  equipment: 400,
+  resources: 150,
+  users: 120,
+};
 
 /** Shared data of the generators: one seed, one moment, one set of people and sites. */
 export interface World {
@@ -35,13 +52,12 @@ export const STREAM = {
 
 const YEARS_OF_HISTORY = 3;
 
-export function buildWorld(options: {
-  seed: number;
-  now: number;
-  size: SandboxSize;
-  oddities: boolean;
-}): World {
-  const { seed, now, size, oddities } = options;
+export function buildWorld({
+  seed,
+  now,
+  size,
+  oddities,
+}: Pick<World, 'seed' | 'now' | 'size' | 'oddities'>): World {
   const people = Math.max(size.users, size.employees);
   const peopleIds = Array.from({ length: people }, (_, index) => personId(seed, index, oddities));
   return {

@@ -12,10 +12,10 @@ export function changeEquipment(context: LiveContext): void {
     buyEquipment(context);
     return;
   }
-  const key = store.equipment.anyKey(random);
-  const equipment = key === undefined ? undefined : store.equipment.get(key);
+  const found = store.equipment.any(random);
   // Planted records may lack their lists; they are skipped.
-  if (key === undefined || equipment === undefined || !isListOfObjects(equipment.schedules)) return;
+  if (found === undefined || !isListOfObjects(found[1].schedules)) return;
+  const [key, equipment] = found;
   if (roll < 0.18) {
     store.equipment.update(key, { isInService: !equipment.isInService });
   } else if (roll < 0.6) {
@@ -63,9 +63,8 @@ function buyEquipment({ world, store, random, now }: LiveContext): void {
 }
 
 export function changeResource({ world, store, random, now }: LiveContext): void {
-  const key = store.resources.anyKey(random);
-  const resource = key === undefined ? undefined : store.resources.get(key);
-  if (key === undefined || resource === undefined || random.chance(0.15)) {
+  const found = store.resources.any(random);
+  if (found === undefined || random.chance(0.15)) {
     let index = store.resources.size;
     while (store.resources.has(String(2_000 + index))) index += 1;
     const added = buildResource(index, world);
@@ -73,6 +72,7 @@ export function changeResource({ world, store, random, now }: LiveContext): void
     store.resources.putLiving({ ...added, created: now, versions: [{ ...version, approvedOn: now }] });
     return;
   }
+  const [key, resource] = found;
   // Planted records may have no list of versions.
   const versions = Array.isArray(resource.versions) ? resource.versions : [];
   const number = versions.length + 1;

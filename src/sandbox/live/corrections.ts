@@ -11,23 +11,19 @@ function changeAnyFollowup(
   isMeant: (followup: Followup) => boolean,
   change: (followup: Followup) => Partial<Followup>,
 ): void {
-  const meant = [...store.followups.keys()].filter((key) => {
-    const followup = store.followups.get(key);
-    return followup !== undefined && isMeant(followup);
-  });
+  const meant = [...store.followups].filter(([, followup]) => isMeant(followup));
   if (meant.length === 0) return;
-  const key = random.pick(meant);
-  const followup = store.followups.get(key);
-  if (followup !== undefined) store.followups.update(key, change(followup));
+  const [key, followup] = random.pick(meant);
+  store.followups.update(key, change(followup));
 }
 
 function changeAnySchedule(
   { store, random }: LiveContext,
   change: (schedule: Schedule, done: number) => Partial<Schedule>,
 ): void {
-  const key = store.equipment.anyKey(random);
-  const equipment = key === undefined ? undefined : store.equipment.get(key);
-  if (key === undefined || equipment === undefined || !isListOfObjects(equipment.schedules)) return;
+  const found = store.equipment.any(random);
+  if (found === undefined || !isListOfObjects(found[1].schedules)) return;
+  const [key, equipment] = found;
   store.equipment.update(key, {
     schedules: equipment.schedules.map((schedule, at) =>
       at === 0 && typeof schedule.lastCompletedOn === 'number'

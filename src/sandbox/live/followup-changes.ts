@@ -34,9 +34,9 @@ export function raiseFollowup({ world, store, random, now }: LiveContext): void 
 
 export function changeFollowup(context: LiveContext): void {
   const { store, random, now } = context;
-  const key = store.followups.anyKey(random);
-  const followup = key === undefined ? undefined : store.followups.get(key);
-  if (key === undefined || followup === undefined) return;
+  const found = store.followups.any(random);
+  if (found === undefined) return;
+  const [key, followup] = found;
   const messages = messagesOf(followup);
   const roll = random.next();
   if (!followup.open) {

@@ -1,12 +1,10 @@
 import { MINUTE_MS } from '../../shared/time.ts';
-import { STREAM } from '../generate/world.ts';
-import type { World } from '../generate/world.ts';
+import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeEquipment, changeResource } from './asset-changes.ts';
 import { CORRECTIONS } from './corrections.ts';
 import { workADay } from './daily-round.ts';
-import { deleteSomething } from './deletions.ts';
 import { changeFollowup, raiseFollowup } from './followup-changes.ts';
 import type { LiveContext } from './live-context.ts';
 import { changeEmployee } from './people-changes.ts';
@@ -16,18 +14,6 @@ export interface LiveOptions {
   changesPerMinute?: number;
   /** Whether records are also deleted. Default false. */
   deletions?: boolean;
-}
-
-export interface Live {
-  /** Applies this many changes now. */
-  step(changes: number): void;
-  /** Simulates a day of routine work: most tasks that are due are done. */
-  day(): void;
-  /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
-  correct(corrections: number): void;
-  /** Applies changes until `stop`, at the rate of the options. */
-  start(): void;
-  stop(): void;
 }
 
 type Change = (context: LiveContext) => void;
@@ -40,10 +26,22 @@ const usualChanges: readonly (readonly [weight: number, change: Change])[] = [
   [5, changeResource],
 ];
 
+function deleteSomething({ store, random }: LiveContext): void {
+  const table = random.pick([
+    store.followups,
+    store.followups,
+    store.resources,
+    store.employees,
+    store.equipment,
+  ]);
+  const [key] = table.any(random) ?? [];
+  if (key !== undefined) table.delete(key);
+}
+
 const TICK_MS = 250;
 
 /** Seeded random changes: equal steps at equal times give an equal source. */
-export class LiveSource implements Live {
+export class LiveSource {
   readonly #world: World;
   readonly #store: SandboxStore;
   readonly #clock: () => number;
@@ -62,19 +60,23 @@ export class LiveSource implements Live {
     this.#perTick = ((options.changesPerMinute ?? 60) * TICK_MS) / MINUTE_MS;
   }
 
+  /** Applies this many changes now. */
   step(changes: number): void {
     for (let made = 0; made < changes; made += 1) this.#pick()(this.#context());
   }
 
+  /** Simulates a day of routine work: most tasks that are due are done. */
   day(): void {
     workADay(this.#context());
   }
 
+  /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
   correct(corrections: number): void {
     for (let made = 0; made < corrections; made += 1)
       CORRECTIONS[made % CORRECTIONS.length]?.(this.#context());
   }
 
+  /** Applies changes until `stop`, at the rate of the options. */
   start(): void {
     this.#timer ??= setInterval(() => {
       this.#owed += this.#perTick;

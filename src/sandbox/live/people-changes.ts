@@ -2,7 +2,7 @@ import { dateNumberAfter } from '../date-number.ts';
 import { buildEmployee, completionOf, trainings } from '../generate/employees.ts';
 import { personName } from '../generate/person-names.ts';
 import type { Employee } from '../records.ts';
-import { employeeAt, isListOfObjects } from '../store/status-rules.ts';
+import { employeeAt, hasTrainings } from '../store/status-rules.ts';
 import type { LiveContext } from './live-context.ts';
 
 export function changeEmployee(context: LiveContext): void {
@@ -12,22 +12,12 @@ export function changeEmployee(context: LiveContext): void {
     hire(context);
     return;
   }
-  const key = store.employees.anyKey(random);
-  const employee = key === undefined ? undefined : store.employees.get(key);
-  if (employee === undefined || employee.m_user_id !== key || !isChangeable(employee)) return;
+  const [key, employee] = store.employees.any(random) ?? [];
+  // Planted records may lack their lists or have another key; they are skipped.
+  if (employee === undefined || employee.m_user_id !== key || !hasTrainings(employee)) return;
   if (roll < 0.5) completeTraining(employee, context);
   else if (roll < 0.75) assignTraining(employee, context);
   else expireTraining(employee, context);
-}
-
-/** Planted records may lack their lists or have another key; they are skipped. */
-function isChangeable(employee: Employee): boolean {
-  const { last_completed, incomplete_training_ids, complete_training_ids } = employee;
-  return (
-    isListOfObjects(last_completed) &&
-    Array.isArray(incomplete_training_ids) &&
-    Array.isArray(complete_training_ids)
-  );
 }
 
 function completeTraining(employee: Employee, { store, random, now }: LiveContext): void {

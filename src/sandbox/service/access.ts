@@ -1,5 +1,4 @@
-import { ServiceError } from './service-error.ts';
-import type { ErrorId } from './service-error.ts';
+import { type ErrorId, ServiceError } from './service-error.ts';
 
 export type TokenState = 'active' | 'inactive' | 'without-permission' | 'account-inactive';
 
@@ -10,16 +9,7 @@ const refusals: Record<Exclude<TokenState, 'active'>, ErrorId> = {
 };
 
 /** Access rights of tokens. States can be changed while the sandbox runs. */
-export interface AccessController {
-  /** Sets the state of the sandbox's token, or of a named one; an unknown token becomes known. */
-  set(state: TokenState, token?: string): void;
-  /** Restricts one method for every token (for example `equipments.list`). Checked after the state that `set` stored. */
-  setMethod(method: string, state: TokenState): void;
-  /** Makes the token `token_invalid` from now on. */
-  revoke(token?: string): void;
-}
-
-export class Access implements AccessController {
+export class Access {
   readonly #states = new Map<string, TokenState>();
   readonly #methods = new Map<string, TokenState>();
   readonly #ownToken: string;
@@ -29,14 +19,17 @@ export class Access implements AccessController {
     this.#states.set(token, 'active');
   }
 
+  /** Sets the state of the sandbox's token, or of a named one; an unknown token becomes known. */
   set(state: TokenState, token = this.#ownToken): void {
     this.#states.set(token, state);
   }
 
+  /** Restricts one method for every token (for example `equipments.list`). Checked after the state that `set` stored. */
   setMethod(method: string, state: TokenState): void {
     this.#methods.set(method, state);
   }
 
+  /** Makes the token `token_invalid` from now on. */
   revoke(token = this.#ownToken): void {
     this.#states.delete(token);
   }

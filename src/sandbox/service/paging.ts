@@ -1,5 +1,4 @@
-import { aPage } from './parameters.ts';
-import type { Parameters, Rules } from './parameters.ts';
+import { aPage, type Parameters, type Rules } from './parameters.ts';
 import type { Readings, UnaskedPaging } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 

@@ -4,15 +4,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
 import { spoilResponse } from '../faults/odd-response.ts';
-import { respondAsGateway, transmit } from '../faults/transmit.ts';
-import type { Body } from '../faults/transmit.ts';
+import { type Body, respondAsGateway, transmit } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import type { Access } from './access.ts';
 import type { MethodResponse, Method } from './method.ts';
 import type { Hooks } from './hooks.ts';
-import { findMethod } from './methods.ts';
+import { equipmentsList } from './methods/equipments-list.ts';
+import { followupsList } from './methods/followups-list.ts';
+import { resourcesList } from './methods/resources-list.ts';
+import { trainingEmployeeStatusList } from './methods/training-employee-status-list.ts';
+import { usersInfo } from './methods/users-info.ts';
 import { toDateHeader } from './date-header.ts';
 import { checkParameters } from './parameters.ts';
 import { readRequestObject } from './read-request.ts';
@@ -35,6 +38,15 @@ export interface ServiceContext {
   requestIds: Random;
   onRequest: ((entry: RequestLogEntry) => void) | undefined;
 }
+
+/** By the name in their path. */
+const methods: ReadonlyMap<string, Method> = new Map([
+  ['resources.list', resourcesList],
+  ['followups.list', followupsList],
+  ['training-employee-status.list', trainingEmployeeStatusList],
+  ['equipments.list', equipmentsList],
+  ['users.info', usersInfo],
+]);
 
 const PATH = /^\/v1\/([^/?]+)$/;
 
@@ -152,9 +164,10 @@ async function responseOf(
 ): Promise<MethodResponse> {
   const { context, entry, path } = serving;
   const { readings, store } = context;
-  const name = PATH.exec(path)?.[1];
-  const method = name === undefined ? undefined : (findMethod(name, readings) ?? context.methods[name]);
-  if (method === undefined) throw new ServiceError('api_method_not_found');
+  const name = PATH.exec(path)?.[1] ?? '';
+  const method = methods.get(name) ?? context.methods[name];
+  const isOffered = method !== usersInfo || readings.usersInfo === 'offered';
+  if (method === undefined || !isOffered) throw new ServiceError('api_method_not_found');
   if (parameters instanceof ServiceError) throw parameters;
   const { token, ...asked } = parameters;
   const checked = context.access.check(token, name);

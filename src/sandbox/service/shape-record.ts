@@ -4,24 +4,8 @@ import type { Readings } from './readings.ts';
 
 type Fields = Record<string, unknown>;
 
-const identifierFields = new Set([
-  'id',
-  'category_id',
-  'creator_id',
-  'm_observer_id',
-  'm_assigner_id',
-  'm_assignee_id',
-  'm_completer_id',
-  'm_user_id',
-  'm_reassignee_id',
-  'equipmentType_id',
-  'parent_id',
-  'fieldOffice_id',
-  'lineOfBusiness_id',
-  'clients_id',
-  'assignedUsers_id',
-  'schedule_id',
-]);
+/** Text in other fields is no identifier. */
+const isIdentifierField = (field: string): boolean => /^id$|_id$/.test(field);
 
 /** Paths of numeric ids. */
 const numberIds = new Set([
@@ -132,7 +116,7 @@ function shapeField(path: string, field: string, value: unknown, shaping: Shapin
   if (typeof value === 'object' && value !== null) {
     return shapeObject(`${path}.${field}`, value as Fields, shaping);
   }
-  if (typeof value === 'string' && readings.identifiers === 'numbers' && identifierFields.has(field)) {
+  if (typeof value === 'string' && readings.identifiers === 'numbers' && isIdentifierField(field)) {
     return /^(0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
   }
   if (typeof value !== 'number') return value;

@@ -1,9 +1,25 @@
+import { toDateNumber } from '../date-number.ts';
 import type { Random } from '../random.ts';
 import type { Followup } from '../records.ts';
-import { FollowupIndex } from './followup-index.ts';
-import type { FollowupQuery, FollowupQueryStyle } from './followup-index.ts';
-import { keyOf, patched } from './record-table.ts';
-import type { RecordTable } from './record-table.ts';
+import { RecordTable } from './record-table.ts';
+
+export interface FollowupQuery {
+  form_id?: number;
+  response_id?: number;
+  status?: 'all' | 'open' | 'closed' | 'overdue';
+  observer_id?: string;
+  assignee_id?: string;
+  created_before?: number;
+  created_after?: number;
+  updated_before?: number;
+  updated_after?: number;
+}
+
+interface FollowupQueryStyle {
+  bounds: 'exclusive' | 'inclusive';
+  order: 'newest-first' | 'oldest-first' | 'unordered';
+  ties: 'settled' | 'changing';
+}
 
 interface FollowupTableOptions {
   /** Number of seeded records, oldest first. */
@@ -13,117 +29,144 @@ interface FollowupTableOptions {
   clock: () => number;
 }
 
+interface Row {
+  readonly key: string;
+  /** Never changes. Of records created in one millisecond, the later slot is the newer one. */
+  readonly slot: number;
+  created: number;
+  updated: number;
+  /** Absent: the record is as it was generated. */
+  changed?: Followup;
+}
+
 /**
- * Stores only the filter columns and the changed records. Other records are generated again on each read, so that a million
- * of them take tens of megabytes.
+ * Stores only the times of the records, and the changed ones. Other records are generated again on each read, so that a
+ * million of them take some hundred megabytes, and a filter on times generates no record that it leaves out.
  */
-export class FollowupTable implements RecordTable<Followup> {
+export class FollowupTable extends RecordTable<Followup, Row> {
   readonly #build: (slot: number) => Followup;
   readonly #clock: () => number;
-  readonly #index: FollowupIndex;
-  readonly #changed = new Map<number, Followup>();
-  readonly #slots = new Map<string, number>();
-  readonly #keys: string[] = [];
+  /** By creation time and slot, oldest first. */
+  readonly #rows: Row[] = [];
+  #slots = 0;
+  #turns = 0;
 
-  constructor(options: FollowupTableOptions) {
-    this.#build = options.build;
-    this.#clock = options.clock;
-    this.#index = new FollowupIndex(options.count + 1024);
-    const now = options.clock();
-    for (let slot = 0; slot < options.count; slot += 1) {
-      const record = options.build(slot);
-      this.#index.insert(slot, record, now);
-      this.#slots.set(record.id, slot);
-      this.#keys.push(record.id);
+  constructor({ count, build, clock }: FollowupTableOptions) {
+    super('id');
+    this.#build = build;
+    this.#clock = clock;
+    while (this.#slots < count) {
+      const { id, created_on: created, updated_on: updated } = build(this.#slots);
+      this.#insert({ key: id, slot: this.#slots++, created, updated });
     }
   }
 
-  get size(): number {
-    return this.#slots.size;
-  }
-
-  has(key: string): boolean {
-    return this.#slots.has(key);
-  }
-
-  get(key: string): Followup | undefined {
-    const slot = this.#slots.get(key);
-    return slot === undefined ? undefined : this.#read(slot);
-  }
-
-  keys(): MapIterator<string> {
-    return this.#slots.keys();
-  }
-
-  *values(): MapIterator<Followup> {
-    for (const slot of this.#slots.values()) yield this.#read(slot);
-  }
-
-  *entries(): MapIterator<[string, Followup]> {
-    for (const [key, slot] of this.#slots) yield [key, this.#read(slot)];
-  }
-
-  [Symbol.iterator](): MapIterator<[string, Followup]> {
-    return this.entries();
-  }
-
-  forEach(visit: (value: Followup, key: string, map: ReadonlyMap<string, Followup>) => void): void {
-    for (const [key, record] of this.entries()) visit(record, key, this);
-  }
-
-  put(record: object, key = keyOf(record, 'id')): string {
-    const followup = record as Followup;
-    const known = this.#slots.get(key);
-    if (known === undefined) {
-      const slot = this.#keys.length;
-      this.#index.insert(slot, followup, this.#clock());
-      this.#slots.set(key, slot);
-      this.#keys.push(key);
-      this.#changed.set(slot, followup);
-    } else {
-      this.#index.replace(known, followup);
-      this.#changed.set(known, followup);
-    }
-    return key;
-  }
-
-  update(key: string, patch: object): Followup {
-    const record = this.get(key);
-    if (record === undefined) throw new Error(`update: no follow-up has the key ${key}`);
-    const updated = patched(record, patch);
-    this.put(updated, key);
-    return updated;
-  }
-
-  delete(key: string): boolean {
-    const slot = this.#slots.get(key);
-    if (slot === undefined) return false;
-    this.#index.remove(slot);
-    this.#slots.delete(key);
-    this.#changed.delete(slot);
-    return true;
-  }
-
-  /** Prefers new records, as real changes do. */
-  anyKey(random: Random): string | undefined {
-    const size = this.#index.size;
-    if (size === 0) return undefined;
-    const position = size - 1 - Math.floor(random.next() ** 2 * size);
-    return this.#keys[this.#index.slotAt(position)];
+  override delete(key: string): boolean {
+    const row = this.kept.get(key);
+    if (row !== undefined) this.#rows.splice(this.#rows.lastIndexOf(row), 1);
+    return super.delete(key);
   }
 
   page(
     query: FollowupQuery,
     style: FollowupQueryStyle,
   ): { total: number; read: (from: number, to: number) => Followup[] } {
-    const selection = this.#index.select(query, style, this.#clock());
+    const found = this.#find(query, style.bounds === 'inclusive');
+    if (style.order === 'unordered') found.sort((a, b) => shuffled(a) - shuffled(b));
+    const rows = style.ties === 'changing' ? this.#turnTies(found) : found;
+    if (style.order === 'newest-first') rows.reverse();
     return {
-      total: selection.total,
-      read: (from, to) => selection.slice(from, to).map((slot) => this.#read(slot)),
+      total: rows.length,
+      read: (from, to) => rows.slice(from, to).map((row) => this.read(row)),
     };
   }
 
-  #read(slot: number): Followup {
-    return this.#changed.get(slot) ?? this.#build(slot);
+  protected override read({ slot, changed }: Row): Followup {
+    return changed ?? this.#build(slot);
   }
+
+  /** A planted record without a usable time keeps its position; a new one counts as created now. */
+  protected override store(key: string, record: Followup): Row {
+    const known = this.kept.get(key);
+    if (known !== undefined) this.#rows.splice(this.#rows.lastIndexOf(known), 1);
+    const now = this.#clock();
+    return this.#insert({
+      key,
+      slot: known?.slot ?? this.#slots++,
+      created: numberOr(record.created_on, known?.created ?? now),
+      updated: numberOr(record.updated_on, known?.updated ?? now),
+      changed: record,
+    });
+  }
+
+  /** Prefers new records, as real changes do. */
+  protected override anyKey(random: Random): string | undefined {
+    return this.#rows[this.size - 1 - Math.floor(random.next() ** 2 * this.size)]?.key;
+  }
+
+  #insert(row: Row): Row {
+    const before = this.#rows.findLastIndex(
+      ({ created, slot }) => created < row.created || (created === row.created && slot < row.slot),
+    );
+    this.#rows.splice(before + 1, 0, row);
+    this.kept.set(row.key, row);
+    return row;
+  }
+
+  /** Oldest first. */
+  #find(query: FollowupQuery, isInclusive: boolean): Row[] {
+    const { form_id, response_id, status = 'all', observer_id, assignee_id } = query;
+    const { created_after = -Infinity, created_before = Infinity } = query;
+    const { updated_after = -Infinity, updated_before = Infinity } = query;
+    const today = toDateNumber(this.#clock());
+    const isWithin = isInclusive
+      ? (ms: number, after: number, before: number) => ms >= after && ms <= before
+      : (ms: number, after: number, before: number) => ms > after && ms < before;
+    const hasStatus = ({ open, due }: { open?: unknown; due?: unknown }): boolean =>
+      (open === true) === (status !== 'closed') &&
+      (status !== 'overdue' || (typeof due === 'number' && due < today));
+    const created = this.#rows.slice(this.#countUpTo(created_after - 1), this.#countUpTo(created_before));
+    return created.filter(
+      (row) =>
+        isWithin(row.created, created_after, created_before) &&
+        isWithin(row.updated, updated_after, updated_before) &&
+        (form_id === undefined || this.read(row).form_id === form_id) &&
+        (response_id === undefined || this.read(row).response_id === response_id) &&
+        (observer_id === undefined || isUser(this.read(row).m_observer_id, observer_id)) &&
+        (assignee_id === undefined || isUser(this.read(row).m_assignee_id, assignee_id)) &&
+        (status === 'all' || hasStatus(this.read(row))),
+    );
+  }
+
+  /** The number of rows that were created at this time or before. */
+  #countUpTo(ms: number): number {
+    let [low, high] = [0, this.#rows.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#rows[middle]?.created ?? 0) <= ms) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Each call starts the records of one millisecond with a different one. */
+  #turnTies(rows: readonly Row[]): Row[] {
+    this.#turns += 1;
+    const turned: Row[] = [];
+    for (let from = 0, to = 0; from < rows.length; from = to) {
+      while (rows[to]?.created === rows[from]?.created) to += 1;
+      const first = from + (this.#turns % (to - from));
+      turned.push(...rows.slice(first, to), ...rows.slice(from, first));
+    }
+    return turned;
+  }
+}
+
+/** A planted record may have a number as an id. */
+const isUser = (id: unknown, asked: string): boolean => String(id) === asked;
+
+const shuffled = ({ slot }: Row): number => Math.imul(slot, 0x9e3779b1);
+
+function numberOr(value: unknown, otherwise: number): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
 }

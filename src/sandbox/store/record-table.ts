@@ -3,62 +3,48 @@ import { RawNumber } from '../raw-number.ts';
 
 /**
  * All records of one kind. The interface is that of a Map; records are immutable values that are replaced. `put` and
- * `update` accept any JSON object, so that a test can plant invalid records.
+ * `update` accept any JSON object, so that a test can plant invalid records. `Kept`: what is stored of a record.
  */
-export interface RecordTable<T> extends ReadonlyMap<string, T> {
-  /**
-   * Stores a record as given, with a fixed `status`. The key is its identifier, or `key` if the identifier is missing,
-   * invalid or a deliberate duplicate.
-   */
-  put(record: object, key?: string): string;
-  /** Replaces some fields. A field set to `undefined` is removed. Statuses still follow the clock unless `status` is set. */
-  update(key: string, patch: object): T;
-  delete(key: string): boolean;
-  /** A random key; undefined if there are no records. */
-  anyKey(random: Random): string | undefined;
-}
-
-interface MemoryTableOptions<T> {
-  keyField: string;
-  /** The record as of now. */
-  current?: (record: T) => T;
-}
-
-export class MemoryTable<T extends object> implements RecordTable<T> {
-  readonly #records = new Map<string, T>();
-  readonly #verbatim = new Set<string>();
+export abstract class RecordTable<T extends object, Kept = unknown> implements ReadonlyMap<string, T> {
+  protected readonly kept = new Map<string, Kept>();
   readonly #keyField: string;
-  readonly #current: ((record: T) => T) | undefined;
-  #keys: string[] | undefined;
 
-  constructor(options: MemoryTableOptions<T>) {
-    this.#keyField = options.keyField;
-    this.#current = options.current;
+  constructor(keyField: string) {
+    this.#keyField = keyField;
   }
 
+  /** The record as of now. */
+  protected abstract read(kept: Kept): T;
+
+  /** `isVerbatim`: the status is that of the record; default: as for the record with this key. */
+  protected abstract store(key: string, record: T, isVerbatim?: boolean): Kept;
+
+  /** The key of a random record; there is at least one. */
+  protected abstract anyKey(random: Random): string | undefined;
+
   get size(): number {
-    return this.#records.size;
+    return this.kept.size;
   }
 
   has(key: string): boolean {
-    return this.#records.has(key);
+    return this.kept.has(key);
   }
 
   get(key: string): T | undefined {
-    const record = this.#records.get(key);
-    return record === undefined ? undefined : this.#now(key, record);
+    const kept = this.kept.get(key);
+    return kept === undefined ? undefined : this.read(kept);
   }
 
   keys(): MapIterator<string> {
-    return this.#records.keys();
+    return this.kept.keys();
   }
 
   *values(): MapIterator<T> {
-    for (const [key, record] of this.#records) yield this.#now(key, record);
+    for (const kept of this.kept.values()) yield this.read(kept);
   }
 
   *entries(): MapIterator<[string, T]> {
-    for (const [key, record] of this.#records) yield [key, this.#now(key, record)];
+    for (const [key, kept] of this.kept) yield [key, this.read(kept)];
   }
 
   [Symbol.iterator](): MapIterator<[string, T]> {
@@ -69,63 +55,81 @@ export class MemoryTable<T extends object> implements RecordTable<T> {
     for (const [key, record] of this.entries()) visit(record, key, this);
   }
 
-  put(record: object, key = keyOf(record, this.#keyField)): string {
-    this.#store(key, record as T);
-    this.#verbatim.add(key);
+  /** A random record with its key; undefined if there are no records. */
+  any(random: Random): readonly [key: string, record: T] | undefined {
+    const key = this.size === 0 ? undefined : this.anyKey(random);
+    const record = key === undefined ? undefined : this.get(key);
+    return key === undefined || record === undefined ? undefined : [key, record];
+  }
+
+  /**
+   * Stores a record as given, with a fixed `status`. The key is its identifier, or `key` if the identifier is missing,
+   * invalid or a deliberate duplicate.
+   */
+  put(record: object, key = this.#keyOf(record)): string {
+    this.store(key, record as T, true);
     return key;
   }
 
   /** A record with statuses that follow the clock. */
   putLiving(record: T): void {
-    const key = keyOf(record, this.#keyField);
-    this.#store(key, record);
-    this.#verbatim.delete(key);
+    this.store(this.#keyOf(record), record, false);
   }
 
+  /** A field that is set to `undefined` is removed. Statuses still follow the clock unless `status` is set. */
   update(key: string, patch: object): T {
     const record = this.get(key);
     if (record === undefined) throw new Error(`update: no record has the key ${key}`);
-    const updated = patched(record, patch);
-    this.#records.set(key, updated);
-    if ('status' in patch) this.#verbatim.add(key);
-    return this.#now(key, updated);
+    const fields = Object.entries({ ...record, ...patch }).filter(([, value]) => value !== undefined);
+    return this.read(this.store(key, Object.fromEntries(fields) as T, 'status' in patch ? true : undefined));
   }
 
   delete(key: string): boolean {
-    this.#verbatim.delete(key);
-    if (this.#records.delete(key)) this.#keys = undefined;
-    else return false;
-    return true;
+    return this.kept.delete(key);
   }
 
-  anyKey(random: Random): string | undefined {
-    if (this.#records.size === 0) return undefined;
-    this.#keys ??= [...this.#records.keys()];
-    return random.pick(this.#keys);
-  }
-
-  #store(key: string, record: T): void {
-    if (!this.#records.has(key)) this.#keys?.push(key);
-    this.#records.set(key, record);
-  }
-
-  #now(key: string, record: T): T {
-    return this.#current === undefined || this.#verbatim.has(key) ? record : this.#current(record);
+  #keyOf(record: object): string {
+    const key: unknown = (record as Record<string, unknown>)[this.#keyField];
+    if (typeof key === 'string' || typeof key === 'number') return String(key);
+    if (key instanceof RawNumber) return key.text;
+    throw new TypeError(`put: ${this.#keyField} is neither a string nor a number; pass a key of its own`);
   }
 }
 
-export function keyOf(record: object, keyField: string): string {
-  const key: unknown = (record as Record<string, unknown>)[keyField];
-  if (typeof key === 'string' || typeof key === 'number') return String(key);
-  if (key instanceof RawNumber) return key.text;
-  throw new TypeError(`put: ${keyField} is neither a string nor a number; pass a key of its own`);
+interface KeptRecord<T> {
+  readonly record: T;
+  readonly isVerbatim: boolean;
 }
 
-export function patched<T extends object>(record: T, patch: object): T {
-  const merged = { ...record, ...patch } as Record<string, unknown>;
-  for (const [field, value] of Object.entries(merged)) {
-    // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- JSON has no undefined: the field goes.
-    if (value === undefined) delete merged[field];
+interface MemoryTableOptions<T> {
+  keyField: string;
+  /** The record as of now. */
+  current?: (record: T) => T;
+}
+
+export class MemoryTable<T extends object> extends RecordTable<T, KeptRecord<T>> {
+  readonly #current: (record: T) => T;
+
+  constructor({ keyField, current = (record) => record }: MemoryTableOptions<T>) {
+    super(keyField);
+    this.#current = current;
   }
-  return merged as T;
+
+  protected override read({ record, isVerbatim }: KeptRecord<T>): T {
+    return isVerbatim ? record : this.#current(record);
+  }
+
+  protected override store(
+    key: string,
+    record: T,
+    isVerbatim = this.kept.get(key)?.isVerbatim ?? false,
+  ): KeptRecord<T> {
+    const kept = { record, isVerbatim };
+    this.kept.set(key, kept);
+    return kept;
+  }
+
+  protected override anyKey(random: Random): string {
+    return random.pick([...this.keys()]);
+  }
 }

@@ -3,14 +3,14 @@ import { buildEquipment } from '../generate/equipment.ts';
 import { equipmentTypes } from '../generate/equipment-types.ts';
 import { createFollowupBuilder } from '../generate/followups.ts';
 import { buildResources } from '../generate/resources.ts';
-import { buildUsers } from '../generate/users.ts';
-import type { World } from '../generate/world.ts';
+import { personName } from '../generate/person-names.ts';
+import { STREAM, type World } from '../generate/world.ts';
+import { Random } from '../random.ts';
 import type { Employee, Equipment, Resource, User } from '../records.ts';
 import { FollowupTable } from './followup-table.ts';
 import { MemoryTable } from './record-table.ts';
 import { employeeAt, equipmentAt } from './status-rules.ts';
-import { TrainingCache } from './training-calculation.ts';
-import type { TrainingCalculation } from './training-calculation.ts';
+import { TrainingCache, type TrainingCalculation } from './training-calculation.ts';
 
 /** The data of the service: the current state, regardless of its caches. */
 export interface SandboxStore {
@@ -50,7 +50,9 @@ export function createStore(world: World, clock: () => number, cacheMs: number):
   });
   for (const record of buildEquipment(world)) equipment.putLiving(record);
   const users = new MemoryTable<User>({ keyField: 'id' });
-  for (const user of buildUsers(world)) users.putLiving(user);
+  for (const [index, id] of world.peopleIds.entries()) {
+    users.putLiving({ id, name: personName(Random.of(world.seed, STREAM.users, index, 2)) });
+  }
 
   const training = new TrainingCache({ calculate: () => [...employees.values()], clock, cacheMs });
   return {

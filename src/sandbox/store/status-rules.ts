@@ -15,29 +15,21 @@ function scheduleStatusAt(
   return 'uptodate';
 }
 
-/** Returns the given object if nothing has changed, so that unchanged records cost nothing. */
 export function equipmentAt(equipment: Equipment, now: number): Equipment {
   if (!isListOfObjects(equipment.schedules)) return equipment;
-  let worst: 'uptodate' | 'expiring' | 'expired' = 'uptodate';
-  let changed = false;
-  for (const schedule of equipment.schedules) {
-    const status = scheduleStatusAt(schedule, now);
-    if (status === 'expired' || worst === 'uptodate') worst = status;
-    if (status !== schedule.status) changed = true;
-  }
-  if (!changed && worst === equipment.status) return equipment;
   const schedules = equipment.schedules.map((schedule) => ({
     ...schedule,
     status: scheduleStatusAt(schedule, now),
   }));
-  return { ...equipment, status: worst, schedules };
+  const hasAny = (wanted: string): boolean => schedules.some(({ status }) => status === wanted);
+  const status = ['expired', 'expiring'].find(hasAny) ?? 'uptodate';
+  return { ...equipment, status, schedules };
 }
 
 /** A training counts as complete until the end of its expiry day. */
 export function employeeAt(employee: Employee, now: number): Employee {
   const { complete_training_ids, incomplete_training_ids, last_completed } = employee;
-  if (!isListOfObjects(last_completed)) return employee;
-  if (!Array.isArray(complete_training_ids) || !Array.isArray(incomplete_training_ids)) return employee;
+  if (!hasTrainings(employee)) return employee;
   const today = toDateNumber(now);
   const required = [...complete_training_ids, ...incomplete_training_ids].sort((a, b) => a - b);
   const completions = new Map(last_completed.map((entry) => [entry.id, entry]));
@@ -68,6 +60,16 @@ export function employeeAt(employee: Employee, now: number): Employee {
     incomplete_training_ids: incomplete,
     complete_training_ids: complete,
   };
+}
+
+/** A planted record may lack its lists. */
+export function hasTrainings(employee: Employee): boolean {
+  const { complete_training_ids, incomplete_training_ids, last_completed } = employee;
+  return (
+    Array.isArray(complete_training_ids) &&
+    Array.isArray(incomplete_training_ids) &&
+    isListOfObjects(last_completed)
+  );
 }
 
 /** Planted records without a status by these rules keep their own. */

@@ -1,15 +1,29 @@
 /** Questions about equipment and documents. */
 import * as z from 'zod';
-import { day, dayOrNull, number, question, text, textOrNull } from './question.ts';
+import {
+  day,
+  dayOrNull,
+  employee,
+  equipmentType,
+  number,
+  question,
+  schedule,
+  text,
+  textOrNull,
+} from './question.ts';
 
-/** All assignees of a piece of equipment. */
-const RESPONSIBLE = `
+/** Joins `people.responsible`: an aggregate of the assignees `a` of a piece of equipment, with their users `u`. */
+export const joinResponsible = (equipmentId: string, aggregate: string): string => `
 left join lateral (
-  select coalesce(json_agg(json_build_object('user_id', a.user_id, 'user_name', u.name) order by u.name, a.user_id), '[]')::text as people
+  select ${aggregate} as responsible
   from safety.equipment_assigned_users a
   left join safety.users u on u.account_id = $1 and u.id = a.user_id
-  where a.account_id = $1 and a.equipment_id = i.equipment_id
-) responsible on true`;
+  where a.account_id = $1 and a.equipment_id = ${equipmentId}
+) people on true`;
+const ALL_RESPONSIBLE = joinResponsible(
+  'i.equipment_id',
+  `coalesce(json_agg(json_build_object('user_id', a.user_id, 'user_name', u.name) order by u.name, a.user_id), '[]')::text`,
+);
 
 /** An inspection that expired today counts as expired only. */
 export const EXPIRES_THIS_WEEK = `days_until_expiry between 0 and 6 and (status = 'expired' and days_until_expiry = 0) is not true`;
@@ -23,12 +37,7 @@ from safety.equipment_overview
 where account_id = $1 and is_in_service
 group by 1, 2, 3
 order by 2, 1, 3`,
-    z.object({
-      equipment_type_id: textOrNull,
-      equipment_type_label: textOrNull,
-      status: text,
-      equipment: number,
-    }),
+    z.object({ ...equipmentType, status: text, equipment: number }),
   ),
 
   equipmentByOffice: question(
@@ -68,28 +77,24 @@ where account_id = $1 and is_in_service`,
     `
 select i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id,
   i.schedule_label, i.days_expired,
-  i.last_completed_on, responsible.people as responsible
+  i.last_completed_on, people.responsible
 from (
   select equipment_id, title, serial_number, equipment_type_id, equipment_type_label, schedule_id, schedule_label,
     -days_until_expiry as days_expired, last_completed_on
   from safety.equipment_inspections
   where account_id = $1 and is_in_service and status = 'expired' and days_until_expiry <= 0
   order by days_until_expiry, equipment_id, schedule_id limit 15
-) i${RESPONSIBLE}
+) i${ALL_RESPONSIBLE}
 order by i.days_expired desc, i.equipment_id, i.schedule_id`,
     z.object({
       equipment_id: text,
       title: textOrNull,
       serial_number: textOrNull,
-      equipment_type_id: textOrNull,
-      equipment_type_label: textOrNull,
-      schedule_id: text,
-      schedule_label: text,
+      ...equipmentType,
+      ...schedule,
       days_expired: number,
       last_completed_on: dayOrNull,
-      responsible: text
-        .transform((list): unknown => JSON.parse(list))
-        .pipe(z.array(z.object({ user_id: text, user_name: textOrNull }))),
+      responsible: text.transform((list): unknown => JSON.parse(list)).pipe(z.array(z.object(employee))),
     }),
   ),
 };

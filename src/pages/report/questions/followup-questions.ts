@@ -1,6 +1,16 @@
 /** Questions about follow-ups. */
 import * as z from 'zod';
-import { day, dayOrNull, number, numberOrNull, question, text, textOrNull } from './question.ts';
+import {
+  assignee,
+  day,
+  dayOrNull,
+  form,
+  number,
+  numberOrNull,
+  question,
+  text,
+  textOrNull,
+} from './question.ts';
 
 /** Joins the first message, which describes the problem, and the last one if it is a different message. */
 export const NOTES = `
@@ -23,8 +33,6 @@ export const notes = {
   last_by_id: textOrNull,
   last_by_name: textOrNull,
 };
-
-export const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
 
 export const FOLLOWUP_QUESTIONS = {
   // The counted days end with the last run: after a midnight without one, they have no row for today.
@@ -127,13 +135,7 @@ from safety.followup_overview
 where account_id = $1 and is_overdue
 group by 1, 2
 order by overdue desc, oldest_due_on, 1 limit 10`,
-    z.object({
-      assignee_id: textOrNull,
-      assignee_name: textOrNull,
-      overdue: number,
-      over_a_month: number,
-      oldest_due_on: day,
-    }),
+    z.object({ ...assignee, overdue: number, over_a_month: number, oldest_due_on: day }),
   ),
 
   peopleWithOverdue: question(
@@ -156,15 +158,7 @@ from (
   order by due_on, id limit 10
 ) o${NOTES}
 order by o.due_on, o.id`,
-    z.object({
-      id: text,
-      ...form,
-      assignee_id: textOrNull,
-      assignee_name: textOrNull,
-      due_on: day,
-      days_overdue: number,
-      ...notes,
-    }),
+    z.object({ id: text, ...form, ...assignee, due_on: day, days_overdue: number, ...notes }),
   ),
 
   timeToCloseByMonth: question(
@@ -209,14 +203,6 @@ from (
   order by reassignment_count desc, due_on, id limit 5
 ) o${NOTES}
 order by o.reassignment_count desc, o.due_on, o.id`,
-    z.object({
-      id: text,
-      ...form,
-      assignee_id: textOrNull,
-      assignee_name: textOrNull,
-      reassignment_count: number,
-      due_on: dayOrNull,
-      ...notes,
-    }),
+    z.object({ id: text, ...form, ...assignee, reassignment_count: number, due_on: dayOrNull, ...notes }),
   ),
 };

@@ -28,6 +28,14 @@ export const textOrNull = z.string().nullable();
 export const day = z.string();
 export const dayOrNull = z.string().nullable();
 
+/** Columns that several questions have. */
+export const assignee = { assignee_id: textOrNull, assignee_name: textOrNull };
+export const employee = { user_id: text, user_name: textOrNull };
+export const equipmentType = { equipment_type_id: textOrNull, equipment_type_label: textOrNull };
+export const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
+export const schedule = { schedule_id: text, schedule_label: text };
+export const training = { training_id: number, training_label: text };
+
 interface QuestionParameters {
   readonly accountId: string;
   readonly people?: readonly string[];

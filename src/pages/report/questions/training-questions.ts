@@ -1,6 +1,6 @@
 /** Questions about trainings. */
 import * as z from 'zod';
-import { day, number, numberOrNull, question, text, textOrNull } from './question.ts';
+import { day, employee, number, numberOrNull, question, text, textOrNull, training } from './question.ts';
 
 export const TRAINING_QUESTIONS = {
   trainingNow: question(
@@ -55,10 +55,8 @@ from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 89
 order by expires_on, user_id, training_id limit 10`,
     z.object({
-      user_id: text,
-      user_name: textOrNull,
-      training_id: number,
-      training_label: text,
+      ...employee,
+      ...training,
       expires_on: day,
       days_until_expiry: number,
       is_required: z.boolean().nullable(),
@@ -73,7 +71,7 @@ from safety.training_matrix
 where account_id = $1 and is_required and state in ('missing', 'expired')
 group by 1, 2
 order by lacking desc, user_name, 1 limit 10`,
-    z.object({ user_id: text, user_name: textOrNull, lacking: number, trainings: text }),
+    z.object({ ...employee, lacking: number, trainings: text }),
   ),
 
   gapsByTraining: question(
@@ -86,12 +84,6 @@ where account_id = $1 and is_required
 group by 1, 2
 having count(*) filter (where state in ('missing', 'expired')) > 0
 order by count(*) filter (where state in ('missing', 'expired')) desc, 2 limit 10`,
-    z.object({
-      training_id: number,
-      training_label: text,
-      needed_by: number,
-      missing: number,
-      expired: number,
-    }),
+    z.object({ ...training, needed_by: number, missing: number, expired: number }),
   ),
 };

@@ -1,8 +1,20 @@
 /** Questions about the next seven days: counts per person, and the first tasks of the people on the page. */
 import * as z from 'zod';
 import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
-import { form, NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
-import { day, number, question, text, textOrNull } from './question.ts';
+import { NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
+import {
+  assignee,
+  day,
+  employee,
+  equipmentType,
+  form,
+  number,
+  question,
+  schedule,
+  text,
+  textOrNull,
+  training,
+} from './question.ts';
 
 /** Tasks shown per person. */
 export const SHOWN_TASKS = 6;
@@ -38,9 +50,8 @@ from (
 left join safety.users u on u.account_id = $1 and u.id = t.user_id
 group by 1, 2`,
   z.object({
-    /** Empty: no assignee. */
-    user_id: text,
-    user_name: textOrNull,
+    /** An empty `user_id`: no assignee. */
+    ...employee,
     followups: number,
     trainings: number,
     inspection_tasks: number,
@@ -60,14 +71,7 @@ from (
 ) o${NOTES}
 where o.task <= ${SHOWN_TASKS}
 order by o.due_on, o.id`,
-    z.object({
-      id: text,
-      ...form,
-      assignee_id: textOrNull,
-      assignee_name: textOrNull,
-      due_on: day,
-      ...notes,
-    }),
+    z.object({ id: text, ...form, ...assignee, due_on: day, ...notes }),
   ),
 
   lapsingThisWeek: question(
@@ -81,13 +85,7 @@ from (
 ) t
 where task <= ${SHOWN_TASKS}
 order by expires_on, user_id, training_id`,
-    z.object({
-      user_id: text,
-      user_name: textOrNull,
-      training_id: number,
-      training_label: text,
-      expires_on: day,
-    }),
+    z.object({ ...employee, ...training, expires_on: day }),
   ),
 
   expiringThisWeek: question(
@@ -105,10 +103,8 @@ where task <= ${SHOWN_TASKS}
 order by expires_on, equipment_type_label, schedule_label, user_id`,
     z.object({
       user_id: textOrNull,
-      equipment_type_id: textOrNull,
-      equipment_type_label: textOrNull,
-      schedule_id: text,
-      schedule_label: text,
+      ...equipmentType,
+      ...schedule,
       inspections: number,
       expires_on: day,
       equipment: text,

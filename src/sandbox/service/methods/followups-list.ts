@@ -1,7 +1,6 @@
 import { hashText } from '../../random.ts';
 import type { Followup } from '../../records.ts';
-import type { FollowupQuery } from '../../store/followup-index.ts';
-import type { FollowupTable } from '../../store/followup-table.ts';
+import type { FollowupQuery, FollowupTable } from '../../store/followup-table.ts';
 import type { Method } from '../method.ts';
 import { rangeOf, toPage } from '../paging.ts';
 import type { Readings } from '../readings.ts';
@@ -42,11 +41,7 @@ export const followupsList: Method = {
     if (records.some(({ id }) => readings.unrenderable.includes(id))) throw new ServiceError('server_error');
     return {
       fields: readings.followupsPaging === 'present' ? { paging } : {},
-      list: {
-        name: 'followups',
-        kind: 'followup',
-        records,
-      },
+      list: { name: 'followups', kind: 'followup', records },
     };
   },
 };

@@ -1,5 +1,5 @@
 import type { Completion, Employee } from '../../records.ts';
-import { employeeAt, isListOfObjects } from '../../store/status-rules.ts';
+import { employeeAt, hasTrainings } from '../../store/status-rules.ts';
 import type { Method } from '../method.ts';
 import { rangeOf, toPage } from '../paging.ts';
 import { aBoolean, aPage, numbers, texts, wholeNumber } from '../parameters.ts';
@@ -56,21 +56,12 @@ function select(employees: readonly Employee[], asked: TrainingParameters, at: n
   if (users !== undefined) selected = selected.filter((employee) => users.has(employee.m_user_id));
   if (trainings !== undefined) {
     selected = selected
-      .filter(hasLists)
+      // A planted record without its lists matches no training.
+      .filter(hasTrainings)
       .map((employee) => employeeAt(restrictTo(employee, trainings), at))
       .filter((employee) => employee.status !== 'unassigned' || employee.last_completed.length > 0);
   }
   return selected;
-}
-
-/** A planted record without its lists matches no training. */
-function hasLists(employee: Employee): boolean {
-  const { incomplete_training_ids, complete_training_ids, last_completed } = employee;
-  return (
-    Array.isArray(incomplete_training_ids) &&
-    Array.isArray(complete_training_ids) &&
-    isListOfObjects(last_completed)
-  );
 }
 
 function restrictTo(employee: Employee, trainings: ReadonlySet<number>): Employee {
