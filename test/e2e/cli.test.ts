@@ -264,6 +264,8 @@ describe('a sync', () => {
     expect(
       stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
     ).toHaveLength(1);
+    expect(stdout).toMatch(/^users +skipped/m);
+    expect(stdout).toContain('users: not tried: the service refuses the credentials (token_invalid)\n');
     expect(code).toBe(3);
     const asked = stage.sandbox.requests.map(({ method }) => method).sort();
     expect(asked).toEqual(['equipments.list', 'followups.list', 'resources.list']);
