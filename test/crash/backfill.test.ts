@@ -203,15 +203,6 @@ describe('a backfill', () => {
   });
 
   inProof(() => {
-    test('of a part that was cut off is forgotten by a first sync, which reads everything', async () => {
-      await start();
-      await cutOffAtPage(5, () => backfill({ fromMs: createdAt(0.2), toMs: createdAt(0.9) }));
-      await sync();
-      await isEqual();
-    });
-  });
-
-  inProof(() => {
     test('of another range begins from the start while one is unfinished, and the first sync still reads everything', async () => {
       await start();
       await cutOffAtPage(8, () => backfill());
