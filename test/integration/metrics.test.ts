@@ -7,7 +7,7 @@ import { trainedOf } from '../../src/pages/report/training-section.ts';
 import { buildModels, readYaml, relationOf } from '../support/dbt-package.ts';
 import { type MetricQuery, METRICS_FILE, metricSql, primaryEntityOf, timeOf } from '../support/metric-sql.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, syncSecondAccount, type TestWorker } from '../support/worker.ts';
 
 const file = METRICS_FILE.parse(readYaml('models/metrics.yml'));
 const models = file.semantic_models.map((model) => [model.name, model] as const);
@@ -19,18 +19,11 @@ beforeAll(async () => {
   worker = await createTestWorker({
     sandbox: { seed: 31, size: { followups: 300, employees: 80, equipment: 120, resources: 20, users: 40 } },
   });
-  // A second account, which has ids of the first one.
-  const south = await createTestWorker({
-    sandbox: { seed: 9, size: SMALL_SANDBOX },
-    database: { url: worker.databaseUrl, drop: () => Promise.resolve() },
-    settings: { accountId: 'south' },
-  });
   for (let round = 0; round < 3; round += 1) {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     worker.sandbox.live.step(200);
   }
-  for (const result of await south.runAll({ force: true })) expectSucceeded(result);
-  await south.close();
+  await syncSecondAccount(worker);
   // One inspection, three days late.
   await worker.query(`insert into safety.equipment_schedule_states (account_id, equipment_id, schedule_id, status,
       last_completed_at, expiring_at, expires_at, valid_from, valid_to)
