@@ -26,12 +26,11 @@ import { systemClock } from '../src/shared/time.ts';
 import { STREAM_NAMES } from '../src/engine/streams/index.ts';
 import { runStream } from '../src/engine/sync/run-stream.ts';
 import { type Connection, openConnection } from '../src/engine/database/connection.ts';
-import { acquireEmbeddedServer } from '../src/embedded/server.ts';
-import { migrateDatabase } from '../src/warehouse/migrate.ts';
 import { readLastRuns } from '../src/engine/control-tables/runs.ts';
 import { readAccounts } from '../src/operate/status/read-accounts.ts';
 import { countRows } from '../src/operate/status/read-volumes.ts';
 import { openStreamSession } from '../src/engine/control-tables/stream-session.ts';
+import { startServer } from './support/database.ts';
 
 const SLOTS = 20;
 const RUNS_OF_A_STREAM = 10;
@@ -278,34 +277,20 @@ async function measure(
   await app.close();
 }
 
-async function main(): Promise<void> {
-  const asked = process.argv.slice(2).map(Number);
-  const folder = await mkdtemp(join(tmpdir(), 'safety-sync-bench-'));
-  const given = process.env['DATABASE_URL'];
-  const server =
-    given === undefined
-      ? await acquireEmbeddedServer({ dataDir: join(folder, 'postgres'), database: 'bench' })
-      : undefined;
-  const name = `safety_sync_bench_${process.pid}`;
-  const admin = openConnection({ url: given ?? server?.url ?? '', applicationName: 'bench', max: 1 });
-  const url = new URL(given ?? server?.url ?? '');
-  const sandbox = await createSandbox({
-    size: { followups: 10, employees: 10, equipment: 10, resources: 25, users: 10 },
-  });
-  try {
-    await admin.query(`create database ${name}`);
-    url.pathname = `/${name}`;
-    await migrateDatabase(url.href);
-    for (const count of asked.length > 0 ? asked : [10, 100, 1_000, 10_000]) {
-      await measure(count, { folder, url: url.href, sandbox });
-    }
-  } finally {
-    await sandbox.close();
-    await admin.query(`drop database if exists ${name} with (force)`);
-    await admin.close();
-    await server?.release();
-    await rm(folder, { recursive: true, force: true });
+const counts = process.argv.slice(2).map(Number);
+const folder = await mkdtemp(join(tmpdir(), 'safety-sync-bench-'));
+const server = await startServer();
+const warehouse = await server.createWarehouse();
+const sandbox = await createSandbox({
+  size: { followups: 10, employees: 10, equipment: 10, resources: 25, users: 10 },
+});
+try {
+  for (const count of counts.length > 0 ? counts : [10, 100, 1_000, 10_000]) {
+    await measure(count, { folder, url: warehouse.url, sandbox });
   }
+} finally {
+  await sandbox.close();
+  await warehouse.drop();
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
 }
-
-await main();

@@ -170,13 +170,4 @@ describe('elsewhere', () => {
     ].map((match) => match[1] ?? '');
     expect(called.filter((verb) => !verbs.includes(verb))).toEqual([]);
   });
-
-  it.each(['Dockerfile', 'docker-compose.yml'])('%s sets only variables that exist', (path) => {
-    const named = [...read(path).matchAll(/\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG)_[A-Z_]+)\b/g)]
-      .map((match) => match[1] ?? '')
-      .map((name) => (name in VARIABLES ? name : name.replace(/_FILE$/, '')))
-      .filter((name) => !['SAFETY_SYNC_CONTAINER', 'SAFETY_SYNC_IMAGE'].includes(name));
-    expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((name) => !(name in VARIABLES))).toEqual([]);
-  });
 });

@@ -35,26 +35,19 @@ export async function measureFloor(
       `create temporary table chosen as select account_id, "${parentKey}" as key from safety."${parent}" order by 2 limit ${mostParents}`,
     );
     const tables = [{ table: parent, key: parentKey }, ...children];
-    const loads: TableRows[] = [];
-    let rows = 0;
-    for (const { table, key } of tables) {
-      await createBareTable(sql, table);
-      const source = await sql
-        .unsafe(
-          `copy (select t.* from safety."${table}" t join chosen c on c.account_id = t.account_id and c.key = t."${key}") to stdout`,
-        )
-        .readable();
-      const chunks = await readChunks(source);
-      rows += chunks.lines;
-      loads.push({ table, chunks: chunks.chunks });
-    }
+    for (const { table } of tables) await createBareTable(sql, table);
+    const { loads, rows } = await readRows(
+      sql,
+      tables.map(({ table, key }) => ({
+        table,
+        query: `select t.* from safety."${table}" t join chosen c on c.account_id = t.account_id and c.key = t."${key}"`,
+      })),
+    );
     const seconds: number[] = [];
     for (let run = 0; run < RUNS; run += 1) {
       await sql.unsafe(`truncate ${tables.map(({ table }) => `floor."${table}"`).join(', ')}`);
       await sql.unsafe('checkpoint');
-      const startedMs = performance.now();
-      await copyIn(sql, loads);
-      seconds.push((performance.now() - startedMs) / 1000);
+      seconds.push(await copyIn(sql, loads));
     }
     await sql.unsafe('drop schema floor cascade');
     const median = seconds.toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? NaN;
@@ -77,8 +70,9 @@ interface TableRows {
   readonly chunks: readonly Buffer[];
 }
 
-/** In one transaction. */
-async function copyIn(sql: postgres.Sql, loads: readonly TableRows[]): Promise<void> {
+/** In one transaction; returns the seconds that it took. */
+async function copyIn(sql: postgres.Sql, loads: readonly TableRows[]): Promise<number> {
+  const startedMs = performance.now();
   await sql.begin(async (tx) => {
     for (const { table, chunks } of loads) {
       const sink = await tx.unsafe(`copy floor."${table}" from stdin`).writable();
@@ -88,22 +82,22 @@ async function copyIn(sql: postgres.Sql, loads: readonly TableRows[]): Promise<v
       await finished(sink);
     }
   });
+  return (performance.now() - startedMs) / 1000;
 }
 
-async function readAccount(url: string, tables: readonly string[], account: string) {
-  const sql = connect(url);
-  const read: TableRows[] = [];
-  let lines = 0;
-  for (const table of tables) {
-    const source = await sql
-      .unsafe(`copy (select * from safety."${table}" where account_id = '${account}') to stdout`)
-      .readable();
-    const of = await readChunks(source);
-    read.push({ table, chunks: of.chunks });
-    lines += of.lines;
+/** The rows of one query for each table. */
+async function readRows(
+  sql: postgres.Sql,
+  sources: readonly { readonly table: string; readonly query: string }[],
+): Promise<{ loads: TableRows[]; rows: number }> {
+  const loads: TableRows[] = [];
+  let rows = 0;
+  for (const { table, query } of sources) {
+    const { chunks, lines } = await readChunks(await sql.unsafe(`copy (${query}) to stdout`).readable());
+    loads.push({ table, chunks });
+    rows += lines;
   }
-  await sql.end({ timeout: 1 });
-  return { read, lines };
+  return { loads, rows };
 }
 
 /**
@@ -127,17 +121,20 @@ export async function measureSharedFloor(
           `select create_distributed_table('floor."${table}"', 'account_id', colocate_with => 'safety."${table}"')`,
         );
     }
-    const loads: TableRows[][] = [];
-    let rows = 0;
+    const read: Awaited<ReturnType<typeof readRows>>[] = [];
     for (const account of accounts) {
-      const { read, lines } = await readAccount(warehouse.url, tables, account);
-      loads.push(read);
-      rows += lines;
+      const queryOf = (table: string) => `select * from safety."${table}" where account_id = '${account}'`;
+      read.push(
+        await readRows(
+          first,
+          tables.map((table) => ({ table, query: queryOf(table) })),
+        ),
+      );
     }
+    const rows = read.reduce((sum, one) => sum + one.rows, 0);
     await Promise.all(sessions.map((sql) => sql.unsafe('select 1')));
-    const startedMs = performance.now();
-    await Promise.all(sessions.map((sql, position) => copyIn(sql, loads[position] ?? [])));
-    const seconds = (performance.now() - startedMs) / 1000;
+    const times = await Promise.all(sessions.map((sql, at) => copyIn(sql, read[at]?.loads ?? [])));
+    const seconds = Math.max(...times);
     return { rows, seconds, rowsPerSecond: rows / seconds };
   } finally {
     await Promise.all(sessions.map((sql) => sql.end({ timeout: 5 })));

@@ -133,26 +133,6 @@ test('a right can be missing for one method only, also after the token was off',
   expect(await errors()).toEqual([undefined, undefined]);
 });
 
-test('one equipment type, or one user, can fail for good with any error identifier and any description', async () => {
-  const sandbox = await given();
-  sandbox.faults.next(
-    ({ params }) => params['equipmentType_id'] === '22',
-    { kind: 'error', error: 'type_retired', description: { text: 'since May' } },
-    Infinity,
-  );
-  sandbox.faults.next(
-    ({ params }) => params['user'] === '10001',
-    { kind: 'error', error: 'user_deleted' },
-    Infinity,
-  );
-  for (let time = 0; time < 2; time += 1) {
-    const { body } = await ask(sandbox, 'equipments.list', { equipmentType_id: '22' });
-    expect(body).toEqual({ ok: false, error: 'type_retired', description: { text: 'since May' } });
-    expect(await errorOf(sandbox, 'users.info', { user: '10001' })).toBe('user_deleted');
-    expect(await errorOf(sandbox, 'equipments.list', { equipmentType_id: '21' })).toBeUndefined();
-  }
-});
-
 test('equipment can name a type below the one that was asked for', async () => {
   const sandbox = await given({ readings: { equipmentOwnType: 'sub-type' } });
   const found = await askList<Row>(sandbox, 'equipments.list', 'equipments', {

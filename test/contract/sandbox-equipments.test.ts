@@ -130,10 +130,6 @@ describe('statuses', () => {
 });
 
 describe('parameters', () => {
-  it('equipmentType_id is required', async () => {
-    expect(await errorOf(sandbox, METHOD)).toBe('parameter_missing');
-  });
-
   it.each([
     ['equipmentType_id', [21, null, ['21']]],
     ['service_type', ['IN', '', 'both', null, true]],

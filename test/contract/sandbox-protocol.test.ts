@@ -87,11 +87,6 @@ describe('responses', () => {
     expect(sandbox.requests.at(-1)?.requestId).toBe(headers.get('svc-request-id'));
   });
 
-  it('the Date header has the time of the service, not of this machine', async () => {
-    const { headers } = await ask(sandbox, 'resources.list');
-    expect(Date.parse(headers.get('date') ?? '')).toBe(NOON);
-  });
-
   it('an error is ok=false, an identifier and a description, with HTTP status 200', async () => {
     const { status, body, headers } = await ask(sandbox, 'followups.list', { limit: 501 });
     expect(status).toBe(200);

@@ -63,16 +63,6 @@ describe('paging without a request for it', () => {
 });
 
 describe('paging of followups and trainings', () => {
-  it('can be absent although pages work', async () => {
-    read({ followupsPaging: 'absent', trainingPaging: 'absent' });
-    const page = await ask(sandbox, 'followups.list', { limit: 100, page: 3 });
-    expect(Object.keys(page.body)).toEqual(['ok', 'followups']);
-    expect(page.body['followups']).toHaveLength(40);
-    const training = await ask(sandbox, TRAINING, { limit: 30, page: 2 });
-    expect(Object.keys(training.body)).toEqual(['ok', 'last_updated', 'employees']);
-    expect(training.body['employees']).toHaveLength(10);
-  });
-
   it('the last page of an empty result can be 0 or 1', async () => {
     for (const lastPageWhenEmpty of [0, 1] as const) {
       read({ lastPageWhenEmpty });
@@ -269,11 +259,6 @@ describe('refusals', () => {
   it('an unknown user can be content_not_found or parameter_invalid', async () => {
     read({ unknownUser: 'parameter_invalid' });
     expect(await errorOf(sandbox, 'users.info', { user: 1 })).toBe('parameter_invalid');
-  });
-
-  it('the Date header can be absent', async () => {
-    read({ dateHeader: 'absent' });
-    expect((await ask(sandbox, 'resources.list')).headers.get('date')).toBeNull();
   });
 });
 

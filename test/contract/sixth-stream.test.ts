@@ -4,7 +4,6 @@
  */
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { describe, expect, test } from 'vitest';
-import { createApiClient } from '../../src/engine/api/client.ts';
 import type { Check } from '../../src/cli/check/finding.ts';
 import { checkService } from '../../src/cli/check/check-service.ts';
 import { distribute, readCitus } from '../../src/warehouse/citus.ts';
@@ -12,12 +11,12 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { ACCOUNT, BOOKKEEPING } from '../../src/dictionary/description.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { createSandbox, MemoryTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
-import { systemClock } from '../../src/shared/time.ts';
 import { accountId, bookkeeping, safetySchema } from '../../src/engine/streams/columns.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { as, field, meaningsOf, tableColumns } from '../../src/engine/streams/fields.ts';
 import { addColumns, fieldReader } from '../../src/engine/streams/read-fields.ts';
+import { clientFor } from '../support/api-client.ts';
 import { compareTable, entity, readList } from '../support/source-oracle.ts';
 import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
@@ -148,19 +147,7 @@ describe('a sixth stream', () => {
 
   test('is asked for by check', async () => {
     const sandbox = await createSandbox({ methods: serve(createSites()) });
-    const api = createApiClient({
-      baseUrl: sandbox.url,
-      token: sandbox.token,
-      concurrency: 1,
-      requestsPerMinute: undefined,
-      requestTimeoutMs: 10_000,
-      retryAttempts: 0,
-      retryMinDelayMs: 1,
-      retryMaxDelayMs: 1,
-      clock: systemClock,
-      random: Math.random,
-      userAgent: 'safety-sync-test',
-    });
+    const api = clientFor(sandbox);
     try {
       const checks: Check[] = [];
       const { signal } = new AbortController();

@@ -67,17 +67,22 @@ async function endOf(command: string, args: readonly string[]) {
 }
 
 describe('a SIGTERM while a statement goes on', () => {
-  it('ends a sync as interrupted, with its statement and its lock', async () => {
-    const { code, tookMs } = await stopWhileBlocked('safety.resources', ['sync', 'resources']);
-    expect(code).toBe(1);
-    expect(tookMs).toBeLessThan(7000);
-    expect(await stage.query('select status, error_code from safety_sync.runs')).toEqual([
-      { status: 'failed', error_code: 'interrupted' },
-    ]);
-    const locks = `select from pg_locks join pg_database d on d.oid = database
+  it.each([
+    { args: ['sync', 'resources'], expected: 1 },
+    { args: ['start'], expected: 0 },
+  ])(
+    'ends $args.0 and its run as interrupted, with its statement and its lock',
+    async ({ args, expected }) => {
+      const { code, tookMs } = await stopWhileBlocked('safety.resources', args);
+      expect(code).toBe(expected);
+      expect(tookMs).toBeLessThan(7000);
+      const runs = `select status, error_code from safety_sync.runs where stream = 'resources'`;
+      expect(await stage.query(runs)).toEqual([{ status: 'failed', error_code: 'interrupted' }]);
+      const locks = `select from pg_locks join pg_database d on d.oid = database
       where locktype = 'advisory' and datname = current_database()`;
-    await expect.poll(() => stage.query(locks)).toEqual([]);
-  });
+      await expect.poll(() => stage.query(locks)).toEqual([]);
+    },
+  );
 
   const verbs: [table: string, args: string[]][] = [
     ['safety_sync.runs', ['status']],

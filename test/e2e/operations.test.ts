@@ -191,35 +191,6 @@ describe.concurrent('a SIGTERM', () => {
     expect((await worker.finished).code).toBe(0);
     expect(performance.now() - startedMs).toBeLessThan(3_500);
   });
-
-  it('while a statement sleeps cancels it within ten seconds, and nothing of it is stored', async ({
-    stage,
-    expect,
-  }) => {
-    await stage.query(`create function public.doze() returns trigger language plpgsql as
-      'begin perform pg_sleep(60); return null; end'`);
-    await stage.query('create trigger doze after insert on safety.resources execute function public.doze()');
-    const worker = stage.start(['start'], {
-      ...stage.env,
-      SYNC_CRON: 'off',
-      SYNC_CRON_RESOURCES: EVERY_SECOND,
-    });
-    await expect
-      .poll(
-        () =>
-          stage.query(
-            `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
-          ),
-        TIMEOUT,
-      )
-      .toHaveLength(1);
-    const startedMs = performance.now();
-    worker.kill('SIGTERM');
-    expect(await worker.finished).toMatchObject({ code: 0 });
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
-    expect(await readRuns(stage)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
-    expect(await stage.query('select from safety.resources')).toEqual([]);
-  });
 });
 
 describe.concurrent('two workers', () => {

@@ -55,39 +55,6 @@ describe.concurrent('start', () => {
     expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
   });
 
-  it('a SIGINT in the middle of a request closes its run as interrupted', async ({ stage, expect }) => {
-    stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' }, 10);
-    const worker = stage.start(['start'], {
-      ...stage.env,
-      SYNC_CRON: 'off',
-      SYNC_CRON_RESOURCES: EVERY_SECOND,
-    });
-    await worker.untilStderr(/resources: still running, this tick of the schedule is skipped/);
-    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
-    worker.kill('SIGINT');
-    expect(await worker.finished).toMatchObject({ code: 0 });
-    expect(await readRuns(stage)).toEqual([
-      { stream: 'resources', status: 'failed', trigger: 'schedule', error_code: 'interrupted', note: null },
-    ]);
-  });
-
-  it('skips a stream that another process is syncing', async ({ stage, expect }) => {
-    const { held, release } = holdFirstResponse(stage);
-    const manual = stage.start(['sync', 'resources'], stage.env);
-    await held;
-    const worker = stage.start(['start'], {
-      ...stage.env,
-      LOG_LEVEL: 'debug',
-      SYNC_CRON: 'off',
-      SYNC_CRON_RESOURCES: EVERY_SECOND,
-    });
-    await worker.untilStderr(/resources: skipped, another run of this stream is under way/);
-    release();
-    expect((await manual.finished).code).toBe(0);
-    worker.kill('SIGTERM');
-    expect((await worker.finished).code).toBe(0);
-  });
-
   it('says which variables to set when its port is taken', async ({ stage, expect }) => {
     const { port } = new URL(stage.sandbox.url);
     const { code, stderr } = await stage.run(['start'], { ...stage.env, HTTP_PORT: port });
@@ -195,6 +162,9 @@ describe.concurrent('sandbox', () => {
       'SAFETY_TOKEN',
       'SAFETY_EQUIPMENT_TYPES',
     ]);
+    const exports = lines.map((line) => `export ${line}\n`).join('');
+    await sandbox.untilStderr(/To use it, in another shell:/);
+    expect(sandbox.stderr).toContain(`To use it, in another shell:\n${exports}`);
     const printed = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]));
     const synced = await stage.run(['sync', 'resources'], { ...stage.env, ...printed });
     expect(synced.stdout).toMatch(/^resources +succeeded +7 +7 /m);

@@ -128,15 +128,6 @@ describe('runs', () => {
   });
 });
 
-describe('report', () => {
-  test('says on stderr that it draws, which takes a while, and on stdout where the page is', async () => {
-    await run(['sync', 'resources']);
-    const { stdout, stderr } = await run(['report', '--out', '/dev/null']);
-    expect(stderr).toBe('drawing the report …\n');
-    expect(stdout).toBe('The report is in /dev/null: open it in a browser.\n');
-  });
-});
-
 describe('sync', () => {
   test('shows a person at a terminal how much was read, and with --json nothing of it', async () => {
     const env = {
@@ -149,39 +140,5 @@ describe('sync', () => {
       (await runInProcess(['sync', 'resources', ...more], env, { isInteractive: true })).stderr;
     expect(await sync('--json')).not.toContain('reading records');
     expect(await sync()).toContain('reading records: resources');
-  });
-});
-
-describe('sandbox', () => {
-  test('prints its settings one a line, and on stderr the lines that export them', async () => {
-    const { stdout, stderr } = await runInProcess(['sandbox', '--port', '0'], {}, { isStopped: true });
-    const lines = stdout.trimEnd().split('\n');
-    expect(lines.map((line) => line.split('=')[0])).toEqual([
-      'SAFETY_BASE_URL',
-      'SAFETY_TOKEN',
-      'SAFETY_EQUIPMENT_TYPES',
-    ]);
-    const exports = lines.map((line) => `export ${line}\n`).join('');
-    expect(stderr).toContain(`To use it, in another shell:\n${exports}`);
-  });
-});
-
-describe('with a refused token', () => {
-  test('a sync lists all its streams: users were not tried, and why', async () => {
-    const refused = { SAFETY_TOKEN: 'not-this-one' };
-    const runs = await runsOf(['sync'], refused);
-    expect(runs.map(({ stream, outcome }) => [stream, outcome])).toEqual([
-      ['resources', 'failed'],
-      ['followups', 'failed'],
-      ['training-employee-status', 'failed'],
-      ['equipments', 'failed'],
-      ['users', 'skipped'],
-    ]);
-    const reason = 'not tried: the service refuses the credentials (token_invalid)';
-    expect(runs[4]).toMatchObject({ run_id: null, reason, requests: 0 });
-    const { code, stdout } = await run(['sync'], refused);
-    expect(stdout).toMatch(/^users +skipped/m);
-    expect(stdout).toContain(`users: ${reason}\n`);
-    expect(code).toBe(3);
   });
 });

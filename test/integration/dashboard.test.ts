@@ -7,7 +7,7 @@ import { DAY_MS } from '../../src/shared/time.ts';
 import { buildModels, readYaml, relationOf } from '../support/dbt-package.ts';
 import { METRICS_FILE, metricSql } from '../support/metric-sql.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, syncSecondAccount, type TestWorker } from '../support/worker.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -88,17 +88,11 @@ beforeAll(async () => {
   worker = await createTestWorker({
     sandbox: { seed: 31, size: { followups: 500, employees: 80, equipment: 120, resources: 20, users: 40 } },
   });
-  const south = await createTestWorker({
-    sandbox: { seed: 9, size: SMALL_SANDBOX },
-    database: { url: worker.databaseUrl, drop: () => Promise.resolve() },
-    settings: { accountId: 'south' },
-  });
   for (let round = 0; round < 2; round += 1) {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     worker.sandbox.live.step(200);
   }
-  for (const result of await south.runAll({ force: true })) expectSucceeded(result);
-  await south.close();
+  await syncSecondAccount(worker);
 });
 afterAll(() => worker.close());
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildModels, modelPaths, nameOf, readYaml, relationOf, TARGET } from '../support/dbt-package.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, syncSecondAccount, type TestWorker } from '../support/worker.ts';
 
 interface DbtTest {
   readonly name?: string;
@@ -68,14 +68,7 @@ beforeAll(async () => {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     worker.sandbox.live.step(60);
   }
-  // A second account, which has the same ids.
-  const south = await createTestWorker({
-    sandbox: { seed: 9, size: SMALL_SANDBOX },
-    database: { url: worker.databaseUrl, drop: () => Promise.resolve() },
-    settings: { accountId: 'south' },
-  });
-  for (const result of await south.runAll({ force: true })) expectSucceeded(result);
-  await south.close();
+  await syncSecondAccount(worker);
 });
 afterAll(() => worker.close());
 

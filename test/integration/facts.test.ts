@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { compareStates } from '../../src/engine/history/followup-figures.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
-import { dayNumber, dayOf } from '../support/expected-views.ts';
+import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
 import { fillDifferences } from '../support/fill-differences.ts';
 import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';
 import { createRandom } from '../support/seeded-random.ts';
@@ -188,73 +188,9 @@ describe('follow-ups', () => {
   });
 });
 
-test('inspection_completions has each completed inspection, and whether it was in time', async () => {
-  const random = createRandom(5);
-  const DAY_MS = 86_400_000;
-  const statements: string[] = [
-    `insert into safety.labels values ('a', 'schedule', 's1', 'Annual', null), ('a', 'equipment_type', '21', 'Crane', null)`,
-  ];
-  const expected: Row[] = [];
-  for (let index = 0; index < 40; index += 1) {
-    const id = `e${index}`;
-    const isDeleted = random.below(6) === 0;
-    statements.push(
-      `insert into safety.equipment (account_id, id, title, equipment_type_id, _synced_at, _deleted_at, _run_id)
-       values ('a', '${id}', 'T ${id}', '${random.below(2) === 0 ? '21' : '22'}', now(), ${isDeleted ? 'now()' : 'null'}, 1)`,
-    );
-    let from = NOW_MS - DAYS * DAY_MS;
-    let completed: number | null = random.below(2) === 0 ? null : from - random.below(50 * DAY_MS);
-    let due: number | null = random.below(4) === 0 ? null : from + random.below(20 * DAY_MS);
-    const states: { completed: number | null; due: number | null; from: number }[] = [];
-    const count = 1 + random.below(5);
-    for (let state = 0; state < count; state += 1) {
-      states.push({ completed, due, from });
-      const to = from + 1 + random.below(40 * DAY_MS);
-      const given = `'a', '${id}', 's1', ${due === null ? 'null' : `'${iso(due)}'`}, ${completed === null ? 'null' : `'${iso(completed)}'`}, '${iso(from)}'`;
-      statements.push(
-        state === count - 1
-          ? `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, expires_at, last_completed_at, _valid_from) values (${given})`
-          : `insert into safety.equipment_schedule_states (account_id, equipment_id, schedule_id, expires_at, last_completed_at, valid_from, valid_to) values (${given}, '${iso(to)}')`,
-      );
-      // Done, put right to an earlier time, taken back to none, or only the date of expiry moved.
-      const what = random.below(6);
-      if (what < 3) completed = to - random.below(5 * DAY_MS);
-      else if (what === 3 && completed !== null) completed -= DAY_MS;
-      else if (what === 4) completed = null;
-      due = random.below(5) === 0 ? null : to + random.below(60 * DAY_MS) - 10 * DAY_MS;
-      from = to;
-    }
-    if (isDeleted) continue;
-    const doneOf = (one: { completed: number | null }) => one.completed ?? -Infinity;
-    const kept = states.filter((one, at) => states.slice(at).every((after) => doneOf(after) >= doneOf(one)));
-    for (const [at, one] of kept.entries()) {
-      const before = kept[at - 1];
-      if (one.completed === null || (before !== undefined && one.completed <= doneOf(before))) continue;
-      const wasDue = before?.due ?? null;
-      const [on, dueOn] = [localDay(one.completed), wasDue === null ? null : localDay(wasDue)];
-      expected.push({
-        equipment_id: id,
-        schedule_id: 's1',
-        completed_at: iso(one.completed),
-        completed_on: on,
-        was_due_at: wasDue === null ? null : iso(wasDue),
-        was_due_on: dueOn,
-        days_late: dueOn === null ? null : String(Math.max(0, daysBetween(dueOn, on))),
-        in_time: dueOn === null ? null : String(on <= dueOn),
-        schedule_label: 'Annual',
-        title: `T ${id}`,
-        equipment_key: `a/${id}`,
-      });
-    }
-  }
-  await store(statements);
-  for (const known of [null, 'true', 'false'])
-    expect(expected.some((row) => row['in_time'] === known)).toBe(true);
-  expect(await read('inspection_completions', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
-});
-
 test('an inspection that was corrected or taken back at the source is shown as it is now, and later ones are not lost', async () => {
-  const day = (text: string) => (text === '' ? 'null' : `'${text}T10:00:00Z'`);
+  const day = (text: string) => (text === '' ? 'null' : `'${text.padEnd(13, 'T10')}:00:00Z'`);
+  await writeReportingTimezones(connection.db, [{ accountId: 'corrected', timezone: TIMEZONE }]);
   // Per state: seen on, done on, due on.
   const cases: Record<string, [string, string, string][]> = {
     'typed with a wrong year': [
@@ -285,10 +221,20 @@ test('an inspection that was corrected or taken back at the source is shown as i
       ['2026-03-06', '2026-03-05', '2027-03-05'],
       ['2026-03-08', '', '2026-03-10'],
     ],
+    'on the day, by the clock of the account': [
+      ['2026-03-01', '2025-03-10', ''],
+      ['2026-03-05', '2026-03-04', '2026-03-07T03'],
+      ['2026-03-08', '2026-03-07T04', ''],
+    ],
+    deleted: [
+      ['2026-03-01', '2025-03-10', ''],
+      ['2026-03-05', '2026-03-04', ''],
+    ],
   };
   await store(
     Object.entries(cases).flatMap(([id, states]) => [
-      `insert into safety.equipment (account_id, id, _synced_at, _run_id) values ('corrected', '${id}', now(), 1)`,
+      `insert into safety.equipment (account_id, id, title, _synced_at, _deleted_at, _run_id)
+       values ('corrected', '${id}', 'T ${id}', now(), ${id === 'deleted' ? 'now()' : 'null'}, 1)`,
       ...states.map(([seen, done, due], at) => {
         const [next] = states[at + 1] ?? [];
         const table = next === undefined ? 'equipment_schedules' : 'equipment_schedule_states';
@@ -298,13 +244,20 @@ test('an inspection that was corrected or taken back at the source is shown as i
       }),
     ]),
   );
-  const rows = await connection.query<{ id: string; done: string; late: number | null }>(
-    `select equipment_id as id, completed_on::text as done, days_late as late from safety.inspection_completions
-     where account_id = 'corrected' order by 1, 2`,
+  await store([`insert into safety.labels values ('corrected', 'schedule', 's1', 'Annual', null)`]);
+  const inspections = await connection.query<Row & { late: number | null; has_names: boolean }>(
+    `select equipment_id as id, completed_on::text as done, days_late as late, in_time::text, was_due_on::text as due,
+       schedule_id = 's1' and schedule_label = 'Annual' and title = 'T ' || equipment_id
+         and equipment_key = 'corrected/' || equipment_id and completed_on = (completed_at at time zone '${TIMEZONE}')::date
+         and was_due_on is not distinct from (was_due_at at time zone '${TIMEZONE}')::date as has_names
+     from safety.inspection_completions where account_id = 'corrected' order by 1, 2`,
   );
+  expect(inspections.map((row) => row.has_names)).not.toContain(false);
   expect(
-    rows.map(
-      ({ id, done, late }) => `${id}: ${done}, ${late === null ? 'not known when due' : `${late} days late`}`,
+    inspections.map(({ id, done, late, due, in_time: inTime }) =>
+      late === null
+        ? `${id}: ${done}, ${due ?? inTime ?? 'not known when due'}`
+        : `${id}: ${done}, ${late} days late${inTime === String(late === 0) ? '' : ', but says otherwise'}`,
     ),
   ).toEqual([
     'corrected backward: 2025-03-10, not known when due',
@@ -312,6 +265,9 @@ test('an inspection that was corrected or taken back at the source is shown as i
     'corrected forward: 2025-03-10, not known when due',
     'corrected forward: 2026-03-07, 3 days late',
     'corrected forward: 2026-03-08, 0 days late',
+    'on the day, by the clock of the account: 2025-03-10, not known when due',
+    'on the day, by the clock of the account: 2026-03-04, not known when due',
+    'on the day, by the clock of the account: 2026-03-06, 0 days late',
     'taken back, done later: 2025-03-10, not known when due',
     'taken back, done later: 2026-03-12, 2 days late',
     'typed with a wrong year: 2025-03-14, not known when due',
@@ -322,63 +278,60 @@ test('an inspection that was corrected or taken back at the source is shown as i
 });
 
 test('training_matrix has one row for each training that an employee is assigned or has completed', async () => {
-  const random = createRandom(23);
-  const statements: string[] = [`insert into safety.labels values ('a', 'training', '7', 'First aid', null)`];
-  const expected: Row[] = [];
-  const day = (offset: number) =>
-    new Date((dayNumber(today) + offset) * 86_400_000).toISOString().slice(0, 10);
-  for (let index = 0; index < 40; index += 1) {
-    const user = `u${index}`;
-    const isDeleted = random.below(8) === 0;
-    const lists: Record<'complete' | 'incomplete', string[]> = { complete: [], incomplete: [] };
-    const rows: Row[] = [];
-    const completions: string[] = [];
-    for (const training of ['7', '8', '9', '10', '11']) {
-      const listed = random.pick(['complete', 'incomplete', 'both', 'none', 'none'] as const);
-      if (listed === 'complete' || listed === 'both') lists.complete.push(training);
-      if (listed === 'incomplete' || listed === 'both') lists.incomplete.push(training);
-      const hasCompletion = random.below(2) === 0;
-      if (listed === 'none' && !hasCompletion) continue;
-      const expires = hasCompletion && random.below(4) > 0 ? day(random.below(5) - 2) : null;
-      const expiring = expires === null ? null : day(random.below(3) - 2);
-      const required = hasCompletion ? random.pick([null, 'true', 'false']) : null;
-      const quoted = (value: string | null) => (value === null ? 'null' : `'${value}'`);
-      if (hasCompletion) {
-        completions.push(
-          `insert into safety.training_completions values ('a', '${user}', ${training}, '2026-01-01', ${quoted(expires)}, ${quoted(expiring)}, ${required ?? 'null'})`,
-        );
-      }
-      const isComplete = listed === 'complete' || listed === 'none';
-      rows.push({
-        user_id: user,
-        training_id: training,
-        state:
-          expires !== null && expires < today
-            ? 'expired'
-            : !isComplete
-              ? 'missing'
-              : expiring !== null && expiring <= today
-                ? 'expiring'
-                : 'complete',
-        is_required: required ?? (listed === 'none' ? null : 'true'),
-        expires_on: expires,
-        days_until_expiry: expires === null ? null : String(daysBetween(today, expires)),
-        is_assigned: String(listed !== 'none'),
-        completed_on: hasCompletion ? '2026-01-01' : null,
-        training_label: training === '7' ? 'First aid' : training,
-        user_key: `a/${user}`,
-      });
-    }
-    const array = (ids: readonly string[]) =>
-      ids.length === 0 && random.below(2) === 0 ? 'null' : `'{${ids.join(',')}}'`;
-    statements.push(
-      `insert into safety.training_employee_status (account_id, user_id, complete_training_ids, incomplete_training_ids, _synced_at, _deleted_at, _run_id)
-       values ('a', '${user}', ${array(lists.complete)}, ${array(lists.incomplete)}, now(), ${isDeleted ? 'now()' : 'null'}, 1)`,
-      ...completions,
+  const day = (offset: number) => toDay(dayNumber(today) + offset);
+  const quoted = (value: string | null) => (value === null ? 'null' : `'${value}'`);
+  const [past, soon] = [-1, 2];
+  /** In which lists it is; expires and begins to expire in how many days, and is required, as its completion says; the row. */
+  const cases: readonly (readonly [
+    lists: string,
+    completion: readonly [number | null, number | null, boolean | null] | null,
+    state: string,
+    isRequired: boolean | null,
+  ])[] = [
+    ['complete', null, 'complete', true],
+    ['incomplete', null, 'missing', true],
+    ['complete incomplete', null, 'missing', true],
+    ['complete', [null, null, null], 'complete', true],
+    ['complete', [soon, 1, true], 'complete', true],
+    ['complete', [soon, 0, false], 'expiring', false],
+    ['complete', [0, past, null], 'expiring', true],
+    ['complete', [past, past, true], 'expired', true],
+    ['incomplete', [past, past, true], 'expired', true],
+    ['incomplete', [soon, past, false], 'missing', false],
+    ['', [soon, null, null], 'complete', null],
+    ['', [soon, past, true], 'expiring', true],
+    ['', [past, past, null], 'expired', null],
+  ];
+  const idsOf = (list: string) =>
+    cases.flatMap(([lists], at) => (lists.split(' ').includes(list) ? [at] : [])).join(',');
+  const completions = cases.flatMap(([, completion], at) => {
+    if (completion === null) return [];
+    const [expires = null, expiring = null] = completion.map((one) =>
+      typeof one === 'number' ? day(one) : null,
     );
-    if (!isDeleted) expected.push(...rows);
-  }
-  await store(statements);
-  expect(new Set(expected.map(({ state }) => state)).size).toBe(4);
+    return [`('a', 'u', ${at}, '2026-01-01', ${quoted(expires)}, ${quoted(expiring)}, ${completion[2]})`];
+  });
+  await store([
+    `insert into safety.labels values ('a', 'training', '7', 'First aid', null)`,
+    `insert into safety.training_employee_status (account_id, user_id, complete_training_ids, incomplete_training_ids, _synced_at, _deleted_at, _run_id)
+     values ('a', 'u', '{${idsOf('complete')}}', '{${idsOf('incomplete')}}', now(), null, 1), ('a', 'deleted', '{1}', '{2}', now(), now(), 1),
+       ('a', 'without lists', null, null, now(), null, 1)`,
+    `insert into safety.training_completions values ${completions.join(', ')}, ('a', 'deleted', 3, '2026-01-01', null, null, true)`,
+  ]);
+  const expected = cases.map(([lists, completion, state, isRequired], at): Row => {
+    const expires = completion?.[0] ?? null;
+    return {
+      user_id: 'u',
+      training_id: String(at),
+      state,
+      is_required: isRequired === null ? null : String(isRequired),
+      expires_on: expires === null ? null : day(expires),
+      days_until_expiry: expires === null ? null : String(expires),
+      is_assigned: String(lists !== ''),
+      completed_on: completion === null ? null : '2026-01-01',
+      training_label: at === 7 ? 'First aid' : String(at),
+      user_key: 'a/u',
+    };
+  });
   expect(await read('training_matrix', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
 });

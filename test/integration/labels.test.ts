@@ -201,14 +201,6 @@ describe('an import', () => {
     });
   });
 
-  test('is never touched by a sync', async () => {
-    await importText(FILE);
-    const before = await stored();
-    stage.sandbox.live.step(50);
-    expect((await stage.run(['reconcile'], stage.env)).code).toBe(0);
-    expect(await stored()).toEqual(before);
-  });
-
   test('that is stopped by Ctrl-C stores none', async () => {
     await writeFile(fileOf('labels.csv'), FILE);
     const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });

@@ -163,22 +163,3 @@ inProof(() => {
     });
   });
 });
-
-inProof(() => {
-  describe('the status', () => {
-    it('shows a run under way, by whichever worker, and takes it away when it ended', async () => {
-      await worker.runAll();
-      stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, everyMs: 200 });
-      const { url } = stage;
-      let release: () => void = () => undefined;
-      const released = new Promise<void>((resolve) => (release = resolve));
-      worker.sandbox.hooks.beforeResponse = () => released;
-      const running = worker.run('followups', { kind: 'reconcile' });
-      await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(1);
-      expect(await (await fetch(url)).text()).toMatch(/Reconcile running for/);
-      release();
-      expect((await running).outcome).toBe('succeeded');
-      await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(0);
-    });
-  });
-});

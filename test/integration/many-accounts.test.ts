@@ -181,31 +181,6 @@ describe('several accounts in one worker', () => {
       await expect.poll(() => streamsOf('hanging'), PATIENCE).toEqual(ALL);
     });
   });
-
-  inProof(() => {
-    it('are divided between replicas: no stream of an account is run by two at a time', async () => {
-      const south = await addSandbox(5);
-      const entries = [entryFor('north', worker.sandbox), entryFor('south', south)];
-      for (let replica = 0; replica < casesOf({ few: 2, all: 3 }); replica += 1)
-        await start(entries, { SYNC_CRON: EVERY_SECOND });
-      for (const accountId of ['north', 'south']) {
-        await expect
-          .poll(
-            async () =>
-              (await succeeded(accountId)).filter(({ runs }) => runs >= casesOf({ few: 2, all: 3 })).length,
-            PATIENCE,
-          )
-          .toBeGreaterThanOrEqual(4);
-      }
-      const [overlaps] = await worker.query<{ count: number }>(
-        `select count(*)::int as count from safety_sync.runs a join safety_sync.runs b
-         on a.account_id = b.account_id and a.stream = b.stream and a.run_id < b.run_id
-        and a.status = 'succeeded' and b.status = 'succeeded'
-        and tstzrange(a.started_at, a.finished_at) && tstzrange(b.started_at, b.finished_at)`,
-      );
-      expect(overlaps).toEqual({ count: 0 });
-    });
-  });
 });
 
 describe('the lock of a stream', () => {

@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { inProof } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { NOON } from '../support/test-clock.ts';
@@ -159,34 +158,4 @@ test('a failure while storing leaves nothing of the run behind', async () => {
   await worker.query('drop trigger refuse on safety.followup_messages');
   expect((await sync()).counts).toMatchObject({ inserted: 1, updated: 0 });
   await isEqual();
-});
-
-/** The model plays such lives, and shorter ones. */
-inProof(() => {
-  test('after a long life with deletions and faults, syncs and a reconcile make every table equal to the source', async () => {
-    worker = await createTimedWorker({
-      requestTimeoutMs: 300,
-      sandbox: {
-        size: { followups: 60, employees: 25, equipment: 40, resources: 24, users: 12 },
-        live: { deletions: true },
-        faults: {
-          rateLimit: 0.04,
-          serverError: 0.04,
-          reset: 0.04,
-          hang: 0.01,
-          cut: 0.04,
-          nonJson: 0.03,
-        },
-      },
-    });
-    for (let round = 0; round < 5; round += 1) {
-      worker.time.now += 16 * MINUTE_MS;
-      worker.sandbox.live.step(40);
-      for (const result of await worker.runAll()) expectSucceeded(result);
-    }
-    worker.sandbox.faults.clear();
-    await expectWarehouseEqualsSource(worker, { exceptDeletedFollowups: true });
-    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
-    await expectWarehouseEqualsSource(worker);
-  });
 });

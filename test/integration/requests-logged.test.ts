@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApiClient } from '../../src/engine/api/client.ts';
 import { type RequestEvent, createRequestMeter } from '../../src/engine/api/requests.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import { systemClock } from '../../src/shared/time.ts';
+import { clientFor } from '../support/api-client.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
 let sandbox: Sandbox;
@@ -15,20 +14,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.close());
 
 test('each request is logged with its part, size, time and request id, without token, person or record', async () => {
-  const api = createApiClient({
-    baseUrl: sandbox.url,
-    token: sandbox.token,
-    concurrency: 4,
-    requestsPerMinute: undefined,
-    requestTimeoutMs: 10_000,
-    retryAttempts: 1,
-    retryMinDelayMs: 1,
-    retryMaxDelayMs: 2,
-    clock: systemClock,
-    random: Math.random,
-    userAgent: 'safety-sync-test',
-    onRequest: (event) => events.push(event),
-  });
+  const api = clientFor(sandbox, { retryAttempts: 1, onRequest: (event) => events.push(event) });
   const meter = createRequestMeter();
   sandbox.faults.next(() => true, { kind: 'error', error: 'server_error' });
   await api.page({

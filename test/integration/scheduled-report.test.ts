@@ -262,26 +262,6 @@ it('what a worker had begun when it was killed is made by another one', async ()
   expect(mail.mails).toHaveLength(1);
 });
 
-it('a report that was mailed when the database broke is not mailed again', async () => {
-  const one = await startReporting('a', {
-    changeMail: (real) => ({
-      ...real,
-      async send(message, signal) {
-        await real.send(message, signal);
-        await worker.query('alter table safety_sync.outbox rename to outbox_away');
-      },
-    }),
-  });
-  await one.look();
-  passedMs = 7 * DAY_MS;
-  await one.look();
-  await worker.query('alter table safety_sync.outbox_away rename to outbox');
-  await one.look();
-  passedMs += HOUR_MS;
-  await one.look();
-  expect(mail.mails).toHaveLength(1);
-});
-
 it('a stopping worker leaves a report that it could not mail to another one', async () => {
   const mailing = createGate();
   const one = await startReporting('a', {

@@ -2,12 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApiClient } from '../../src/engine/api/client.ts';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
 import { createUrlReader } from '../../src/config/database-url.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
-import { systemClock } from '../../src/shared/time.ts';
+import { clientFor } from '../support/api-client.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 
@@ -25,20 +24,7 @@ function replaceAtService(): void {
 }
 
 function createClient(kept: { token: string }) {
-  const api = createApiClient({
-    baseUrl: stage.sandbox.url,
-    token: stage.sandbox.token,
-    readToken: () => kept.token,
-    concurrency: 4,
-    requestsPerMinute: undefined,
-    requestTimeoutMs: 10_000,
-    retryAttempts: 0,
-    retryMinDelayMs: 1,
-    retryMaxDelayMs: 2,
-    clock: systemClock,
-    random: Math.random,
-    userAgent: 'safety-sync-test',
-  });
+  const api = clientFor(stage.sandbox, { readToken: () => kept.token });
   const meter = createRequestMeter();
   const ask = () => api.page({ method: 'resources.list', listKey: 'resources', params: {}, meter });
   return { api, ask };

@@ -104,46 +104,6 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     });
   });
 
-  const paging = (reading: 'pages' | 'unreadable' | 'one-page') => ({
-    readings:
-      stream === 'resources'
-        ? { resourcesPaging: reading, unaskedPageSize: 13 }
-        : { equipmentsPaging: reading, unaskedPageSize: 13 },
-  });
-
-  test.each(casesOf<('one-page' | 'pages')[]>({ few: ['pages'], all: ['one-page', 'pages'] }))(
-    'paging without a request for it (%s) is followed',
-    async (reading) => {
-      await start({}, paging(reading));
-      await sync(stream);
-      await isEqual(stream);
-      const before = await rowVersions(worker);
-      const { counts } = await sync(stream);
-      expect(await rowVersions(worker)).toEqual(before);
-      expect(counts).toMatchObject({ read: records(stream).size, unchanged: records(stream).size });
-      removeFirst(stream, 3);
-      expect((await sync(stream)).counts.deleted).toBe(3);
-      await isEqual(stream);
-    },
-  );
-
-  test('pages that were not requested and cannot be read: what came is stored, nothing is deleted, the run fails', async () => {
-    await startSynced(stream);
-    const [first] = records(stream).keys();
-    records(stream).update(first ?? '', { [SPECIMENS[stream].text.field]: 'changed' });
-    Object.assign(worker.sandbox.readings, paging('unreadable').readings);
-    const result = await worker.run(stream);
-    expect(result).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'read_incomplete' },
-      counts: { updated: 1, deleted: 0 },
-    });
-
-    Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
-    expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
-    await isEqual(stream);
-  });
-
   ofEquipment(() => {
     test('a response that is cut in the middle again and again deletes nothing', async () => {
       await startSynced(stream, { retryAttempts: 2 });
@@ -289,14 +249,6 @@ describe('equipment types', () => {
     });
     expect(await types()).toContainEqual({ type: '22', live: 30 });
     expect((await sync('equipments', true)).counts).toMatchObject({ deleted: 16 });
-    await isEqual('equipments');
-  });
-
-  test('a type of which more than half vanished is refused, although it is little of the whole', async () => {
-    await startSynced('equipments');
-    removeFirst('equipments', 16, '22');
-    await expectRefused('equipments', 'delete_guard');
-    expect((await sync('equipments', true)).counts.deleted).toBe(16);
     await isEqual('equipments');
   });
 

@@ -192,6 +192,8 @@ test('a service that answers for no id fails the run, and the next run begins wi
   worker.sandbox.hooks.rewriteResponse = undefined;
   await sync();
   await isEqual();
+  // None of them was put off.
+  expect((await lookups()).filter((row) => row.is_known !== true)).toEqual([]);
 });
 
 test('a run without due users makes names no fresher than the streams that name people', async () => {

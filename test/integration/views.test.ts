@@ -107,45 +107,6 @@ describe.each(ZONES)('with days that begin in %s', (timezone) => {
       ),
     );
   });
-
-  test('followup_daily counts open, overdue and closed ones at the end of each day since the first was raised', async () => {
-    await spreadStates();
-    const today = dayOf(String(Date.now()), timezone) ?? '';
-    const history = await readHistory(worker, 'followup_history');
-    const firsts = new Set<string>();
-    const states = history.map(({ key, row, from, to }) => {
-      const isFirst = !firsts.has(key);
-      firsts.add(key);
-      const created = Number(row['created_at']) * 1000;
-      return {
-        isOpen: row['is_open'] === true,
-        due: row['due_on'] == null ? null : String(row['due_on']),
-        resolved: dayOf(row['resolved_at'] ?? null, timezone),
-        ...daysOf(isFirst ? Math.min(created, from) : from, to, timezone),
-      };
-    });
-    const first = Math.min(...states.map(({ from }) => from));
-    const expected: ViewRow[] = [];
-    for (let day = first; day <= dayNumber(today); day += 1) {
-      const date = toDay(day);
-      const counts: Record<string, number> = { open: 0, overdue: 0, closed: 0 };
-      for (const { isOpen, due, resolved, from, to } of states) {
-        if (from > day || to <= day) continue;
-        const wasOpen = isOpen || (resolved !== null && resolved > date);
-        const status = !wasOpen
-          ? 'closed'
-          : due !== null && due < date.replaceAll('-', '')
-            ? 'overdue'
-            : 'open';
-        counts[status] = (counts[status] ?? 0) + 1;
-      }
-      for (const [status, count] of Object.entries(counts))
-        expected.push({ date, status, followups: String(count) });
-    }
-    expect(sorted(await readView('followup_daily', ['date', 'status', 'followups']))).toEqual(
-      sorted(expected),
-    );
-  });
 });
 
 const readViewColumns = () =>

@@ -153,17 +153,6 @@ it('without a schedule that ticks in between, a service that accepts everything 
   );
 });
 
-it('an outage that only a reconcile of users met is over when the service answers the others again', async () => {
-  const stage = await createStage();
-  for (const stream of STREAM_NAMES) await stage.run(stream);
-  stage.sandbox.faults.set({ reset: 1 });
-  await stage.run('users', 'reconcile');
-  expect(stage.health.outage).toMatchObject({ code: 'network_error' });
-  stage.sandbox.faults.clear();
-  for (const stream of STREAM_NAMES) await stage.run(stream);
-  expect(stage.health.outage).toBeUndefined();
-});
-
 it('that another worker has the stream is logged for debugging only', async () => {
   const stage = await createStage(['resources']);
   const session = await openStreamSession({

@@ -1,13 +1,13 @@
 /**
- * The shortest histories where a single departure of the service once made the warehouse wrong. Cases of the proof only
- * repeat departures that the tests of their stream cover, too.
+ * The shortest histories where a single departure of the service once made the warehouse wrong. Departures that the tests of
+ * their stream cover are not repeated here.
  */
 import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunKind } from '../../src/engine/streams/state.ts';
-import { casesOf, inProof } from '../support/proof.ts';
+import { casesOf } from '../support/proof.ts';
 import type { Departure } from './departure.ts';
 import { noTally, play } from './play.ts';
 import type { History, Step } from './step.ts';
@@ -45,7 +45,6 @@ const run = (stream: StreamName, kind: RunKind = 'sync'): Step => ({
   restart: false,
 });
 const pass = (minutes: number): Step => ({ kind: 'pass', minutes });
-const reassign = (at: number): Step => ({ kind: 'followup', action: 'reassign', at });
 const update = (table: 'employees' | 'equipment' | 'resources', at: number): Step => ({
   kind: 'change',
   table,
@@ -63,27 +62,8 @@ const oddRecord = (
   skip: 0,
   times: 20,
 });
-const typeFails = (at: number, error: string): Step => ({ kind: 'type-fails', at, error, times: null });
-const userFails = (at: number, error: string): Step => ({ kind: 'user-fails', at, error });
-const serviceClock = (aheadMinutes: number): Step => ({ kind: 'service-clock', aheadMinutes });
-const lastUpdated = (aheadMinutes: number): Step => ({ kind: 'last-updated', aheadMinutes });
 const reading = (change: Partial<Readings>): Step => ({ kind: 'reading', reading: change });
 const PUT_RIGHT: Step = { kind: 'put-right' };
-
-inProof(() => {
-  describe('a paged list without a paging object is read to its end', () => {
-    test('of employees, when the service begins to give fewer than requested', async () => {
-      const training = run('training-employee-status');
-      await holds([training, pass(16), reading({ largestPage: 3 }), training], { trainingPaging: 'absent' });
-    });
-
-    test('of follow-ups, when the service begins to give fewer than requested', async () => {
-      await holds([run('followups'), reading({ largestPage: 3 }), run('followups', 'reconcile')], {
-        followupsPaging: 'absent',
-      });
-    });
-  });
-});
 
 describe('a list that is paged without a request for pages is read to its end', () => {
   const PAGES = { resourcesPaging: 'pages', equipmentsPaging: 'pages', unaskedPageSize: 2 } as const;
@@ -136,113 +116,6 @@ describe('a record that comes once in a form that cannot be stored', () => {
   );
 });
 
-inProof(() => {
-  test('a record that is too large to be held costs itself, not the run', async () => {
-    const tooLarge: Step = { ...oddRecord('resources.list', 'too-large'), times: 2 };
-    await holds([run('resources'), tooLarge, run('resources')]);
-  });
-
-  test('an unknown field is an open issue while it is sent, also with dots in its name', async () => {
-    await holds([run('resources'), reading({ extraFields: false }), run('resources')], {
-      extraFields: 'dotted',
-    });
-    await holds([run('resources')], { extraFields: 'dotted' });
-  });
-});
-
-inProof(() => {
-  describe('equipment types', () => {
-    /** Moves several records to the last of the four types. */
-    const moves = [3, 7, 11, 15, 19].map((at): Step => ({ kind: 'move-equipment', at }));
-
-    test('what moved into a type that fails for good is not deleted', async () => {
-      await holds([run('equipments'), typeFails(3, 'content_not_found'), ...moves, run('equipments')]);
-    });
-
-    test('the requested type is stored for records without a type, and follows a move', async () => {
-      await holds([run('equipments'), ...moves, run('equipments')], {
-        leftOut: ['equipment.equipmentType_id', 'equipment.metavalues'],
-      });
-    });
-
-    test('equipment of another type than the requested one is deleted when the source deletes it', async () => {
-      const gone = Array.from({ length: 6 }, (_, at): Step => ({
-        kind: 'change',
-        table: 'equipment',
-        action: 'delete',
-        at,
-      }));
-      await holds([run('equipments'), ...gone, run('equipments')], { equipmentOwnType: 'sub-type' });
-    });
-  });
-});
-
-inProof(() => {
-  describe('clocks', () => {
-    test('follow-ups that change after the clock of the service was put right are not passed by', async () => {
-      await holds([
-        run('followups'),
-        serviceClock(60),
-        reassign(3),
-        run('followups'),
-        serviceClock(0),
-        pass(1),
-        reassign(5),
-        run('followups'),
-      ]);
-    });
-
-    test('nor when no run saw the clock while it was behind what had been read', async () => {
-      await holds([
-        run('followups'),
-        serviceClock(60),
-        reassign(3),
-        run('followups'),
-        serviceClock(0),
-        pass(16),
-        reassign(5),
-        pass(90),
-        reassign(7),
-        run('followups'),
-      ]);
-    });
-
-    test('nor when the clock was behind for a while', async () => {
-      await holds([
-        run('followups'),
-        reassign(3),
-        run('followups'),
-        serviceClock(-60),
-        pass(1),
-        reassign(5),
-        run('followups'),
-        serviceClock(0),
-        reassign(7),
-        run('followups'),
-      ]);
-    });
-
-    test.each([30, 2 * 1_440])(
-      'a last_updated that was %i minutes ahead does not freeze trainings',
-      async (ahead) => {
-        const training = run('training-employee-status');
-        await holds([
-          training,
-          pass(16),
-          lastUpdated(ahead),
-          training,
-          lastUpdated(0),
-          update('employees', 1),
-          pass(16),
-          training,
-          pass(16),
-          training,
-        ]);
-      },
-    );
-  });
-});
-
 test('what the service cached for a run that failed is stored until the cache is over, and the change after it then', async () => {
   const training = run('training-employee-status');
   const secondPageFails: Step = { kind: 'fault', fault: 'serverError', skip: 1, times: 4 };
@@ -250,33 +123,5 @@ test('what the service cached for a run that failed is stored until the cache is
     trainingPaging: 'absent',
     trainingCache: 'per-request',
     largestPage: 7,
-  });
-});
-
-inProof(() => {
-  describe('failing lookups of some users do not affect the names of others', () => {
-    const training = run('training-employee-status');
-    test.each(casesOf({ few: ['user_deleted'], all: ['server_error', 'user_deleted'] }))(
-      '%s',
-      async (error) => {
-        await holds([training, ...[0, 1, 2].map((at) => userFails(at, error)), run('users')]);
-      },
-    );
-  });
-});
-
-inProof(() => {
-  test('one id twice in one response is one row, which does not change', async () => {
-    await holds([run('resources'), run('resources'), run('resources')], { doubles: 'far-apart' });
-  });
-});
-
-inProof(() => {
-  test('issues that are put through again make no stream look fresh', async () => {
-    await holds([
-      { kind: 'retry', stream: 'followups' },
-      run('followups'),
-      { kind: 'retry', stream: 'followups' },
-    ]);
   });
 });

@@ -1,5 +1,4 @@
 /** Plays a history against the real worker, with checks after every run and at the end. */
-import { createApiClient } from '../../src/engine/api/client.ts';
 import { createSandbox, defaultReadings, type RequestLogEntry } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
@@ -7,6 +6,7 @@ import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
+import { clientFor } from '../support/api-client.ts';
 import type { Cli } from '../support/cli.ts';
 import { createSaboteur, terminateSession } from '../support/saboteur.ts';
 import { type CompareOptions, expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -78,18 +78,12 @@ export async function play(
     readers: history.readers,
   };
   const createApi = (requestTimeoutMs: number, retryAttempts: number) =>
-    createApiClient({
-      baseUrl: sandbox.url,
-      token: sandbox.token,
+    clientFor(sandbox, {
       concurrency: history.readers,
-      requestsPerMinute: undefined,
       requestTimeoutMs,
       retryAttempts,
-      retryMinDelayMs: 1,
       retryMaxDelayMs: 5,
       clock,
-      random: Math.random,
-      userAgent: 'safety-sync-model',
     });
   // A response of 17 MiB takes long on a busy machine.
   const isLarge = history.steps.some((step) => step.kind === 'odd-record' && step.how === 'too-large');

@@ -20,7 +20,6 @@ const FOLLOWUPS = 'test/integration/followups.test.ts';
 const READINGS = 'test/unit/reading/followups-readings.test.ts';
 const SNAPSHOTS = 'test/integration/snapshots.test.ts';
 const BATTERY = 'test/contract/streams-battery.test.ts';
-const BACK = 'test/crash/going-back.test.ts';
 const BACKFILL = 'test/crash/backfill.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
 const STATEMENTS = 'test/crash/statements.proof.ts';
@@ -152,7 +151,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/engine/loading/batch.ts',
     search: 'versionOf(stream, record) >= versionOf(stream, before);',
     replace: 'true;',
-    tests: [BACK],
+    tests: [MERGE],
+    names: 'the newest one stays',
   },
   {
     breaks: 'a cached report older than the stored one is taken',
@@ -160,7 +160,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/engine/reading/cached-report.ts',
     search: 'if (isOlder(calculatedAtMs, state.calculatedAt, responseClock)) {',
     replace: 'if (isOlder(calculatedAtMs, null, responseClock)) {',
-    tests: [BACK],
+    tests: ['test/integration/training.test.ts'],
+    names: 'a last_updated that moved',
   },
   {
     breaks: 'the delete guard is off',

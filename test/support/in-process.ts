@@ -12,8 +12,6 @@ interface InProcessOptions {
   readonly answer?: string;
   /** Columns of the terminal; undefined: stdout is piped. */
   readonly width?: number;
-  /** Aborted at the start: commands that serve until stopped end at once. */
-  readonly isStopped?: boolean;
 }
 
 export interface Said {
@@ -69,7 +67,7 @@ export async function runInProcess(
     { LOG_LEVEL: 'silent', ...env },
     {
       ...options,
-      signal: options.isStopped === true ? AbortSignal.abort() : new AbortController().signal,
+      signal: new AbortController().signal,
       print: (stream, text) => void (output[stream] += text),
     },
   );

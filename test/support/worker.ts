@@ -1,4 +1,4 @@
-import { type ApiClient, createApiClient } from '../../src/engine/api/client.ts';
+import type { ApiClient } from '../../src/engine/api/client.ts';
 import { type Clock, systemClock } from '../../src/shared/time.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../src/engine/streams/stream.ts';
@@ -9,6 +9,7 @@ import { runStream } from '../../src/engine/sync/run-stream.ts';
 import type { Retention } from '../../src/engine/history/retention.ts';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
+import { clientFor } from './api-client.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface TestWorkerOptions {
@@ -49,25 +50,11 @@ export const SMALL_SANDBOX = {
   users: 30,
 } as const;
 
-export function createTestClient(
+export const createTestClient = (
   sandbox: Sandbox,
   clock: Clock,
   { requestTimeoutMs = 10_000, retryAttempts = 8 }: TestWorkerOptions,
-): ApiClient {
-  return createApiClient({
-    baseUrl: sandbox.url,
-    token: sandbox.token,
-    concurrency: 4,
-    requestsPerMinute: undefined,
-    requestTimeoutMs,
-    retryAttempts,
-    retryMinDelayMs: 1,
-    retryMaxDelayMs: 20,
-    clock,
-    random: Math.random,
-    userAgent: 'safety-sync-test',
-  });
-}
+): ApiClient => clientFor(sandbox, { clock, requestTimeoutMs, retryAttempts });
 
 export const settingsFor = (sandbox: Sandbox, { settings }: TestWorkerOptions): SyncSettings => ({
   accountId: 'default',
@@ -77,6 +64,18 @@ export const settingsFor = (sandbox: Sandbox, { settings }: TestWorkerOptions): 
   readers: 4,
   ...settings,
 });
+
+/** A second account in the warehouse of `worker`, all of whose streams are synced once; it has ids of the first one. */
+export async function syncSecondAccount(worker: TestWorker): Promise<void> {
+  const south = await createTestWorker({
+    sandbox: { seed: 9, size: SMALL_SANDBOX },
+    database: { url: worker.databaseUrl, drop: () => Promise.resolve() },
+    settings: { accountId: 'south' },
+  });
+  const results = await south.runAll({ force: true });
+  await south.close();
+  for (const result of results) if (result.outcome === 'failed') throw result.error;
+}
 
 export async function createTestWorker(options: TestWorkerOptions = {}): Promise<TestWorker> {
   const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });

@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createApiClient } from '../../../src/engine/api/client.ts';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
 import type { ApiClientOptions } from '../../../src/engine/api/requests.ts';
-import { systemClock } from '../../../src/shared/time.ts';
+import { clientFor } from '../../support/api-client.ts';
 
 export const TOKEN = 'sekret-token-0123456789-abcdef';
 
@@ -52,20 +51,7 @@ export async function startProtocolServer(respond: Responder): Promise<ProtocolS
     url,
     requests,
     client: (options) => {
-      const client = createApiClient({
-        baseUrl: url,
-        token: TOKEN,
-        concurrency: 4,
-        requestsPerMinute: undefined,
-        requestTimeoutMs: 10_000,
-        retryAttempts: 0,
-        retryMinDelayMs: 1,
-        retryMaxDelayMs: 4,
-        clock: systemClock,
-        random: () => 0.5,
-        userAgent: 'safety-sync/test',
-        ...options,
-      });
+      const client = clientFor({ url, token: TOKEN }, { retryMaxDelayMs: 4, random: () => 0.5, ...options });
       clients.push(client);
       return client;
     },

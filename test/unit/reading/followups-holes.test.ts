@@ -102,27 +102,6 @@ describe('a follow-up for which the service fails', () => {
     await isEqual();
   });
 
-  test('is left alone by scheduled runs until its time has come, each time twice as long', async () => {
-    await start();
-    const id = idAt(50);
-    failFor(id);
-    await worker.run('followups');
-    const asked = async (): Promise<number> => {
-      worker.sandbox.requests.length = 0;
-      expect(await worker.run('followups', { trigger: 'schedule' })).toMatchObject(isFailing);
-      return worker.sandbox.requests.filter(({ outcome }) => outcome === 'server_error').length;
-    };
-    const age = (minutes: number) => (worker.databaseClock.offMs += minutes * MINUTE_MS);
-    expect(await asked()).toBe(0);
-    age(16);
-    expect(await asked()).toBe(2);
-    age(16);
-    expect(await asked()).toBe(0);
-    age(31);
-    expect(await asked()).toBe(2);
-    expect(holes()).toMatchObject([{ failures: 3 }]);
-  });
-
   test('lets a reconcile store the others, and delete nothing', async () => {
     await start();
     expectSucceeded(await worker.run('followups'));

@@ -108,29 +108,6 @@ describe('ids for which the service always fails', () => {
     expect(named()).toEqual(known(ids));
   });
 
-  test('without any success the run fails after a few ids, and all of them stay due', async () => {
-    const { ids } = await startFailing(1000, 'server_error');
-    const result = await worker.run('users');
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
-    expect(new Set(asked()).size).toBeLessThanOrEqual(8);
-    expect(failures()).toEqual([]);
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    worker.sandbox.requests.length = 0;
-    await sync();
-    expect(asked()).toHaveLength(ids.length);
-    expect(named()).toEqual(known(ids));
-  });
-
-  test('without any success the next run begins with other ids', async () => {
-    await startFailing(1000, 'server_error');
-    await worker.run('users');
-    const first = new Set(asked().map(String));
-    worker.sandbox.requests.length = 0;
-    expect(await worker.run('users')).toMatchObject({ outcome: 'failed' });
-    const second = [...new Set(asked().map(String))];
-    expect(second.slice(0, 4).filter((id) => first.has(id))).toEqual([]);
-  });
-
   test('the only ids that are due fail, others were answered before: that is no failure of the stream', async () => {
     const { failing } = await startFailing(2, 'server_error');
     await sync();

@@ -115,13 +115,6 @@ describe('the status of many accounts', () => {
     expect(accounts.flatMap(({ verdict }) => verdict.details).join()).not.toContain('has not been read');
   });
 
-  it('tells ages by the clock of the database', () => {
-    const readAtMs = NOON - 5 * HOUR_MS;
-    const overview = buildStatus(mixed({ nowMs: readAtMs, seen: { readAtMs } }));
-    expect(overview.nowMs).toBe(NOON);
-    expect(overview.counts.good).toBe(1);
-  });
-
   it('is cut into pages whose counts are those of all', () => {
     const part = pageOf(buildStatus(mixed()), 2, 2);
     expect(part.accounts.map(({ accountId }) => accountId)).toEqual(['dora', 'emil']);

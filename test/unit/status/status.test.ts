@@ -185,23 +185,6 @@ describe('the verdict', () => {
     expect(isReady).toBe(false);
   });
 
-  it('puts a database that is away before everything else and keeps what was known', () => {
-    const status = singleStatus(
-      statusFacts({ databaseProblem: 'PostgreSQL: connect ECONNREFUSED', nowMs: NOON + MINUTE_MS }),
-    );
-    expect(status.verdict).toMatchObject({ level: 'bad', sentence: 'The database is unreachable.' });
-    expect(status.notReady).toEqual(['the database is unreachable: PostgreSQL: connect ECONNREFUSED']);
-    expect(status.streams[0]).toMatchObject({ freshness: 'fresh', lastSuccessMs: NOON - MINUTE_MS });
-  });
-
-  it('does not wait for staleness when the credentials are refused', () => {
-    const { verdict, notReady } = buildStatus(statusFacts({ openCircuits: [openCircuit] }));
-    expect(verdict.sentence).toBe('The service refuses the credentials.');
-    expect(notReady).toEqual([
-      'the service refuses the credentials (token_inactive: resources.list: the token is inactive); next try in 5 min. Have a new one issued.',
-    ]);
-  });
-
   it('warns of a failure while everything is still fresh, and stays ready', () => {
     const runs = [
       runRow({
@@ -259,11 +242,6 @@ describe('the verdict', () => {
     expect(sentenceOf({ outages: [{ ...outage, dependency: 'service' }] })).toBe(
       'Everything is fresh, but the service is unavailable.',
     );
-  });
-
-  it('says when migrations are missing', () => {
-    const facts = statusFacts({ operations: operations({ pendingMigrations: 2 }) });
-    expect(buildStatus(facts).notReady).toContain('2 migrations of the warehouse are pending');
   });
 });
 
