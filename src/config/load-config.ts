@@ -4,12 +4,7 @@ import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
-import {
-  type AccountConfig,
-  baseUrlProblems,
-  type ScheduleConfig,
-  toServiceConfig,
-} from './account-config.ts';
+import { type AccountConfig, baseUrlProblems, type ScheduleConfig, withoutSlash } from './account-config.ts';
 import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
@@ -130,7 +125,7 @@ function accountOfVariables(
     service:
       baseUrl === undefined || token === undefined
         ? undefined
-        : toServiceConfig({ baseUrl, token, tokenFile }),
+        : { baseUrl: withoutSlash(baseUrl), token, tokenFile },
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
     reportingTimezone: values.REPORTING_TIMEZONE ?? null,
     reportTitle: values.REPORT_TITLE ?? null,

@@ -6,7 +6,7 @@ import {
   readStoredAccounts,
 } from '../../engine/control-tables/account-changes.ts';
 import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
-import { accountName, EXPECTED } from '../../config/value-forms.ts';
+import { accountName } from '../../config/value-forms.ts';
 import { formatAge, formatNumber } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
@@ -150,7 +150,7 @@ async function confirm(
 function assertNewName({ from, to }: AccountChange): void {
   if (to === from) throw usageError('the new name is the old one');
   if (to === null || accountName.safeParse(to).success) return;
-  throw usageError(`${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`);
+  throw usageError(`${JSON.stringify(to)} is no name of an account: expected ${String(accountName.description)}`);
 }
 
 async function runChange(
