@@ -9,50 +9,7 @@ import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type NotificationConfig, notificationsOf } from './notification-config.ts';
-import { cronVariableOf, VARIABLES, variablesOf } from './variables.ts';
-
-export interface ApiConfig {
-  readonly concurrency: number;
-  readonly requestsPerMinute: number | undefined;
-  readonly requestTimeoutMs: number;
-  readonly retryAttempts: number;
-  readonly retryMinDelayMs: number;
-  readonly retryMaxDelayMs: number;
-}
-
-export interface Config {
-  /** At least one; those that were selected for the verb. */
-  readonly accounts: readonly AccountConfig[];
-  /** undefined: the embedded server. */
-  readonly databaseUrl: string | undefined;
-  /** The file with that URL; the password in it may change. */
-  readonly databaseUrlFile: string | undefined;
-  /** Limits of each account's service. */
-  readonly api: ApiConfig;
-  readonly followupsOverlapMs: number;
-  readonly maxDeleteRatio: number;
-  readonly privacy: PrivacyConfig;
-  /** Days; undefined: for ever. */
-  readonly retention: {
-    readonly deletedDays: number | undefined;
-    readonly runsDays: number | undefined;
-    readonly issuesDays: number | undefined;
-  };
-  /** Maximum number of concurrent runs in this process, over all accounts; each has its own database session. */
-  readonly syncConcurrency: number;
-  /** Seconds over which the ticks of several accounts are spread. */
-  readonly syncSpreadSeconds: number;
-  readonly http: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
-  readonly freshnessBudgetMinutes: number;
-  readonly notifications: NotificationConfig;
-  /** Pages of records in the service. */
-  readonly recordUrls: RecordUrls;
-  readonly log: {
-    readonly level: string;
-    readonly format: 'json' | 'pretty';
-    readonly colorize: boolean;
-  };
-}
+import { cronVariableOf, VARIABLES, type VariableValues, variablesOf } from './variables.ts';
 
 interface LoadConfigOptions {
   /** The verb sends requests to the service: base URL and token are required. */
@@ -177,7 +134,64 @@ function selectAccounts(all: readonly AccountConfig[], names: readonly string[])
   return all.filter(({ accountId }) => names.includes(accountId));
 }
 
+interface CheckedParts {
+  /** At least one; those that were selected for the verb. */
+  readonly accounts: readonly AccountConfig[];
+  readonly notifications: NotificationConfig;
+  readonly privacy: PrivacyConfig;
+}
+
+export type Config = ReturnType<typeof toConfig>;
+export type ApiConfig = Config['api'];
+
 const toUpper = <Text extends string>(text: Text) => text.toUpperCase() as Uppercase<Text>;
+
+function toConfig(
+  env: Environment,
+  values: VariableValues,
+  { isTerminal, ...checked }: CheckedParts & Pick<LoadConfigOptions, 'isTerminal'>,
+) {
+  const recordUrls: RecordUrls = Object.fromEntries(
+    RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
+  );
+  return {
+    ...checked,
+    /** undefined: the embedded server. */
+    databaseUrl: values.DATABASE_URL,
+    /** The file with that URL; the password in it may change. */
+    databaseUrlFile: fileOf(env, 'DATABASE_URL'),
+    /** Limits of each account's service. */
+    api: {
+      concurrency: values.API_CONCURRENCY,
+      requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
+      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+      retryAttempts: values.RETRY_ATTEMPTS,
+      retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
+      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
+    },
+    followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
+    maxDeleteRatio: values.MAX_DELETE_RATIO,
+    /** Days; undefined: for ever. */
+    retention: {
+      deletedDays: values.RETENTION_DELETED_DAYS,
+      runsDays: values.RETENTION_RUNS_DAYS,
+      issuesDays: values.RETENTION_ISSUES_DAYS,
+    },
+    /** Maximum number of concurrent runs in this process, over all accounts; each has its own database session. */
+    syncConcurrency: values.SYNC_CONCURRENCY,
+    /** Seconds over which the ticks of several accounts are spread. */
+    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
+    http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
+    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
+    /** Pages of records in the service. */
+    recordUrls,
+    log: {
+      level: values.LOG_LEVEL,
+      format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+      colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
+    },
+  } as const;
+}
 
 /** Throws `configuration_invalid` with every problem at once. */
 export function loadConfig(
@@ -216,38 +230,12 @@ export function loadConfig(
     const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
-  return Object.freeze<Config>({
-    accounts: selectAccounts(found.accounts, asked),
-    databaseUrl: values.DATABASE_URL,
-    databaseUrlFile: fileOf(env, 'DATABASE_URL'),
-    api: {
-      concurrency: values.API_CONCURRENCY,
-      requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
-      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-      retryAttempts: values.RETRY_ATTEMPTS,
-      retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
-      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
-    },
-    followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
-    maxDeleteRatio: values.MAX_DELETE_RATIO,
-    privacy,
-    retention: {
-      deletedDays: values.RETENTION_DELETED_DAYS,
-      runsDays: values.RETENTION_RUNS_DAYS,
-      issuesDays: values.RETENTION_ISSUES_DAYS,
-    },
-    syncConcurrency: values.SYNC_CONCURRENCY,
-    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
-    http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
-    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
-    notifications: notifications.config,
-    recordUrls: Object.fromEntries(
-      RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
-    ),
-    log: {
-      level: values.LOG_LEVEL,
-      format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
-      colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
-    },
-  });
+  return Object.freeze(
+    toConfig(env, values, {
+      isTerminal,
+      accounts: selectAccounts(found.accounts, asked),
+      notifications: notifications.config,
+      privacy,
+    }),
+  );
 }

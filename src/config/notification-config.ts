@@ -2,35 +2,9 @@
 import { type AccountConfig, isPlainHttp } from './account-config.ts';
 import { isNamed, type ReadVariables } from './read-variables.ts';
 
-export interface MailConfig {
-  /** Usually holds a password. */
-  readonly smtpUrl: string;
-  readonly from: string;
-}
-
-export interface ReportConfig {
-  /** In the time zone of the account's schedules. */
-  readonly cron: string;
-  /** Empty: it is not mailed. */
-  readonly emailTo: readonly string[];
-  /** undefined: it is written to no file. */
-  readonly folder: string | undefined;
-}
-
-export interface NotificationConfig {
-  /** The URL is enough to post there, so it is a secret as a whole. */
-  readonly webhookUrl: string | undefined;
-  /** A GET there reports that every stream is fresh: a secret as a whole. */
-  readonly heartbeatUrl: string | undefined;
-  /** undefined: nothing is mailed. */
-  readonly mail: MailConfig | undefined;
-  /** Empty: alerts are not mailed. */
-  readonly alertEmailTo: readonly string[];
-  /** Duration of a problem before its alert is sent. */
-  readonly alertAfterMinutes: number;
-  /** undefined: the report is not sent automatically. */
-  readonly report: ReportConfig | undefined;
-}
+export type NotificationConfig = ReturnType<typeof notificationsOf>['config'];
+export type MailConfig = NonNullable<NotificationConfig['mail']>;
+export type ReportConfig = NonNullable<NotificationConfig['report']>;
 
 const REPORT_KEY = 'report_email_to of SAFETY_ACCOUNTS_FILE';
 
@@ -38,10 +12,7 @@ const REPORT_KEY = 'report_email_to of SAFETY_ACCOUNTS_FILE';
 export function notificationsOf(
   { values, problems: known }: ReadVariables,
   accounts: readonly Pick<AccountConfig, 'reportEmailTo'>[],
-): {
-  readonly config: NotificationConfig;
-  readonly problems: readonly string[];
-} {
+) {
   const { SMTP_URL: smtpUrl, ALERT_EMAIL_FROM: from, REPORT_CRON: cron, REPORT_DIR: folder } = values;
   const alertEmailTo = values.ALERT_EMAIL_TO ?? [];
   const emailTo = values.REPORT_EMAIL_TO ?? [];
@@ -73,11 +44,17 @@ export function notificationsOf(
   }
   return {
     config: {
+      /** The URL is enough to post there, so it is a secret as a whole. */
       webhookUrl: values.ALERT_WEBHOOK_URL,
+      /** A GET there reports that every stream is fresh: a secret as a whole. */
       heartbeatUrl: values.ALERT_HEARTBEAT_URL,
+      /** undefined: nothing is mailed. The URL usually holds a password. */
       mail: smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from },
+      /** Empty: alerts are not mailed. */
       alertEmailTo,
+      /** Duration of a problem before its alert is sent. */
       alertAfterMinutes: values.ALERT_AFTER_MINUTES,
+      /** undefined: the report is not sent automatically. Without recipients it is not mailed, without a folder not written. */
       report: typeof cron === 'string' && hasPlace ? { cron, emailTo, folder } : undefined,
     },
     problems,
