@@ -12,17 +12,16 @@ import { shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './value-forms.ts';
 
 /** The defaults of an entry, from the variables. */
-interface AccountDefaults {
+export interface AccountDefaults {
   readonly schedule: ScheduleConfig;
   readonly reportingTimezone: string | null;
   readonly reportTitle: string | null;
   readonly allowsInsecureHttp: boolean;
 }
 
-export interface AccountsFile {
+export interface FoundAccounts {
   /** Those that are usable. */
   readonly accounts: readonly AccountConfig[];
-  readonly problems: readonly string[];
   /** Every token that was read, to keep it out of messages. */
   readonly tokens: readonly string[];
 }
@@ -180,8 +179,17 @@ function parseEntry(content: unknown, folder: string, defaults: AccountDefaults)
   return { name, account: { accountId: name, service, ...settings }, problems, token };
 }
 
-/** Messages of the parser quote the file, and perhaps a token, so only its codes and positions are used. */
-function parseList(text: string): { readonly list: readonly unknown[] } | { readonly problem: string } {
+/**
+ * The entries of a file, or the problem with it. Messages of the parser quote the file, and perhaps a token, so only its codes
+ * and positions are used.
+ */
+function readEntries(path: string): readonly unknown[] | string {
+  let text: string;
+  try {
+    text = readSmallFile(path, MOST_ACCOUNTS_KB);
+  } catch (error) {
+    return `cannot read ${withoutUserinfo(path)} (${systemCode(error)})`;
+  }
   const lines = new LineCounter();
   const document = parseDocument(text, {
     schema: 'failsafe',
@@ -194,44 +202,39 @@ function parseList(text: string): { readonly list: readonly unknown[] } | { read
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);
     const what = error.code.toLowerCase().replaceAll('_', ' ');
-    return { problem: `is neither YAML nor JSON at line ${line}, column ${col} (${what})` };
+    return `${path} is neither YAML nor JSON at line ${line}, column ${col} (${what})`;
   }
-  // The operator wrote the file, so any number of aliases is safe.
   let content: unknown;
   try {
+    // The operator wrote the file, so any number of aliases is safe.
     content = document.toJS({ maxAliasCount: -1 });
   } catch {
-    return { problem: 'refers to an anchor that it does not have' };
+    return `${path} refers to an anchor that it does not have`;
   }
   if (!Array.isArray(content))
-    return { problem: 'expected a list of accounts, each with name, base_url and token' };
-  if (content.length === 0) return { problem: 'expected at least one account, the list is empty' };
-  return { list: content };
-}
-
-function failed(problem: string): AccountsFile {
-  return { accounts: [], problems: [`${NAME}: ${problem}`], tokens: [] };
+    return `${path} expected a list of accounts, each with name, base_url and token`;
+  return content.length === 0 ? `${path} expected at least one account, the list is empty` : content;
 }
 
 /** `taken`: names that accounts outside of the file have. Never throws because of the content of the file. */
 export function readAccountsFile(
   path: string,
-  { taken, ...defaults }: AccountDefaults & { readonly taken: readonly string[] },
-): AccountsFile {
-  let text: string;
-  try {
-    text = readSmallFile(path, MOST_ACCOUNTS_KB);
-  } catch (error) {
-    return failed(`cannot read ${withoutUserinfo(path)} (${systemCode(error)})`);
+  {
+    taken,
+    problems,
+    ...defaults
+  }: AccountDefaults & { readonly taken: readonly string[]; readonly problems: string[] },
+): FoundAccounts {
+  const entries = readEntries(path);
+  if (typeof entries === 'string') {
+    problems.push(`${NAME}: ${entries}`);
+    return { accounts: [], tokens: [] };
   }
-  const parsed = parseList(text);
-  if ('problem' in parsed) return failed(`${path} ${parsed.problem}`);
   const folder = dirname(resolve(path));
   const accounts: AccountConfig[] = [];
-  const problems: string[] = [];
   const tokens: string[] = [];
   const owners = new Map(taken.map((name) => [name, 'the one of SAFETY_ACCOUNT']));
-  for (const [index, content] of parsed.list.entries()) {
+  for (const [index, content] of entries.entries()) {
     const entry = parseEntry(content, folder, defaults);
     const label = `entry ${index + 1}${entry.name === undefined ? '' : ` (${entry.name})`}`;
     problems.push(...entry.problems.map((problem) => `${NAME}, ${label}, ${problem}`));
@@ -243,5 +246,5 @@ export function readAccountsFile(
     } else owners.set(entry.name, `entry ${index + 1}`);
     if (entry.account !== undefined) accounts.push(entry.account);
   }
-  return { accounts, problems, tokens };
+  return { accounts, tokens };
 }

@@ -7,8 +7,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ReadVariables {
   /** The default, where a variable is not set or not usable. */
   readonly values: VariableValues;
-  /** One sentence for each bad value. */
-  readonly problems: readonly string[];
+  /** One sentence for each bad value; the further checks add theirs. */
+  readonly problems: string[];
 }
 
 /** Whether there is already a problem with this variable, or with one of this prefix. */
