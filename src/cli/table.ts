@@ -7,10 +7,10 @@ export interface ColumnOf<Row> extends Column {
 }
 
 /** The account of a row, where there are several. */
-export const accountColumn = <Row>(isMany: boolean, cellOf: (row: Row) => string): ColumnOf<Row> => ({
+export const accountColumn = (isMany: boolean): ColumnOf<{ readonly account_id?: string | undefined }> => ({
   title: 'account',
   isShown: isMany,
-  cellOf,
+  cellOf: (row) => row.account_id ?? '',
 });
 
 export const countColumn = <Row>(
