@@ -3,17 +3,16 @@ import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
-import { runStream } from '../../engine/sync/run-stream.ts';
-import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import type { Account, App } from '../../app.ts';
 import {
   accountFields,
   afterBlank,
   describeResults,
+  EXIT,
   exitCodeOf,
-  logRun,
   toJsonResults,
 } from '../run-results.ts';
+import { runAccounts } from '../run-verb.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import {
   type CommonOptions,
@@ -115,24 +114,23 @@ async function retireType(
       );
     }
     const stream = STREAMS.find(({ partition }) => partition !== undefined)?.name ?? '';
-    const result = await runStream(account.runContext(buildRunEvents(account)), {
-      stream,
+    const all = await runAccounts(app, {
       kind: 'sync',
-      trigger: 'manual',
-      force: false,
+      streamsOf: () => [stream],
       allowMassDelete: true,
       retirePart: type,
+      isAtTerminal: isAtTerminal(context, app),
     });
-    logRun(account, result, { kind: 'sync', isAtTerminal: isAtTerminal(context, app) });
-    const { deleted } = result.counts;
+    const deleted = all.reduce((sum, { result }) => sum + result.counts.deleted, 0);
     const said =
       deleted === 0
         ? `Every row of equipment type ${type} is marked deleted already.`
         : `${formatNumber(deleted, 'row')} of equipment type ${type} ${deleted === 1 ? 'is' : 'are'} marked deleted. Configured again, the type brings back what the source still has.`;
+    const code = exitCodeOf(all);
     return {
-      json: { runs: toJsonResults([{ result }]) },
-      lines: () => (result.outcome === 'failed' ? describeResults([{ result }], terminal) : [said]),
-      code: exitCodeOf([{ result }]),
+      json: { runs: toJsonResults(all) },
+      lines: () => (code === EXIT.ok ? [said] : describeResults(all, terminal)),
+      code,
     };
   });
 }
