@@ -22,7 +22,7 @@ export const countColumn = <Row>(
 export function renderRows<Row>(
   rows: readonly Row[],
   columns: readonly ColumnOf<Row>[],
-  terminal: Pick<Terminal, 'colors' | 'width'>,
+  terminal: Pick<Terminal, 'colors'> & Partial<Pick<Terminal, 'width'>>,
 ): string {
   const cells = rows.map((row) => columns.map(({ cellOf }) => cellOf(row)));
   return renderTable(columns, cells, terminal);
