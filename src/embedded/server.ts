@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, readFile, realpath } from 'node:fs/promises';
+import postgres from 'postgres';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, sleep } from '../shared/time.ts';
 import { chooseEmbeddedAccount } from './account.ts';
@@ -12,9 +13,9 @@ import {
   type ClusterLayout,
 } from './cluster.ts';
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
-import { childExit, isRunning } from './process.ts';
+import { childExit, isErrorWithCode, isRunning } from './process.ts';
 import { register, type Registration } from './registration.ts';
-import { codeOf, openSession } from './session.ts';
+import { closeSession, openSession } from './session.ts';
 
 /** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
 export interface EmbeddedServer {
@@ -40,7 +41,7 @@ const START_TIMEOUT_MS = 2 * MINUTE_MS;
 const START_ATTEMPTS = 5;
 const POLL_MS = 20;
 
-const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EEXIST']);
+const UNWRITABLE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EEXIST'];
 const UNWRITABLE_ADVICE =
   'Its data lies below the working directory: start in one that this user may write to, or (not for the demo) set DATABASE_URL.';
 
@@ -51,7 +52,9 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
   } catch (cause) {
     if (cause instanceof SafetySyncError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const isUnwritable = UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '');
+    if (cause instanceof postgres.PostgresError)
+      throw new SafetySyncError('database_error', `PostgreSQL: ${reason}`, { cause });
+    const isUnwritable = isErrorWithCode(cause, ...UNWRITABLE);
     throw new SafetySyncError(
       'embedded_unavailable',
       isUnwritable
@@ -166,13 +169,13 @@ async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(datab
 async function ensureDatabase(adminUrl: string, database: string): Promise<void> {
   const session = openSession(adminUrl, 'safety-sync');
   try {
-    const known = await session.query('select 1 from pg_database where datname = $1', [database]);
-    if (known.length === 0) await session.query(`create database "${database.replaceAll('"', '""')}"`);
+    const known = await session.unsafe('select 1 from pg_database where datname = $1', [database]);
+    if (known.length === 0) await session.unsafe(`create database "${database.replaceAll('"', '""')}"`);
   } catch (error) {
     // duplicate_database, or a violation of its unique index: another process has just created it.
-    if (!['42P04', '23505'].includes(codeOf(error))) throw error;
+    if (!isErrorWithCode(error, '42P04', '23505')) throw error;
   } finally {
-    await session.close();
+    await closeSession(session);
   }
 }
 
