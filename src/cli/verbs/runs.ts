@@ -13,13 +13,10 @@ interface RunsOptions extends CommonOptions {
   readonly stream?: string;
 }
 
-/** Characters of a remark that fit into a line of a terminal; piped output is not cut. */
-const MOST_REMARK = 70;
-
-function remark(run: RunRow, isCut: boolean): string {
+/** The first line of its error or note. */
+function remark(run: RunRow): string {
   const error = run.error_code === null ? run.note : `${run.error_code}: ${run.error_message ?? ''}`;
-  const line = (error ?? '').split('\n')[0] ?? '';
-  return isCut && line.length > MOST_REMARK ? `${line.slice(0, MOST_REMARK - 1)}…` : line;
+  return (error ?? '').split('\n')[0] ?? '';
 }
 
 async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
@@ -48,7 +45,7 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
           countColumn('requests', ({ requests }) => requests, 7),
           countColumn('read', (run) => run.records_read, 6),
           ...changes.map((title) => countColumn(title, (run: RunRow) => run[title], 4)),
-          { title: 'remark', isCut: true, cellOf: (run) => remark(run, terminal.width !== undefined) },
+          { title: 'remark', isCut: true, cellOf: remark },
         ],
         terminal,
       );

@@ -53,21 +53,16 @@ function excerpt(value: unknown, other: unknown): string {
   return `${from > 0 ? '…' : ''}${part}${from + MOST_SHOWN < text.length ? '…' : ''}`;
 }
 
+const STORED = { live: 'is stored', deleted: 'is marked as deleted', absent: 'is not stored' };
+
 function headline({ stream, key, stored, source, isEqual, fields }: Verification): string {
   const name = `${stream} ${key}`;
-  if (source === 'absent') {
-    switch (stored) {
-      case 'live':
-        return `${name} is stored, and the service does not have it any more.`;
-      case 'deleted':
-        return `${name} is marked as deleted, and the service does not have it any more.`;
-      case 'absent':
-        return `${name} is not stored, and the service does not have it either.`;
-    }
-  }
   if (source === 'rejected') return `${name}: the service has it, and it cannot be stored as it is.`;
-  if (stored === 'absent') return `${name} is not stored, and the service has it.`;
-  if (stored === 'deleted') return `${name} is marked as deleted, and the service has it.`;
+  if (source === 'absent') {
+    const more = stored === 'absent' ? 'either' : 'any more';
+    return `${name} ${STORED[stored]}, and the service does not have it ${more}.`;
+  }
+  if (stored !== 'live') return `${name} ${STORED[stored]}, and the service has it.`;
   if (isEqual)
     return `${name} is stored as the service has it: ${formatNumber(fields.length, 'field')}, all equal.`;
   const different = fields.filter((field) => !field.isEqual).length;
