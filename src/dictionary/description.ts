@@ -46,7 +46,11 @@ export const person = (column: string, named: string, Named: string): Meanings =
   [`${column}_key`]: `${Named}: people.user_key, account_id/${column}_id; null without a person.`,
 });
 
-export const DAYS_AGO = 'Number of days since that day (reporting time zone): 0 = today.';
+/** The columns of views with a row for each day. */
+export const DAY = {
+  date: 'The day, in the reporting time zone.',
+  days_ago: 'Number of days since that day (reporting time zone): 0 = today.',
+} as const;
 
 /** A relation of an account, with its other columns. */
 export const relation = (comment: string, columns: Meanings): Description => ({

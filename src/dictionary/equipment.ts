@@ -2,7 +2,7 @@ import {
   allBut,
   BOOKKEEPING,
   columnsOf,
-  DAYS_AGO,
+  DAY,
   type Descriptions,
   historyOf,
   keyTo,
@@ -170,11 +170,10 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     equipment_status_daily: relation(
       'Number of pieces of equipment in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
       {
-        date: 'The day, in the reporting time zone.',
+        ...DAY,
         status: 'A status of equipment; unknown where the source sent none.',
         equipment: 'Number of pieces, in and out of service; 0 when no piece had the status.',
         in_service: 'Number of these pieces that were in service.',
-        days_ago: DAYS_AGO,
       },
     ),
   };

@@ -1,7 +1,7 @@
 import {
   allBut,
   BOOKKEEPING,
-  DAYS_AGO,
+  DAY,
   type Descriptions,
   historyOf,
   keyTo,
@@ -29,7 +29,6 @@ const people = {
   ...person('completer', 'the completer', 'Completer'),
 };
 
-const date = 'The day, in the reporting time zone.';
 const status =
   'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source sent no value).';
 
@@ -131,32 +130,29 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     followup_daily: relation(
       'Number of follow-ups in each status at the end of each day (reporting time zone; today: now), from the day of the first follow-up, at the earliest 2000-01-01. The statuses exclude each other, and their sum is the number of all follow-ups. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion. Today shows the follow-ups as they are now.',
       {
-        date,
+        ...DAY,
         status,
         followups: 'Number of follow-ups; 0 when no follow-up had the status (unknown then has no row).',
-        days_ago: DAYS_AGO,
       },
     ),
     followup_daily_by_assignee: relation(
       'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day. Numbers of 0 have no row.',
       {
-        date,
+        ...DAY,
         status,
         followups: 'Number of follow-ups, at least 1.',
         assignee_id: 'Assignee at the end of that day: users.id; null: not assigned.',
         ...assignee,
-        days_ago: DAYS_AGO,
       },
     ),
     followup_daily_by_form: relation(
       'The numbers of followup_daily for each form, by the responses that raised the follow-ups. Numbers of 0 have no row.',
       {
-        date,
+        ...DAY,
         status,
         followups: 'Number of follow-ups, at least 1.',
         form_id: 'Form of the responses that raised them; null where the source sent none.',
         form_label: labelOf('the form'),
-        days_ago: DAYS_AGO,
       },
     ),
     followup_days: relation(

@@ -2,7 +2,7 @@ import {
   allBut,
   BOOKKEEPING,
   columnsOf,
-  DAYS_AGO,
+  DAY,
   type Descriptions,
   historyOf,
   labelOf,
@@ -117,10 +117,9 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
     training_status_daily: relation(
       'Number of employees in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
       {
-        date: 'The day, in the reporting time zone.',
+        ...DAY,
         status: 'A status of training_employee_status; unknown where the source sent none.',
         employees: 'Number of employees; 0 when no employee had the status.',
-        days_ago: DAYS_AGO,
       },
     ),
   };
