@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, readFile, realpath } from 'node:fs/promises';
-import postgres from 'postgres';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, sleep } from '../shared/time.ts';
 import { chooseEmbeddedAccount } from './account.ts';
@@ -15,7 +14,7 @@ import {
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import { childExit, isErrorWithCode, isRunning } from './process.ts';
 import { register, type Registration } from './registration.ts';
-import { closeSession, openSession } from './session.ts';
+import { closeSession, isFromServer, openSession } from './session.ts';
 
 /** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
 export interface EmbeddedServer {
@@ -23,7 +22,7 @@ export interface EmbeddedServer {
   readonly url: string;
   /** The server was already running. */
   readonly joined: boolean;
-  urlOf(database: string): string;
+  readonly urlOf: (database: string) => string;
   /** Unregisters, and stops the server if no other process uses it. Close all connections first. */
   release(): Promise<void>;
 }
@@ -52,8 +51,7 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
   } catch (cause) {
     if (cause instanceof SafetySyncError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    if (cause instanceof postgres.PostgresError)
-      throw new SafetySyncError('database_error', `PostgreSQL: ${reason}`, { cause });
+    if (isFromServer(cause)) throw new SafetySyncError('database_error', `PostgreSQL: ${reason}`, { cause });
     const isUnwritable = isErrorWithCode(cause, ...UNWRITABLE);
     throw new SafetySyncError(
       'embedded_unavailable',
@@ -68,14 +66,13 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
 async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   await mkdir(options.dataDir, { recursive: true });
   // Resolves symbolic links, because PostgreSQL's lock and the checks here compare paths.
-  const dataDir = await realpath(options.dataDir);
-  const layout = clusterLayout(dataDir);
-  const access = await joinOrStart(dataDir, layout, options.postgresOptions ?? {});
+  const layout = clusterLayout(await realpath(options.dataDir));
+  const access = await joinOrStart(layout, options.postgresOptions ?? {});
   const joined = access.child === undefined;
   let released: Promise<void> | undefined;
   const release = (): Promise<void> => (released ??= leave(layout, access));
   try {
-    const urlOf = await urlBuilder(dataDir, access.postmaster);
+    const urlOf = await urlBuilder(layout, access.postmaster);
     await ensureDatabase(urlOf('postgres'), options.database);
     return { url: urlOf(options.database), joined, urlOf, release };
   } catch (error) {
@@ -93,7 +90,6 @@ interface Access {
 
 /** Needs no lock: `postmaster.pid` admits one server, so if several processes start one, the others fail and join it. */
 async function joinOrStart(
-  dataDir: string,
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<Access> {
@@ -104,7 +100,7 @@ async function joinOrStart(
     while (performance.now() < deadline) {
       const found = await findPostmaster(layout.pgData);
       if (typeof found === 'object') {
-        const registration = await register((await urlBuilder(dataDir, found))('postgres'));
+        const registration = await register((await urlBuilder(layout, found))('postgres'));
         if (registration !== undefined) {
           const own = child?.pid === found.pid ? child : undefined;
           if (own !== undefined) child = undefined;
@@ -113,7 +109,7 @@ async function joinOrStart(
       } else if (found === undefined && !isRunning(child)) {
         if (attempts === START_ATTEMPTS) break;
         attempts += 1;
-        child = await start(dataDir, layout, settings);
+        child = await start(layout, settings);
       }
       await sleep(POLL_MS);
     }
@@ -121,31 +117,21 @@ async function joinOrStart(
   } finally {
     // If another process has started the server, this child has to end, because it could start after that server has
     // stopped.
-    if (child !== undefined) await endChild(child);
+    child?.kill('SIGINT');
+    await childExit(child);
   }
 }
 
 async function start(
-  dataDir: string,
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
   const binaries = locateEmbeddedBinaries();
   const libraryPath = await linkMissingLibraries(binaries, layout.libraryDir);
-  const { postgres: postgresBinary, initdb } = binaries;
-  const account = await chooseEmbeddedAccount({
-    postgres: postgresBinary,
-    dataDir,
-    clusterDir: layout.clusterDir,
-    libraryPath,
-  });
-  await ensureCluster({ dataDir, initdb, account, durable: settings['fsync'] !== 'off' });
-  return spawnPostmaster({ layout, postgres: postgresBinary, account, settings });
-}
-
-async function endChild(child: ChildProcess): Promise<void> {
-  child.kill('SIGINT');
-  await childExit(child);
+  const { postgres: program, initdb } = binaries;
+  const account = await chooseEmbeddedAccount({ ...layout, postgres: program, libraryPath });
+  await ensureCluster({ layout, initdb, account, durable: settings['fsync'] !== 'off' });
+  return spawnPostmaster({ layout, postgres: program, account, settings });
 }
 
 async function leave(layout: ClusterLayout, { registration, child }: Access): Promise<void> {
@@ -160,8 +146,8 @@ async function leave(layout: ClusterLayout, { registration, child }: Access): Pr
   }
 }
 
-async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(database: string) => string> {
-  const password = await readClusterPassword(dataDir);
+async function urlBuilder(layout: ClusterLayout, { port }: Postmaster): Promise<EmbeddedServer['urlOf']> {
+  const password = await readClusterPassword(layout);
   return (database) =>
     `postgres://${EMBEDDED_SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
 }

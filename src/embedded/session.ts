@@ -20,3 +20,5 @@ export function openSession(url: string, applicationName: string): Session {
 
 export const closeSession = (session: Session): Promise<void> =>
   session.end({ timeout: CLOSE_TIMEOUT_SECONDS });
+
+export const isFromServer = (error: unknown): boolean => error instanceof postgres.PostgresError;
