@@ -3,7 +3,7 @@
  */
 import { createRequestMeter } from '../engine/api/requests.ts';
 import { streamNamed } from '../engine/streams/index.ts';
-import type { TimeSlice } from '../engine/streams/state.ts';
+import type { LedgerSlice, TimeSlice } from '../engine/streams/state.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { readStreamState } from '../engine/control-tables/stream-state.ts';
 import { readLedger } from '../engine/control-tables/backfill-ledger.ts';
@@ -52,32 +52,32 @@ export async function forecastBackfill(
     signal: context.signal,
   });
   const total = response.paging?.total ?? null;
-  const { accountId, readers } = context.settings;
-  const stored = isMigrated ? await readLedger(context.db, { accountId, stream }) : undefined;
-  const watermarkMs = isMigrated
-    ? ((await readStreamState(context.db, accountId, stream)).watermark?.ms ?? null)
-    : null;
-  if (stored !== undefined && isResumable(stored, { range, restart, watermarkMs })) {
-    const { slices } = stored;
-    const open = slices.filter(isOpen).length;
-    const done = slices.reduce((sum, slice) => sum + slice.records, 0);
-    const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
-    return {
-      stream,
-      records: left,
-      slices: slices.length,
-      slicesDone: slices.length - open,
-      // One request for every 500 records, one for the partial page of every slice, one for the total, and the check.
-      requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1 + CHECK_REQUESTS,
-    };
-  }
-  const slices = Math.max(1, Math.ceil((total ?? 0) / sliceRecordsFor(readers, readMode.pageSize)));
+  const { readers } = context.settings;
+  const resumed = isMigrated ? await readResumable(context, { stream, range, restart }) : undefined;
+  const slices =
+    resumed?.length ?? Math.max(1, Math.ceil((total ?? 0) / sliceRecordsFor(readers, readMode.pageSize)));
+  const open = resumed?.filter(isOpen).length ?? slices;
+  const done = resumed?.reduce((sum, slice) => sum + slice.records, 0) ?? 0;
+  const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
+  // One for the total, and one to find the oldest record of a new backfill.
+  const first = resumed === undefined ? 2 : 1;
   return {
     stream,
-    records: total,
+    records: left,
     slices,
-    slicesDone: null,
-    // As above, and one more to find the oldest record.
-    requests: total === null ? null : Math.ceil(total / readMode.pageSize) + slices + 2 + CHECK_REQUESTS,
+    slicesDone: resumed === undefined ? null : slices - open,
+    // One request for every 500 records, and one for the partial page of every slice.
+    requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + first + CHECK_REQUESTS,
   };
+}
+
+/** The slices that the backfill would resume; undefined: it would start from the beginning. */
+async function readResumable(
+  { db, settings: { accountId } }: RunContext,
+  { stream, range, restart }: Omit<ForecastRequest, 'isMigrated'>,
+): Promise<readonly LedgerSlice[] | undefined> {
+  const stored = await readLedger(db, { accountId, stream });
+  const watermarkMs = (await readStreamState(db, accountId, stream)).watermark?.ms ?? null;
+  const isSame = stored !== undefined && isResumable(stored, { range, restart, watermarkMs });
+  return isSame ? stored.slices : undefined;
 }

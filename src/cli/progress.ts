@@ -1,5 +1,4 @@
-/** Long work on a terminal is a bar or a line of counts, elsewhere a log line now and then. */
-import cliProgress from 'cli-progress';
+/** Long work on a terminal is one line, a bar or counts, that is drawn again and again; elsewhere it is a log line now and then. */
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
@@ -14,23 +13,29 @@ interface Progress {
   stop(ended?: StreamName): void;
 }
 
-/** Length of the text next to the bar, for a million records. */
+/** Characters of the bar. */
+const BAR = 12;
+/** Where the width of the terminal is unknown. */
 const LONGEST_TEXT = 70;
 /** Erases the line of the cursor. */
 const ERASE = '\r\x1b[2K';
 const LINE_EVERY_MS = 200;
 const LOG_EVERY_MS = 5 * SECOND_MS;
 
-interface Pace {
-  readonly rate: number;
-  readonly remainingMs: number | null;
+/** `rate`: records a second. */
+function describePace({ records, total }: BackfillProgress, rate: number): string {
+  const all = total === null ? '' : ` of ${formatCount(total)}`;
+  const pace = `${formatCount(records)}${all} records, ${formatCount(Math.round(rate))}/s`;
+  if (total === null || rate === 0) return pace;
+  return `${pace} ${formatDuration((Math.max(0, total - records) / rate) * SECOND_MS)} left`;
 }
 
-/** Records a second of this run, and how long the rest takes at that rate. Records of an earlier run say nothing about it. */
-function paceOf(first: number, { records, total }: BackfillProgress, elapsedMs: number): Pace {
-  const rate = elapsedMs <= 0 ? 0 : ((records - first) / elapsedMs) * SECOND_MS;
-  const rest = total === null ? null : Math.max(0, total - records);
-  return { rate, remainingMs: rest === null || rate === 0 ? null : (rest / rate) * SECOND_MS };
+/** The share of the records that are read; empty while the number of all records is unknown. */
+function barOf({ records, total }: BackfillProgress): string {
+  if (total === null) return '░'.repeat(BAR);
+  const share = Math.min(1, records / Math.max(1, total));
+  const full = Math.floor(share * BAR);
+  return `${'█'.repeat(full)}${'░'.repeat(BAR - full)} ${Math.floor(share * 100)}%`;
 }
 
 /** Describes streams on one line of a terminal, and counts the others where the line is too short. */
@@ -48,70 +53,53 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
   const startedMs = performance.now();
   let first: number | undefined;
   let loggedMs = startedMs;
-  const bar = isInteractive
-    ? new cliProgress.SingleBar({
-        format: '{stream} {bar} {percentage}%  {done}/{all} records  {rate}/s  {left}',
-        barCompleteChar: '█',
-        barIncompleteChar: '░',
-        barsize: Math.max(4, Math.min(24, (process.stderr.columns || LONGEST_TEXT + 24) - LONGEST_TEXT)),
-        hideCursor: true,
-        clearOnComplete: true,
-        stream: process.stderr,
-      })
-    : undefined;
-  let isDrawn = false;
   const counts = new Map<StreamName, number>();
-  let isLineShown = false;
+  let hasBar = false;
+  let isShown = false;
   let shownMs = -Infinity;
-  const erase = (): void => {
-    if (isLineShown) process.stderr.write(ERASE);
-    isLineShown = false;
-  };
+  function draw(describe: (width: number) => string): void {
+    const nowMs = performance.now();
+    if (nowMs - shownMs < LINE_EVERY_MS) return;
+    shownMs = nowMs;
+    isShown = true;
+    const width = process.stderr.columns || LONGEST_TEXT;
+    process.stderr.write(`${ERASE}${describe(width).slice(0, width - 1)}`);
+  }
 
   return {
     update(stream, progress) {
       first ??= progress.records;
       const nowMs = performance.now();
-      const { rate, remainingMs } = paceOf(first, progress, nowMs - startedMs);
-      const { records, total } = progress;
-      const left = remainingMs === null ? '' : `${formatDuration(remainingMs)} left`;
-      if (bar !== undefined) {
-        const shown = { stream, done: formatCount(records), all: total === null ? '?' : formatCount(total) };
-        const payload = { ...shown, rate: formatCount(Math.round(rate)), left };
-        erase();
-        if (!isDrawn) bar.start(Math.max(total ?? 0, records, 1), records, payload);
-        isDrawn = true;
-        bar.update(records, payload);
+      const elapsedMs = nowMs - startedMs;
+      // Records of an earlier run say nothing about the rate of this one.
+      const rate = elapsedMs <= 0 ? 0 : ((progress.records - first) / elapsedMs) * SECOND_MS;
+      const text = describePace(progress, rate);
+      if (isInteractive) {
+        hasBar = true;
+        draw(() => `${stream} ${barOf(progress)}  ${text}`);
       } else if (nowMs - loggedMs >= LOG_EVERY_MS) {
         loggedMs = nowMs;
+        const { records, total, slicesDone } = progress;
         const fields = {
           stream,
           records,
           total,
-          slices_done: progress.slicesDone,
+          slices_done: slicesDone,
           records_per_second: Math.round(rate),
         };
-        const all = total === null ? '' : ` of ${formatCount(total)}`;
-        log.info(
-          fields,
-          `${stream}: ${formatCount(records)}${all} records, ${formatCount(Math.round(rate))}/s ${left}`.trimEnd(),
-        );
+        log.info(fields, `${stream}: ${text}`);
       }
     },
     read(stream, records) {
       counts.set(stream, records);
-      const nowMs = performance.now();
-      if (!isInteractive || isDrawn || nowMs - shownMs < LINE_EVERY_MS) return;
-      shownMs = nowMs;
-      isLineShown = true;
-      process.stderr.write(`${ERASE}${describeCounts(counts, process.stderr.columns || LONGEST_TEXT)}`);
+      if (isInteractive && !hasBar) draw((width) => describeCounts(counts, width));
     },
     stop(ended) {
       if (ended === undefined) counts.clear();
       else counts.delete(ended);
-      erase();
-      if (isDrawn) bar?.stop();
-      isDrawn = false;
+      if (isShown) process.stderr.write(ERASE);
+      isShown = false;
+      hasBar = false;
     },
   };
 }

@@ -9,21 +9,20 @@ import { logResult, toJsonResult } from '../operate/worker/run-log.ts';
 import { accountColumn, type ColumnOf, countColumn, renderRows } from './table.ts';
 import { type Colors, type Terminal } from './terminal.ts';
 
-/** Results of one account. */
-export interface AccountResults {
-  readonly accountId: string;
-  readonly results: readonly RunResult[];
-}
-
 /** Elements of JSON name their account if there are several; for one account the field is absent. */
 export function accountFields(isMany: boolean, accountId: string): { readonly account_id?: string } {
   return isMany ? { account_id: accountId } : {};
 }
 
-/** The name of an account's stream in a sentence. */
-export function streamLabel(isMany: boolean, accountId: string, stream: string): string {
-  return isMany ? `${accountId} ${stream}` : stream;
+/** The result of a run, with its account if there are several. */
+export interface AccountResult {
+  readonly account_id?: string;
+  readonly result: RunResult;
 }
+
+/** The name of an account's stream in a sentence. */
+export const streamLabel = (accountId: string | undefined, stream: string): string =>
+  accountId === undefined ? stream : `${accountId} ${stream}`;
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
@@ -45,23 +44,17 @@ export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] 
   ['130, 143', 'a second SIGINT or SIGTERM ended the process at once'],
 ];
 
-export function exitCodeOf(results: readonly RunResult[]): number {
+/** Refused credentials of one account decide the exit code, as those of one stream do. */
+export function exitCodeOf(all: readonly AccountResult[]): number {
+  const results = all.map(({ result }) => result);
   if (results.some((result) => authFailureOf(result) !== undefined)) return EXIT.refused;
   if (results.some((one) => one.outcome === 'failed' && one.error.code === 'database_newer'))
     return EXIT.usage;
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-/** Refused credentials of one account decide the exit code, as those of one stream do. */
-export function exitCodeOfAccounts(all: readonly AccountResults[]): number {
-  return exitCodeOf(all.flatMap(({ results }) => results));
-}
-
-export function toJsonResults(all: readonly AccountResults[]): Record<string, unknown>[] {
-  return all.flatMap(({ accountId, results }) =>
-    results.map((result) => ({ ...accountFields(all.length > 1, accountId), ...toJsonResult(result) })),
-  );
-}
+export const toJsonResults = (all: readonly AccountResult[]): Record<string, unknown>[] =>
+  all.map(({ result, ...account }) => ({ ...account, ...toJsonResult(result) }));
 
 /** Logs a line when a run ends. At a terminal the output contains the reason of a skip, so the log omits it. */
 export function logRun(
@@ -72,25 +65,12 @@ export function logRun(
   logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
 }
 
-export function statusText(status: RunStatus, colors: Colors): string {
-  switch (status) {
-    case 'succeeded':
-      return colors.green(status);
-    case 'skipped':
-      return colors.yellow(status);
-    case 'failed':
-      return colors.red(status);
-    case 'running':
-      return colors.cyan(status);
-  }
-}
+const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', running: 'cyan' } as const;
 
-interface StreamResult {
-  readonly accountId: string;
-  readonly result: RunResult;
-}
+export const statusText = (status: RunStatus, colors: Colors): string =>
+  colors[STATUS_COLORS[status]](status);
 
-const changeColumn = (title: keyof RunResult['counts'], spare?: number): ColumnOf<StreamResult> => ({
+const changeColumn = (title: keyof RunResult['counts'], spare?: number): ColumnOf<AccountResult> => ({
   title,
   align: 'right',
   spare,
@@ -98,13 +78,13 @@ const changeColumn = (title: keyof RunResult['counts'], spare?: number): ColumnO
 });
 
 export function renderResults(
-  all: readonly AccountResults[],
+  all: readonly AccountResult[],
   terminal: Pick<Terminal, 'colors' | 'width'>,
 ): string {
   return renderRows(
-    all.flatMap(({ accountId, results }) => results.map((result) => ({ accountId, result }))),
+    all,
     [
-      accountColumn(all.length > 1, ({ accountId }) => accountId),
+      accountColumn(all.some((one) => one.account_id !== undefined)),
       { title: 'stream', cellOf: ({ result }) => result.stream },
       { title: 'outcome', cellOf: ({ result }) => statusText(result.outcome, terminal.colors) },
       changeColumn('read', 1),
@@ -144,43 +124,30 @@ export function renderFailures(failures: readonly Failure[], colors: Colors): st
   ]);
 }
 
-interface Labelled {
-  readonly label: string;
-  readonly result: RunResult;
-}
-
-function toFailure({ label, result }: Labelled): Failure[] {
-  if (result.outcome !== 'failed') return [];
-  const { code, message, advice, requestId } = result.error;
-  return [{ stream: label, code, message, advice, requestId }];
-}
-
 /** Reasons, errors and their next steps, below the table. */
-export function renderRemarks(all: readonly AccountResults[], colors: Colors): string[] {
-  const labelled = all.flatMap(({ accountId, results }) =>
-    results.map((result): Labelled => {
-      return { label: streamLabel(all.length > 1, accountId, result.stream), result };
-    }),
-  );
-  const notes = labelled.flatMap(({ label, result }) => {
-    const name = colors.bold(label);
-    const { rejected } = result.counts;
-    const rejections =
-      rejected === 0 ? [] : [`${name}: ${formatCount(rejected)} rejected; see: safety-sync data-issues`];
-    switch (result.outcome) {
-      case 'succeeded':
-        return result.note === null ? rejections : [`${name}: ${result.note}`, ...rejections];
-      case 'skipped':
-        return [`${name}: ${result.reason}`];
-      case 'failed':
-        return rejections;
+export function renderRemarks(all: readonly AccountResult[], colors: Colors): string[] {
+  const notes: string[] = [];
+  const failures: Failure[] = [];
+  for (const { account_id: accountId, result } of all) {
+    const stream = streamLabel(accountId, result.stream);
+    const note = (text: string) => notes.push(`${colors.bold(stream)}: ${text}`);
+    if (result.outcome === 'succeeded' && result.note !== null) note(result.note);
+    if (result.outcome === 'skipped') note(result.reason);
+    if (result.outcome === 'failed') {
+      const { code, message, advice, requestId } = result.error;
+      failures.push({ stream, code, message, advice, requestId });
     }
-  });
-  return [...notes, ...renderFailures(labelled.flatMap(toFailure), colors)];
+    const { rejected } = result.counts;
+    if (rejected > 0) note(`${formatCount(rejected)} rejected; see: safety-sync data-issues`);
+  }
+  return [...notes, ...renderFailures(failures, colors)];
 }
 
-export function printResults(all: readonly AccountResults[], terminal: Terminal): void {
-  terminal.print(renderResults(all, terminal));
-  const remarks = renderRemarks(all, terminal.colors);
-  if (remarks.length > 0) terminal.print(`\n${remarks.join('\n')}`);
+/** Lines of an answer, after an empty line. */
+export const afterBlank = (lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : ['', ...lines];
+
+/** The table, and the remarks below it. */
+export function describeResults(all: readonly AccountResult[], terminal: Terminal): string[] {
+  return [renderResults(all, terminal), ...afterBlank(renderRemarks(all, terminal.colors))];
 }

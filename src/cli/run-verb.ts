@@ -6,10 +6,12 @@ import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
 import { buildRunEvents } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
 import {
-  type AccountResults,
-  exitCodeOfAccounts,
+  accountFields,
+  type AccountResult,
+  afterBlank,
+  describeResults,
+  exitCodeOf,
   logRun,
-  printResults,
   toJsonResults,
 } from './run-results.ts';
 import { type CommonOptions, type CommandContext, isAtTerminal, withApp } from './verb.ts';
@@ -30,13 +32,13 @@ interface RunAccountsRequest
  * Runs several accounts in parallel, within SYNC_CONCURRENCY, and returns the results in the order of the accounts. A
  * failure of one account does not affect the others.
  */
-export async function runAccounts(app: App, request: RunAccountsRequest): Promise<AccountResults[]> {
+export async function runAccounts(app: App, request: RunAccountsRequest): Promise<AccountResult[]> {
   const { streamsOf, isAtTerminal, ...settings } = request;
   const { kind } = settings;
   // A backfill alone uses all the concurrency that its service allows, and the progress bar.
   const atOnce = kind === 'backfill' ? 1 : Math.floor(app.config.syncConcurrency / STREAMS_OF_AN_ACCOUNT);
   const limit = pLimit(Math.max(1, atOnce));
-  const runAccount = async (account: Account): Promise<AccountResults> => {
+  const runAccount = async (account: Account): Promise<AccountResult[]> => {
     // A first sync reads follow-ups as a backfill does. Progress of several accounts would overwrite each other.
     const hasProgress = kind === 'backfill' || (isAtTerminal && app.accounts.length === 1);
     const progress = hasProgress ? createProgress(account.log, isAtTerminal) : undefined;
@@ -56,18 +58,19 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
           logRun(account, result, { kind, isAtTerminal });
         },
       });
-      return { accountId: account.id, results };
+      const own = accountFields(app.accounts.length > 1, account.id);
+      return results.map((result) => ({ ...own, result }));
     } finally {
       progress?.stop();
     }
   };
-  return await Promise.all(app.accounts.map((account) => limit(runAccount, account)));
+  return (await Promise.all(app.accounts.map((account) => limit(runAccount, account)))).flat();
 }
 
 interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTerminal'> {
   readonly streams: readonly StreamName[];
   /** Lines below the table, about the findings. */
-  readonly describe?: (all: readonly AccountResults[]) => readonly string[];
+  readonly describe?: (all: readonly AccountResult[]) => readonly string[];
 }
 
 export async function runVerb(
@@ -75,19 +78,16 @@ export async function runVerb(
   options: CommonOptions,
   { streams, describe = () => [], ...request }: RunVerbRequest,
 ): Promise<number> {
-  const { terminal } = context;
   return await withApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
     const frame = {
       streamsOf: () => streams,
       isAtTerminal: isAtTerminal(context, app) && options.json !== true,
     };
     const all = await runAccounts(app, { ...request, ...frame });
-    if (options.json) terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
-    else {
-      printResults(all, terminal);
-      const lines = describe(all);
-      if (lines.length > 0) terminal.print(`\n${lines.join('\n')}`);
-    }
-    return exitCodeOfAccounts(all);
+    return {
+      json: { runs: toJsonResults(all) },
+      lines: () => [...describeResults(all, context.terminal), ...afterBlank(describe(all))],
+      code: exitCodeOf(all),
+    };
   });
 }

@@ -7,10 +7,10 @@ export interface ColumnOf<Row> extends Column {
 }
 
 /** The account of a row, where there are several. */
-export const accountColumn = <Row>(isMany: boolean, cellOf: (row: Row) => string): ColumnOf<Row> => ({
+export const accountColumn = (isMany: boolean): ColumnOf<{ readonly account_id?: string | undefined }> => ({
   title: 'account',
   isShown: isMany,
-  cellOf,
+  cellOf: (row) => row.account_id ?? '',
 });
 
 export const countColumn = <Row>(
@@ -22,7 +22,7 @@ export const countColumn = <Row>(
 export function renderRows<Row>(
   rows: readonly Row[],
   columns: readonly ColumnOf<Row>[],
-  terminal: Pick<Terminal, 'colors' | 'width'>,
+  terminal: Pick<Terminal, 'colors'> & Partial<Pick<Terminal, 'width'>>,
 ): string {
   const cells = rows.map((row) => columns.map(({ cellOf }) => cellOf(row)));
   return renderTable(columns, cells, terminal);

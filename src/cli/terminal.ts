@@ -123,43 +123,40 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
 ): string {
-  let kept = columns.flatMap(({ title, align, spare = -1, isCut, isShown = true }, at) => {
+  const all = columns.flatMap(({ title, align, spare = -1, isCut, isShown = true }, at) => {
     const cells = [colors.dim(title), ...rows.map((row) => toCell(row[at] ?? ''))];
-    return isShown ? [{ title, align, spare, isCut, cells, width: Math.max(...cells.map(widthOf)) }] : [];
+    const widest = Math.max(...cells.map(widthOf));
+    const least = isCut ? Math.min(widest, SHORTEST_CUT) : widest;
+    return isShown ? [{ title, align, spare, isCut, cells, least, width: widest }] : [];
   });
-  const all = kept;
-  const left = new Set<string>();
-  const leastOf = (column: (typeof kept)[number]) =>
-    column.isCut ? Math.min(column.width, SHORTEST_CUT) : column.width;
-  const needed = () => kept.reduce((sum, column) => sum + leastOf(column) + GAP.length, -GAP.length);
-  for (const { title } of kept
-    .filter(({ spare }) => spare >= 0)
-    .sort((one, other) => other.spare - one.spare)) {
-    if (needed() <= width) break;
-    kept = kept.filter((column) => column.title !== title);
-    left.add(title);
+  let kept = all;
+  const spares = all.filter(({ spare }) => spare >= 0).sort((one, other) => other.spare - one.spare);
+  const room = () => kept.reduce((left, { least }) => left - least - GAP.length, width + GAP.length);
+  while (room() < 0 && spares.length > 0) {
+    const omitted = spares.shift();
+    kept = kept.filter((column) => column !== omitted);
   }
-  if (needed() > width && rows.length > 0) return renderStacked(all);
-  let spareRoom = width - needed();
+  let spareRoom = room();
+  if (spareRoom < 0 && rows.length > 0) return renderStacked(all);
+  const names = all.filter((column) => !kept.includes(column)).map(({ title }) => title);
   let shares = kept.filter(({ isCut }) => isCut).length;
   kept = kept.map((column) => {
     if (!column.isCut) return column;
-    const more = Math.min(column.width - leastOf(column), Math.floor(spareRoom / shares));
+    const more = Math.min(column.width - column.least, Math.floor(spareRoom / shares));
     spareRoom -= more;
     shares -= 1;
-    return { ...column, width: leastOf(column) + more };
+    return { ...column, width: column.least + more };
   });
   const lines = ['', ...rows].map((_, line) =>
     kept
-      .map(({ cells, align, width: room }) => {
-        const cell = cutTo(room, cells[line] ?? '');
-        const blanks = ' '.repeat(room - widthOf(cell));
+      .map(({ cells, align, width: most }) => {
+        const cell = cutTo(most, cells[line] ?? '');
+        const blanks = ' '.repeat(most - widthOf(cell));
         return align === 'right' ? blanks + cell : cell + blanks;
       })
       .join(GAP)
       .trimEnd(),
   );
-  const names = columns.filter(({ title }) => left.has(title)).map(({ title }) => title);
   if (names.length > 0) lines.push(colors.dim(`(no room for: ${names.join(', ')})`));
   return lines.join('\n');
 }

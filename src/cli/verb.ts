@@ -7,12 +7,14 @@ import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
+import { stringifyExactJson } from '../shared/exact-json.ts';
 import { nameSome } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { VERSION } from '../version.ts';
 import { startTracing } from '../operate/worker/open-telemetry.ts';
+import { EXIT } from './run-results.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
@@ -38,11 +40,31 @@ export interface Verb<Options = never> {
   run(context: CommandContext, options: Options, names: readonly string[]): Promise<number>;
 }
 
+/** What a verb prints, and its exit code. */
+export interface Answer {
+  /** With --json. */
+  readonly json: unknown;
+  /** Without. */
+  readonly lines: () => readonly string[];
+  /** Default: 0. */
+  readonly code?: number;
+}
+
+/** Returns the exit code. */
+export function printAnswer(
+  { terminal }: CommandContext,
+  options: CommonOptions,
+  { json, lines, code = EXIT.ok }: Answer,
+): number {
+  terminal.print(options.json ? stringifyExactJson(json) : lines().join('\n'));
+  return code;
+}
+
 /** Options that most verbs have. */
 export interface CommonOptions {
   /** Without names: all accounts. */
   readonly account?: readonly string[];
-  readonly json?: true;
+  readonly json?: true | undefined;
 }
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
@@ -109,12 +131,15 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return await Promise.race([work, givenUp]);
 }
 
-/** Loads the configuration, opens the warehouse, runs the verb, closes everything. A signal ends it within seconds. */
-export async function withApp<T>(
+/**
+ * Loads the configuration, opens the warehouse, runs the verb, prints its answer, closes everything. A signal ends it within
+ * seconds. `work` returns an exit code if it has printed its answer itself.
+ */
+export async function withApp(
   context: CommandContext,
   options: WithAppOptions,
-  work: (app: App) => Promise<T>,
-): Promise<T> {
+  work: (app: App) => Promise<Answer | number>,
+): Promise<number> {
   const { terminal, signal, env } = context;
   const config = configOf(context, options);
   options.begin?.(config, buildLogger(config));
@@ -124,7 +149,7 @@ export async function withApp<T>(
     signal,
     say: (line) => terminal.note(terminal.noteColors.dim(line)),
   });
-  async function prepareAndWork(): Promise<T> {
+  async function prepareAndWork(): Promise<Answer | number> {
     if (options.migrates === 'by_itself') return await work(app);
     if (options.migrates || app.isEmbedded) {
       const { applied } = await (options.migrates ? app.migrate() : app.warehouse.migrate());
@@ -135,7 +160,8 @@ export async function withApp<T>(
     return await work(app);
   }
   try {
-    return await endedBy(signal, prepareAndWork());
+    const answer = await endedBy(signal, prepareAndWork());
+    return typeof answer === 'number' ? answer : printAnswer(context, options, answer);
   } finally {
     await app.close();
     await stopTracing();

@@ -9,9 +9,9 @@ interface ServiceConfig {
   readonly baseUrl: string;
   readonly token: string;
   /** The file with the token; absent: the configuration itself has it. */
-  readonly tokenFile?: string;
+  readonly tokenFile?: string | undefined;
   /** The account's name in the accounts file; absent where the variables describe the account. */
-  readonly entry?: string;
+  readonly entry?: string | undefined;
 }
 
 export interface ScheduleConfig {
@@ -93,16 +93,4 @@ export function baseUrlProblems(
   return problems;
 }
 
-export function toServiceConfig({
-  baseUrl,
-  token,
-  tokenFile,
-  entry,
-}: ServiceConfig | (Omit<ServiceConfig, 'tokenFile'> & { tokenFile: string | undefined })): ServiceConfig {
-  return {
-    baseUrl: baseUrl.replace(/\/+$/, ''),
-    token,
-    ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(entry === undefined ? {} : { entry }),
-  };
-}
+export const withoutSlash = (baseUrl: string): string => baseUrl.replace(/\/+$/, '');

@@ -4,60 +4,12 @@ import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
-import {
-  type AccountConfig,
-  baseUrlProblems,
-  type ScheduleConfig,
-  toServiceConfig,
-} from './account-config.ts';
-import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
+import { type AccountConfig, baseUrlProblems, type ScheduleConfig, withoutSlash } from './account-config.ts';
+import { type AccountDefaults, type FoundAccounts, readAccountsFile } from './accounts-file.ts';
 import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type NotificationConfig, notificationsOf } from './notification-config.ts';
-import { cronVariableOf, VARIABLES, variablesOf } from './variables.ts';
-
-export interface ApiConfig {
-  readonly concurrency: number;
-  readonly requestsPerMinute: number | undefined;
-  readonly requestTimeoutMs: number;
-  readonly retryAttempts: number;
-  readonly retryMinDelayMs: number;
-  readonly retryMaxDelayMs: number;
-}
-
-export interface Config {
-  /** At least one; those that were selected for the verb. */
-  readonly accounts: readonly AccountConfig[];
-  /** undefined: the embedded server. */
-  readonly databaseUrl: string | undefined;
-  /** The file with that URL; the password in it may change. */
-  readonly databaseUrlFile: string | undefined;
-  /** Limits of each account's service. */
-  readonly api: ApiConfig;
-  readonly followupsOverlapMs: number;
-  readonly maxDeleteRatio: number;
-  readonly privacy: PrivacyConfig;
-  /** Days; undefined: for ever. */
-  readonly retention: {
-    readonly deletedDays: number | undefined;
-    readonly runsDays: number | undefined;
-    readonly issuesDays: number | undefined;
-  };
-  /** Maximum number of concurrent runs in this process, over all accounts; each has its own database session. */
-  readonly syncConcurrency: number;
-  /** Seconds over which the ticks of several accounts are spread. */
-  readonly syncSpreadSeconds: number;
-  readonly http: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
-  readonly freshnessBudgetMinutes: number;
-  readonly notifications: NotificationConfig;
-  /** Pages of records in the service. */
-  readonly recordUrls: RecordUrls;
-  readonly log: {
-    readonly level: string;
-    readonly format: 'json' | 'pretty';
-    readonly colorize: boolean;
-  };
-}
+import { cronVariableOf, VARIABLES, type VariableValues, variablesOf } from './variables.ts';
 
 interface LoadConfigOptions {
   /** The verb sends requests to the service: base URL and token are required. */
@@ -88,7 +40,7 @@ function isSet(env: Environment, name: string): boolean {
   return [name, `${name}_FILE`].some((one) => (env[one] ?? '') !== '');
 }
 
-function scheduleOf({ values }: ReadVariables, streams: readonly StreamDefinition[]): ScheduleConfig {
+function scheduleOf(values: VariableValues, streams: readonly StreamDefinition[]): ScheduleConfig {
   const cronOf = (stream: StreamName): string | null => {
     const own = values[cronVariableOf(stream)];
     return own === undefined ? values.SYNC_CRON : own;
@@ -100,72 +52,58 @@ function scheduleOf({ values }: ReadVariables, streams: readonly StreamDefinitio
   };
 }
 
-interface AccountOptions {
-  readonly needsService: boolean;
-  readonly schedule: ScheduleConfig;
-  readonly tokenFile: string | undefined;
-}
-
-/** The account that the variables themselves describe, and its problems. */
+/** The account that the variables themselves describe. */
 function accountOfVariables(
-  { values, problems: known }: ReadVariables,
-  { needsService, schedule, tokenFile }: AccountOptions,
-): { readonly account: AccountConfig; readonly problems: readonly string[] } {
+  { values, problems }: ReadVariables,
+  {
+    needsService,
+    tokenFile,
+    ...defaults
+  }: AccountDefaults & { needsService: boolean; tokenFile?: string | undefined },
+): AccountConfig {
   const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
   const permission = 'SAFETY_ALLOW_INSECURE_HTTP=true';
-  const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP;
+  const { allowsInsecureHttp, ...common } = defaults;
   const wrong = baseUrl === undefined ? [] : baseUrlProblems(baseUrl, { allowsInsecureHttp, permission });
-  const problems = wrong.map((problem) => `SAFETY_BASE_URL: ${problem}`);
-  if (needsService && baseUrl === undefined && !isNamed(known, 'SAFETY_BASE_URL')) {
+  problems.push(...wrong.map((problem) => `SAFETY_BASE_URL: ${problem}`));
+  if (needsService && baseUrl === undefined && !isNamed(problems, 'SAFETY_BASE_URL')) {
     problems.push(
       'SAFETY_BASE_URL is not set: the address of the service, e.g. https://service.example.com ' +
         '(lines NAME=value that were pasted into a shell need export before them)',
     );
   }
-  if (needsService && token === undefined && !isNamed(known, 'SAFETY_TOKEN')) {
+  if (needsService && token === undefined && !isNamed(problems, 'SAFETY_TOKEN')) {
     problems.push('SAFETY_TOKEN is not set: the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
   }
-  const account = {
+  const isDescribed = baseUrl !== undefined && token !== undefined;
+  return {
+    ...common,
     accountId: values.SAFETY_ACCOUNT,
-    service:
-      baseUrl === undefined || token === undefined
-        ? undefined
-        : toServiceConfig({ baseUrl, token, tokenFile }),
+    service: isDescribed ? { baseUrl: withoutSlash(baseUrl), token, tokenFile } : undefined,
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
-    reportingTimezone: values.REPORTING_TIMEZONE ?? null,
-    reportTitle: values.REPORT_TITLE ?? null,
-    schedule,
   };
-  return { account, problems };
 }
 
-/** The accounts of the file and, where the variables describe one, that one before them. */
-function findAccounts(
-  env: Environment,
-  read: ReadVariables,
-  options: { readonly needsService: boolean; readonly schedule: ScheduleConfig },
-): AccountsFile {
-  const { values } = read;
-  const hasFile = isSet(env, 'SAFETY_ACCOUNTS_FILE');
-  const isDescribed = !hasFile || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
-  const own = isDescribed
-    ? [accountOfVariables(read, { ...options, tokenFile: fileOf(env, 'SAFETY_TOKEN') })]
-    : [];
-  const accounts = own.map(({ account }) => account);
-  const problems = own.flatMap((one) => one.problems);
-  if (values.SAFETY_ACCOUNTS_FILE === undefined) return { accounts, problems, tokens: [] };
-  const file = readAccountsFile(values.SAFETY_ACCOUNTS_FILE, {
-    schedule: options.schedule,
+/** The accounts of the file and, where the variables describe one, that one before them; and the tokens in the file. */
+function findAccounts(env: Environment, read: ReadVariables, options: LoadConfigOptions): FoundAccounts {
+  const { values, problems } = read;
+  const defaults = {
+    schedule: scheduleOf(values, options.streams ?? STREAMS),
     reportingTimezone: values.REPORTING_TIMEZONE ?? null,
     reportTitle: values.REPORT_TITLE ?? null,
     allowsInsecureHttp: values.SAFETY_ALLOW_INSECURE_HTTP,
-    taken: accounts.map(({ accountId }) => accountId),
-  });
-  return {
-    accounts: [...accounts, ...file.accounts],
-    problems: [...problems, ...file.problems],
-    tokens: file.tokens,
   };
+  const own: AccountConfig[] = [];
+  const isDescribed =
+    !isSet(env, 'SAFETY_ACCOUNTS_FILE') || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
+  if (isDescribed) {
+    const tokenFile = fileOf(env, 'SAFETY_TOKEN');
+    own.push(accountOfVariables(read, { ...defaults, needsService: options.needsService, tokenFile }));
+  }
+  if (values.SAFETY_ACCOUNTS_FILE === undefined) return { accounts: own, tokens: [] };
+  const taken = own.map(({ accountId }) => accountId);
+  const file = readAccountsFile(values.SAFETY_ACCOUNTS_FILE, { ...defaults, taken, problems });
+  return { accounts: [...own, ...file.accounts], tokens: file.tokens };
 }
 
 const LISTED_NAMES = 10;
@@ -182,29 +120,74 @@ function selectAccounts(all: readonly AccountConfig[], names: readonly string[])
   return all.filter(({ accountId }) => names.includes(accountId));
 }
 
+type Settings = ReturnType<typeof settingsOf>;
+export type ApiConfig = Settings['api'];
+
+export interface Config extends Settings {
+  /** At least one; those that were selected for the verb. */
+  readonly accounts: readonly AccountConfig[];
+  readonly notifications: NotificationConfig;
+  readonly privacy: PrivacyConfig;
+}
+
 const toUpper = <Text extends string>(text: Text) => text.toUpperCase() as Uppercase<Text>;
 
+function settingsOf(env: Environment, values: VariableValues, isTerminal: boolean) {
+  const recordUrls: RecordUrls = Object.fromEntries(
+    RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
+  );
+  return {
+    /** undefined: the embedded server. */
+    databaseUrl: values.DATABASE_URL,
+    /** The file with that URL; the password in it may change. */
+    databaseUrlFile: fileOf(env, 'DATABASE_URL'),
+    /** Limits of each account's service. */
+    api: {
+      concurrency: values.API_CONCURRENCY,
+      requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
+      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+      retryAttempts: values.RETRY_ATTEMPTS,
+      retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
+      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
+    },
+    followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
+    maxDeleteRatio: values.MAX_DELETE_RATIO,
+    /** Days; undefined: for ever. */
+    retention: {
+      deletedDays: values.RETENTION_DELETED_DAYS,
+      runsDays: values.RETENTION_RUNS_DAYS,
+      issuesDays: values.RETENTION_ISSUES_DAYS,
+    },
+    /** Maximum number of concurrent runs in this process, over all accounts; each has its own database session. */
+    syncConcurrency: values.SYNC_CONCURRENCY,
+    /** Seconds over which the ticks of several accounts are spread. */
+    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
+    http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
+    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
+    /** Pages of records in the service. */
+    recordUrls,
+    log: {
+      level: values.LOG_LEVEL,
+      format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+      colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
+    },
+  } as const;
+}
+
 /** Throws `configuration_invalid` with every problem at once. */
-export function loadConfig(
-  env: Environment,
-  { needsService, isTerminal, accounts: asked = [], streams = STREAMS }: LoadConfigOptions,
-): Config {
+export function loadConfig(env: Environment, options: LoadConfigOptions): Config {
+  const { isTerminal, accounts: asked = [], streams = STREAMS } = options;
   const read = readVariables(env, variablesOf(streams));
-  const { values } = read;
-  const found = findAccounts(env, read, { needsService, schedule: scheduleOf(read, streams) });
+  const { values, problems } = read;
+  const found = findAccounts(env, read, options);
   const notifications = notificationsOf(read, found.accounts);
   const privacy: PrivacyConfig = {
     omit: values.PRIVACY_OMIT,
     pseudonymize: values.PRIVACY_PSEUDONYMIZE,
     key: values.PRIVACY_KEY,
   };
-  const isKeyBad = isNamed(read.problems, 'PRIVACY_KEY');
-  const problems = [
-    ...read.problems,
-    ...found.problems,
-    ...notifications.problems,
-    ...privacyProblems({ ...privacy, key: isKeyBad ? '' : privacy.key }, streams),
-  ];
+  const isKeyBad = isNamed(problems, 'PRIVACY_KEY');
+  problems.push(...privacyProblems({ ...privacy, key: isKeyBad ? '' : privacy.key }, streams));
   const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
   if (isContainer && values.DATABASE_URL === undefined && !isNamed(problems, 'DATABASE_URL')) {
     problems.push('DATABASE_URL is not set: in the container image the warehouse is a PostgreSQL of yours');
@@ -221,38 +204,10 @@ export function loadConfig(
     const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
-  return Object.freeze<Config>({
+  return Object.freeze({
+    ...settingsOf(env, values, isTerminal),
     accounts: selectAccounts(found.accounts, asked),
-    databaseUrl: values.DATABASE_URL,
-    databaseUrlFile: fileOf(env, 'DATABASE_URL'),
-    api: {
-      concurrency: values.API_CONCURRENCY,
-      requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
-      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-      retryAttempts: values.RETRY_ATTEMPTS,
-      retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
-      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
-    },
-    followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
-    maxDeleteRatio: values.MAX_DELETE_RATIO,
+    notifications,
     privacy,
-    retention: {
-      deletedDays: values.RETENTION_DELETED_DAYS,
-      runsDays: values.RETENTION_RUNS_DAYS,
-      issuesDays: values.RETENTION_ISSUES_DAYS,
-    },
-    syncConcurrency: values.SYNC_CONCURRENCY,
-    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
-    http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
-    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
-    notifications: notifications.config,
-    recordUrls: Object.fromEntries(
-      RECORD_KINDS.map((kind) => [kind, values[`RECORD_URL_TEMPLATE_${toUpper(kind)}`]]),
-    ),
-    log: {
-      level: values.LOG_LEVEL,
-      format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
-      colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
-    },
   });
 }

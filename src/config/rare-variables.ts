@@ -1,71 +1,60 @@
 /** Variables for large warehouses and for services with unusual limits. */
 import * as z from 'zod';
 import * as form from './value-forms.ts';
-import { EXPECTED, variable } from './value-forms.ts';
+import { variable } from './value-forms.ts';
 
 /** Longest delay that a Node timer can wait, ms. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-const days = form.wholeNumber(1, 36_500);
-const EXPECTED_DAYS = 'days, from 1';
+const days = form.wholeNumber(1, 36_500, 'days, from 1');
 
 export const RARE = {
   SAFETY_ALLOW_INSECURE_HTTP: variable(
     form.flag,
-    EXPECTED.flag,
     'Allows plain `http://` to another machine: the token then travels in the clear.',
     { default: 'false' },
   ),
   API_CONCURRENCY: variable(
     form.wholeNumber(1, 100),
-    'a whole number from 1 to 100',
     'Most requests in flight, over all streams of an account; fewer while the service responds with `rate_limit_exceeded`.',
     { default: '4' },
   ),
   API_REQUESTS_PER_MINUTE: variable(
-    form.wholeNumber(1, 1_000_000),
-    'a whole number from 1',
+    form.wholeNumber(1, 1_000_000, 'a whole number from 1'),
     'Most requests a minute, over all streams of an account. Not set: unlimited.',
   ),
   REQUEST_TIMEOUT_MS: variable(
-    form.wholeNumber(1, MAX_TIMER_MS),
-    'ms, from 1',
+    form.wholeNumber(1, MAX_TIMER_MS, 'ms, from 1'),
     'How long the service may keep one request waiting, in ms.',
     { default: '60000' },
   ),
   RETRY_ATTEMPTS: variable(
     form.wholeNumber(0, 100),
-    'a whole number from 0 to 100',
     'Most repetitions of a request that can succeed later, after a 429 too.',
     { default: '8' },
   ),
   RETRY_MIN_DELAY_MS: variable(
-    form.wholeNumber(0, MAX_TIMER_MS),
-    'ms, from 0',
+    form.wholeNumber(0, MAX_TIMER_MS, 'ms, from 0'),
     'Longest first delay, in ms; it doubles with every repetition, and the delay is drawn at random below it.',
     { default: '1000' },
   ),
   RETRY_MAX_DELAY_MS: variable(
-    form.wholeNumber(0, MAX_TIMER_MS),
-    'ms, from 0',
+    form.wholeNumber(0, MAX_TIMER_MS, 'ms, from 0'),
     'Longest delay before any repetition, in ms.',
     { default: '60000' },
   ),
   SYNC_CONCURRENCY: variable(
     form.wholeNumber(1, 1000),
-    'a whole number from 1 to 1000',
     'Most runs at once in this process, over all accounts; each has a database session.',
     { default: '20' },
   ),
   SYNC_SPREAD_SECONDS: variable(
-    form.wholeNumber(0, 86_400),
-    'seconds, 0 to a day',
+    form.wholeNumber(0, 86_400, 'seconds, 0 to a day'),
     'With several accounts: the span over which the ticks of a schedule are staggered, at most half of its period.',
     { default: '300' },
   ),
   FOLLOWUPS_OVERLAP_MS: variable(
-    form.wholeNumber(0, 365 * 24 * 3600 * 1000),
-    'ms, 0 to a year',
+    form.wholeNumber(0, 365 * 24 * 3600 * 1000, 'ms, 0 to a year'),
     'How far behind the watermark an incremental read of follow-ups starts, in ms.',
     { default: '600000' },
   ),
@@ -73,35 +62,30 @@ export const RARE = {
     z
       .string()
       .regex(/^(0(\.\d+)?|1(\.0+)?)$/)
-      .transform(Number),
-    'a number from 0 to 1',
+      .transform(Number)
+      .describe('a number from 0 to 1'),
     'A snapshot that would mark more than this share of 20 or more live rows as deleted fails instead.',
     { default: '0.5' },
   ),
   RETENTION_DELETED_DAYS: variable(
     days,
-    EXPECTED_DAYS,
     'Removes rows that the source deleted so many days ago, with children and history ([retention](operations.md#retention)). Not set: never.',
   ),
   RETENTION_RUNS_DAYS: variable(
     days,
-    EXPECTED_DAYS,
     'Removes runs that ended so many days ago, except the newest of each stream, kind and outcome. Not set: never.',
   ),
   RETENTION_ISSUES_DAYS: variable(
     days,
-    EXPECTED_DAYS,
     'Removes data issues that were resolved so many days ago. Not set: never.',
   ),
   ALERT_AFTER_MINUTES: variable(
-    form.wholeNumber(0, 1_000_000),
-    'minutes, from 0',
+    form.wholeNumber(0, 1_000_000, 'minutes, from 0'),
     'How long trouble lasts before its alert is sent; 0: at once.',
     { default: '15' },
   ),
   LOG_FORMAT: variable(
-    z.enum(['json', 'pretty']),
-    'json or pretty',
+    z.enum(['json', 'pretty']).describe('json or pretty'),
     '`json` has every field, `pretty` is for people. Not set: `pretty` on a terminal, else `json`.',
     { example: 'json' },
   ),

@@ -7,8 +7,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ReadVariables {
   /** The default, where a variable is not set or not usable. */
   readonly values: VariableValues;
-  /** One sentence for each bad value. */
-  readonly problems: readonly string[];
+  /** One sentence for each bad value; the further checks add theirs. */
+  readonly problems: string[];
 }
 
 /** Whether there is already a problem with this variable, or with one of this prefix. */
@@ -72,7 +72,7 @@ export function readVariables(env: Environment, variables = VARIABLES): ReadVari
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [name, declared] of Object.entries(variables)) {
-    const { schema, expected, secret, problemOf } = declared;
+    const { schema, secret, problemOf } = declared;
     if (declared.default !== undefined) values[name] = schema.parse(declared.default);
     const source = sourceOf(env, name, secret);
     if (source === undefined) continue;
@@ -86,7 +86,7 @@ export function readVariables(env: Environment, variables = VARIABLES): ReadVari
     if (problem === undefined && parsed.success) values[name] = parsed.data;
     else {
       const got = secret ? 'something else (not shown)' : withoutUserinfo(JSON.stringify(text));
-      problems.push(`${from}: ${problem ?? `expected ${expected}, got ${got}`}`);
+      problems.push(`${from}: ${problem ?? `expected ${String(schema.description)}, got ${got}`}`);
     }
   }
   return { values: values as VariableValues, problems };

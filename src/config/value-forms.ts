@@ -1,38 +1,53 @@
-/** Forms of values in variables and in the accounts file: each reads a text, and describes it for errors and documents. */
+/**
+ * Forms of values in variables and in the accounts file. Each reads a text, and has the words of every error about it as its
+ * description.
+ */
 import { validate as isCron } from 'node-cron';
 import * as z from 'zod';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
 
-export const wholeNumber = (min: number, max: number) =>
+export const wholeNumber = (min: number, max: number, expected = `a whole number from ${min} to ${max}`) =>
   z
     .string()
     .regex(/^\d+$/)
     .transform(Number)
-    .refine((value) => value >= min && value <= max);
+    .refine((value) => value >= min && value <= max)
+    .describe(expected);
 
 export const flag = z
   .enum(['true', 'false', '1', '0', 'yes', 'no'])
-  .transform((value) => value === 'true' || value === '1' || value === 'yes');
+  .transform((value) => value === 'true' || value === '1' || value === 'yes')
+  .describe('true or false');
 
 export const cron = z
   .string()
   .refine((value) => value === 'off' || isCron(value))
-  .transform((value) => (value === 'off' ? null : value));
+  .transform((value) => (value === 'off' ? null : value))
+  .describe('a cron expression of 5 or 6 fields, or off');
 
-export const timezone = z.string().refine((value) => {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
-});
+export const timezone = z
+  .string()
+  .refine((value) => {
+    try {
+      new Intl.DateTimeFormat('en', { timeZone: value });
+      return true;
+    } catch {
+      return false;
+    }
+  })
+  .describe('a time zone such as Europe/Oslo');
 
 /** The value must be a name, because PostgreSQL reads an offset such as +02:00 with the opposite sign. */
-export const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value));
+export const namedTimezone = timezone
+  .refine((value) => /^[A-Za-z]/.test(value))
+  .describe('the name of a time zone, such as Europe/Oslo');
 
 export const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
+
+export const baseUrl = url('https:', 'http:').describe(
+  'an https:// URL without /v1, e.g. https://service.example.com',
+);
 
 /** Its password is readable: a % in it is written %25. */
 export const urlWithPassword = (...protocols: string[]) =>
@@ -47,13 +62,25 @@ export const urlWithPassword = (...protocols: string[]) =>
   });
 
 /** URL template of a record’s page; it contains the placeholder `{id}`. */
-export const recordUrl = z.string().refine(isRecordUrlTemplate);
+export const recordUrl = z
+  .string()
+  .refine(isRecordUrlTemplate)
+  .describe(
+    'an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}',
+  );
 
-/** The path of a file. */
-export const path = z.string().regex(/^[^\0]+$/);
+/** `expected`: what is there. */
+export const path = (expected: string) =>
+  z
+    .string()
+    .regex(/^[^\0]+$/)
+    .describe(`the path of ${expected}`);
 
 /** With a name before it or without: `Safety <safety@example.com>`. */
-export const address = z.string().regex(/^(?:[^<>,"]*<[^\s<>,@]+@[^\s<>,@]+>|[^\s<>,@]+@[^\s<>,@]+)$/);
+export const address = z
+  .string()
+  .regex(/^(?:[^<>,"]*<[^\s<>,@]+@[^\s<>,@]+>|[^\s<>,@]+@[^\s<>,@]+)$/)
+  .describe('a mail address');
 
 export const commaList = z.string().transform((text) =>
   text
@@ -62,34 +89,32 @@ export const commaList = z.string().transform((text) =>
     .filter((one) => one !== ''),
 );
 
-export const addressList = commaList.pipe(z.array(address).min(1));
+export const addressList = commaList
+  .pipe(z.array(address).min(1))
+  .describe('mail addresses with commas between');
 
-export const token = z.string().regex(/^[\x21-\x7e]+$/);
-export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);
+export const token = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/)
+  .describe('an API token: one line, no spaces');
+
+export const accountName = z
+  .string()
+  .regex(/^[\w.@:-]{1,100}$/)
+  .describe('1 to 100 letters, digits or _ . @ : -');
 
 /** For readers: printable, on one line. */
-export const lineOfText = z.string().regex(/^[^\p{Cc}]{1,200}$/u);
+export const lineOfText = z
+  .string()
+  .regex(/^[^\p{Cc}]{1,200}$/u)
+  .describe('a text of one line, 200 characters at most');
 
-/** The expected form of a value, in the words that every error about it uses. */
-export const EXPECTED = {
-  baseUrl: 'an https:// URL without /v1, e.g. https://service.example.com',
-  token: 'an API token: one line, no spaces',
-  account: '1 to 100 letters, digits or _ . @ : -',
-  cron: 'a cron expression of 5 or 6 fields, or off',
-  timezone: 'a time zone such as Europe/Oslo',
-  namedTimezone: 'the name of a time zone, such as Europe/Oslo',
-  flag: 'true or false',
-  lineOfText: 'a text of one line, 200 characters at most',
-  recordUrl:
-    'an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}',
-  addresses: 'mail addresses with commas between',
-} as const;
-
-export const columnList = commaList.refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)));
+export const columnList = commaList
+  .refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)))
+  .describe('table.column, with commas between');
 
 export interface Variable<T, Default extends string | undefined> {
   readonly schema: z.ZodType<T, string>;
-  readonly expected: string;
   /** For the documents, in Markdown. */
   readonly about: string;
   /** The default as text; undefined: there is none. */
@@ -98,15 +123,14 @@ export interface Variable<T, Default extends string | undefined> {
   readonly example?: string;
   /** Its value is never shown, not even in the error about a bad value. */
   readonly secret: boolean;
-  /** The problem with a value, where it is more specific than `expected`. */
+  /** The problem with a value, where it is more specific than the description of its form. */
   readonly problemOf?: ((value: string) => string | undefined) | undefined;
 }
 
 export function variable<T, Default extends string | undefined = undefined>(
   schema: z.ZodType<T, string>,
-  expected: string,
   about: string,
-  options: Partial<Omit<Variable<T, Default>, 'schema' | 'expected' | 'about'>> = {},
+  options: Partial<Omit<Variable<T, Default>, 'schema' | 'about'>> = {},
 ): Variable<T, Default> {
-  return { schema, expected, about, secret: false, ...options, default: options.default as Default };
+  return { schema, about, secret: false, ...options, default: options.default as Default };
 }

@@ -5,75 +5,67 @@ import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { RARE } from './rare-variables.ts';
 import * as form from './value-forms.ts';
-import { EXPECTED, type Variable, variable } from './value-forms.ts';
+import { type Variable, variable } from './value-forms.ts';
 
-const EXPECTED_COLUMNS = 'table.column, with commas between';
 const IN_URLS = '`@ / : # ? %` in user or password are written `%40 %2F %3A %23 %3F %25`';
 /** A shorter one can be found by trying. */
 const SHORTEST_KEY = 16;
 
 const recordUrl = (about: string, options: { readonly example?: string } = {}) =>
-  variable(form.recordUrl, EXPECTED.recordUrl, about, options);
+  variable(form.recordUrl, about, options);
 
 const SERVICE = {
   SAFETY_BASE_URL: variable(
-    form.url('https:', 'http:'),
-    EXPECTED.baseUrl,
+    form.baseUrl,
     'Address of the service, without `/v1`. Plain `http://` only to this machine.',
     { example: 'https://service.example.com' },
   ),
   SAFETY_TOKEN: variable(
     form.token,
-    EXPECTED.token,
     'API token. It is sent in the body of a POST, never in a URL. With docker compose it is the file `secrets/safety_token`.',
     { secret: true },
   ),
   SAFETY_EQUIPMENT_TYPES: variable(
-    form.commaList,
-    'equipmentType_id values with commas between',
+    form.commaList.describe('equipmentType_id values with commas between'),
     'equipmentType_id values with commas between; equipment of other types is not read. The service has no list of them: ask its administrator. Empty: `equipments` is off everywhere.',
     { default: '' },
   ),
   SAFETY_ACCOUNT: variable(
     form.accountName,
-    EXPECTED.account,
     '`account_id` in every row; another one for every account that shares a warehouse.',
     { default: 'default' },
   ),
   SAFETY_ACCOUNTS_FILE: variable(
-    form.path,
-    'the path of a YAML or JSON file that lists accounts',
+    form.path('a YAML or JSON file that lists accounts'),
     'A YAML or JSON file that lists [accounts](#many-accounts), in addition to the one of these variables.',
   ),
 } as const;
 
 const WAREHOUSE = {
   DATABASE_URL: variable(
-    form.url('postgres:', 'postgresql:'),
-    'postgres://user:password@host:port/database',
+    form.url('postgres:', 'postgresql:').describe('postgres://user:password@host:port/database'),
     `The warehouse, PostgreSQL 14 or later; ${IN_URLS}. Not set: embedded PostgreSQL in \`.data/postgres\`. Required in the container image; with docker compose it is the file \`secrets/database_url\`.`,
     { secret: true, problemOf: databaseUrlProblem },
   ),
   REPORTING_TIMEZONE: variable(
     form.namedTimezone,
-    EXPECTED.namedTimezone,
     'Time zone in which days begin for the [views](bi.md#views): overdue, days until expiry, counts per day. Not set: the warehouse keeps its own, at first UTC.',
   ),
   PRIVACY_OMIT: variable(
     form.columnList,
-    EXPECTED_COLUMNS,
     '`table.column`, with commas between: never stored, neither there nor in `_raw`, history or data issues ([privacy](privacy.md)).',
     { default: '' },
   ),
   PRIVACY_PSEUDONYMIZE: variable(
     form.columnList,
-    EXPECTED_COLUMNS,
     'A list of the same form: stored as a keyed hash, equal values stay equal.',
     { default: '' },
   ),
   PRIVACY_KEY: variable(
-    z.string().refine((text) => text.length >= SHORTEST_KEY),
-    `a secret of at least ${SHORTEST_KEY} characters, such as openssl rand -hex 32 makes`,
+    z
+      .string()
+      .refine((text) => text.length >= SHORTEST_KEY)
+      .describe(`a secret of at least ${SHORTEST_KEY} characters, such as openssl rand -hex 32 makes`),
     `The secret of these hashes, and of \`forget\`; ${SHORTEST_KEY} characters or more, such as \`openssl rand -hex 32\` makes.`,
     { secret: true },
   ),
@@ -82,22 +74,19 @@ const WAREHOUSE = {
 const SCHEDULE = {
   SYNC_CRON: variable(
     form.cron,
-    EXPECTED.cron,
     'Schedule of every stream, 5 or 6 fields (seconds first); `off` disables it.',
     { default: '*/15 * * * *' },
   ),
   RECONCILE_CRON: variable(
     form.cron,
-    EXPECTED.cron,
     'Schedule of `reconcile`, the full refresh of all streams, which also finds deletions; `off` disables it.',
     { default: '30 2 * * 0' },
   ),
-  SYNC_TIMEZONE: variable(form.timezone, EXPECTED.timezone, 'Time zone of the schedules.', {
+  SYNC_TIMEZONE: variable(form.timezone, 'Time zone of the schedules.', {
     default: 'UTC',
   }),
   FRESHNESS_BUDGET_MINUTES: variable(
-    form.wholeNumber(1, 1_000_000),
-    'minutes, from 1',
+    form.wholeNumber(1, 1_000_000, 'minutes, from 1'),
     '`status`, `/readyz` and metrics call a stream stale when its last success (of training: its cache) is older.',
     { default: '60' },
   ),
@@ -105,23 +94,24 @@ const SCHEDULE = {
 
 const PAGES = {
   HTTP_HOST: variable(
-    z.string().regex(/^\S+$/),
-    'a host name or address',
+    z.string().regex(/^\S+$/).describe('a host name or address'),
     'Address on which `start` serves status page, health and metrics (in the container: 0.0.0.0). They have no password.',
     { default: '127.0.0.1' },
   ),
-  HTTP_PORT: variable(form.wholeNumber(0, 65_535), 'a port, 0 to 65535', 'Its port; 0: any that is free.', {
+  HTTP_PORT: variable(form.wholeNumber(0, 65_535, 'a port, 0 to 65535'), 'Its port; 0: any that is free.', {
     default: '8080',
   }),
   HTTP_ALLOWED_HOSTS: variable(
-    form.commaList.pipe(z.array(z.string().regex(/^[\w.-]+$/))),
-    'host names with commas between, without ports',
+    form.commaList
+      .pipe(z.array(z.string().regex(/^[\w.-]+$/)))
+      .describe('host names with commas between, without ports'),
     'Names that a browser or proxy may use for the pages, with commas between; addresses, `localhost` and `HTTP_HOST` need no entry ([why](operations.md#look)).',
     { default: '' },
   ),
   LOG_LEVEL: variable(
-    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-    'trace, debug, info, warn, error, fatal or silent',
+    z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+      .describe('trace, debug, info, warn, error, fatal or silent'),
     'trace, debug (also every request: method, part, size, time, request id; and every statement: its purpose, rows, time), info, warn, error, fatal or silent.',
     { default: 'info' },
   ),
@@ -129,52 +119,37 @@ const PAGES = {
 
 const ALERTS = {
   ALERT_WEBHOOK_URL: variable(
-    form.urlWithPassword('https:', 'http:'),
-    'the https:// URL of a webhook',
+    form.urlWithPassword('https:', 'http:').describe('the https:// URL of a webhook'),
     'A webhook for [alerts](operations.md#alerts), as `{"text": …}`, which chat services (Slack, Mattermost, Teams, Google Chat …) show as it is; https, as `SAFETY_BASE_URL`. A secret: the URL is enough to post there.',
     { secret: true },
   ),
   SMTP_URL: variable(
-    form.urlWithPassword('smtp:', 'smtps:'),
-    'smtp://user:password@host:port, or smtps://',
+    form.urlWithPassword('smtp:', 'smtps:').describe('smtp://user:password@host:port, or smtps://'),
     `Mail server: \`smtp://user:password@host:587\` (TLS by STARTTLS) or \`smtps://…:465\`; ${IN_URLS}. A secret.`,
     { secret: true, example: 'smtp://user:password@mail.example.com:587' },
   ),
-  ALERT_EMAIL_TO: variable(
-    form.addressList,
-    EXPECTED.addresses,
-    'Recipients of alerts by mail: addresses with commas between.',
-  ),
-  ALERT_EMAIL_FROM: variable(
-    form.address,
-    'a mail address',
-    'Sender of alerts and reports; needed if either is mailed.',
-  ),
+  ALERT_EMAIL_TO: variable(form.addressList, 'Recipients of alerts by mail: addresses with commas between.'),
+  ALERT_EMAIL_FROM: variable(form.address, 'Sender of alerts and reports; needed if either is mailed.'),
   ALERT_HEARTBEAT_URL: variable(
-    form.urlWithPassword('https:', 'http:'),
-    'the https:// URL that a service waits to be asked for',
+    form.urlWithPassword('https:', 'http:').describe('the https:// URL that a service waits to be asked for'),
     'Receives a GET, at most once a minute, while every stream of every account is fresh: for a service such as healthchecks.io that [sends an alert when no GET comes](operations.md#alerts). A secret.',
     { secret: true },
   ),
   REPORT_CRON: variable(
     form.cron,
-    EXPECTED.cron,
     'Schedule of the [report](operations.md#the-report), in `SYNC_TIMEZONE`.',
     { example: '0 7 * * 1' },
   ),
   REPORT_EMAIL_TO: variable(
     form.addressList,
-    EXPECTED.addresses,
     'Recipients of the report by mail: its first screen in the mail, the page and a workbook attached.',
   ),
   REPORT_DIR: variable(
-    form.path,
-    'the path of a directory',
+    form.path('a directory'),
     'Directory of the report, a page and a workbook a day, readable by the worker’s user alone.',
   ),
   REPORT_TITLE: variable(
     form.lineOfText,
-    EXPECTED.lineOfText,
     'The organisation’s name, at the head of its [report](cli.md). Not set: the account is named.',
   ),
   RECORD_URL_TEMPLATE_FOLLOWUP: recordUrl(
@@ -212,7 +187,7 @@ export function variableGroupsOf(
 ): Readonly<Record<string, Readonly<Record<string, Variable<unknown, string | undefined>>>>> {
   const crons = streams.map(({ name }) => {
     const about = `Schedule of \`${name}\`, in place of \`SYNC_CRON\`.`;
-    return [cronVariableOf(name), variable(form.cron, EXPECTED.cron, about)] as const;
+    return [cronVariableOf(name), variable(form.cron, about)] as const;
   });
   return {
     'The service': SERVICE,

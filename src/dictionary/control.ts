@@ -1,16 +1,18 @@
 /** Schema `safety_sync`. */
-import type { Descriptions } from './description.ts';
+import type { Description, Descriptions, Meanings } from './description.ts';
 
-const account_id = 'Account (SAFETY_ACCOUNT).';
+/** A table with rows of accounts, with its other columns. */
+const table = (comment: string, columns: Meanings): Description => ({
+  comment,
+  columns: { account_id: 'Account (SAFETY_ACCOUNT).', ...columns },
+});
 
 /** `stream`: the description of the column `stream`. */
 export const describeControl = (stream: string): Descriptions => ({
-  runs: {
-    comment:
-      'One row per run of one stream. Rows are kept for RETENTION_RUNS_DAYS, or for ever when it is not set.',
-    columns: {
+  runs: table(
+    'One row per run of one stream. Rows are kept for RETENTION_RUNS_DAYS, or for ever when it is not set.',
+    {
       run_id: 'Number of the run.',
-      account_id,
       stream,
       kind: 'Kind of run: sync, backfill or reconcile.',
       trigger: 'Cause of the run: schedule or manual.',
@@ -38,43 +40,38 @@ export const describeControl = (stream: string): Descriptions => ({
       program_version: 'The version of safety-sync that wrote the run; unknown for runs before 1.0.0.',
       backend_pid: 'Database session that held the lock of the stream; null when the run was skipped.',
     },
-  },
-  stream_state: {
-    comment: 'State from which the next run of a stream continues.',
-    columns: {
-      account_id,
-      stream,
-      watermark:
-        'followups: every change that the service made up to this time (by its own clock) is stored; null before the first sync.',
-      backfill_from: 'followups: lower bound of the current or the last backfill; null: none.',
-      backfill_to: 'followups: upper bound of that backfill; null: none.',
-      backfill_watermark: 'followups: watermark that the backfill sets at its end; null without a backfill.',
-      backfill_clock_offset_ms: 'followups: clock_offset_ms of that watermark; null without a backfill.',
-      backfill_started_at: 'followups: start of the backfill; null without a backfill.',
-      calculated_at: 'training: last_updated of the newest stored report; null before the first sync.',
-      clock_offset_ms:
-        'Lead of the service’s clock over the worker’s clock in ms, when watermark or calculated_at was recorded; null where the service sent no time.',
-      older_since:
-        'training: start of the period in which the service has sent only older reports, by the worker’s clock; null while it sends current reports.',
-      checked_at:
-        'training: last request for the report, by the worker’s clock; null before the first request.',
-      checked_at_database: 'training: last request for the report, by the database’s clock.',
-      fresh_for_ms: 'training: period in ms after this request during which the report cannot have changed.',
-      last_success_at: 'End of the last successful run; null before the first.',
-      complete_until:
-        'Time directly after the last transaction that stored records of the stream; safety.freshness shows it. null before the first.',
-      read_parts:
-        'equipments: each type that a successful run requested, with the time of the last such run; null before the first.',
-      keyless:
-        'For the worker: records without a usable key in the last complete read, by content, and the keys of rows that may be these records; null: none.',
-      retained_at:
-        'Last removal of everything that is older than RETENTION_… allows; null: never removed, or retention is off.',
-    },
-  },
-  backfill_slices: {
-    comment: 'Ledger of a first sync or backfill of follow-ups, with one row per slice of creation time.',
-    columns: {
-      account_id,
+  ),
+  stream_state: table('State from which the next run of a stream continues.', {
+    stream,
+    watermark:
+      'followups: every change that the service made up to this time (by its own clock) is stored; null before the first sync.',
+    backfill_from: 'followups: lower bound of the current or the last backfill; null: none.',
+    backfill_to: 'followups: upper bound of that backfill; null: none.',
+    backfill_watermark: 'followups: watermark that the backfill sets at its end; null without a backfill.',
+    backfill_clock_offset_ms: 'followups: clock_offset_ms of that watermark; null without a backfill.',
+    backfill_started_at: 'followups: start of the backfill; null without a backfill.',
+    calculated_at: 'training: last_updated of the newest stored report; null before the first sync.',
+    clock_offset_ms:
+      'Lead of the service’s clock over the worker’s clock in ms, when watermark or calculated_at was recorded; null where the service sent no time.',
+    older_since:
+      'training: start of the period in which the service has sent only older reports, by the worker’s clock; null while it sends current reports.',
+    checked_at:
+      'training: last request for the report, by the worker’s clock; null before the first request.',
+    checked_at_database: 'training: last request for the report, by the database’s clock.',
+    fresh_for_ms: 'training: period in ms after this request during which the report cannot have changed.',
+    last_success_at: 'End of the last successful run; null before the first.',
+    complete_until:
+      'Time directly after the last transaction that stored records of the stream; safety.freshness shows it. null before the first.',
+    read_parts:
+      'equipments: each type that a successful run requested, with the time of the last such run; null before the first.',
+    keyless:
+      'For the worker: records without a usable key in the last complete read, by content, and the keys of rows that may be these records; null: none.',
+    retained_at:
+      'Last removal of everything that is older than RETENTION_… allows; null: never removed, or retention is off.',
+  }),
+  backfill_slices: table(
+    'Ledger of a first sync or backfill of follow-ups, with one row per slice of creation time.',
+    {
       stream,
       created_from: 'Lower bound of the creation time.',
       created_to: 'Upper bound of the creation time.',
@@ -88,11 +85,10 @@ export const describeControl = (stream: string): Descriptions => ({
         'Number of consecutive attempts for which the service failed for every response with a certain record of the slice; 0: none.',
       finished_at: 'End of the slice; null before.',
     },
-  },
-  data_issues: {
-    comment: 'Values and records that could not be stored as received; the column value keeps them.',
-    columns: {
-      account_id,
+  ),
+  data_issues: table(
+    'Values and records that could not be stored as received; the column value keeps them.',
+    {
       stream,
       fingerprint:
         'Identifies the problem by record, field and kind; a record without a key is identified by its content.',
@@ -109,49 +105,35 @@ export const describeControl = (stream: string): Descriptions => ({
       occurrences: 'Number of occurrences.',
       resolved_at: 'Time at which the problem was corrected or disappeared; null while the issue is open.',
     },
-  },
-  forgotten: {
-    comment: 'Ids and names of forgotten people, as keyed hashes (docs/privacy.md).',
-    columns: {
-      account_id,
-      pseudonym: 'Keyed hash of the id or the name.',
-      person: 'Replacement for id and name: the keyed hash of the id.',
-      words: 'Number of words in the name; null: the row is an id.',
-      key_id: 'Identifies the PRIVACY_KEY of the hashes.',
-      forgotten_at: 'Time of the command safety-sync forget.',
-    },
-  },
-  privacy_cleanings: {
-    comment: 'Progress of applying the privacy settings to the stored rows of a stream.',
-    columns: {
-      account_id,
-      stream,
-      policy: 'Applied settings.',
-      position: 'Key of the record after which the cleaning continues; null: done.',
-      rows_seen: 'Number of checked rows.',
-      rows_changed: 'Number of rewritten rows.',
-      started_at: 'Start of the cleaning.',
-      finished_at: 'End of the cleaning; null: not done.',
-    },
-  },
-  user_lookups: {
-    comment: 'Every user id in the records of a stream, with the time of its next look-up.',
-    columns: {
-      account_id,
-      user_id: 'Id of the user.',
-      first_met_at: 'First record with the id.',
-      asked_at: 'Last request to the service; null before the first.',
-      is_known: 'Whether the service knew the id; null before the first request.',
-      failures: 'Number of failed look-ups since the last successful one; 0: none.',
-      last_error: 'Error code of the last look-up; null when it succeeded.',
-      due_at: 'Time of the next request.',
-    },
-  },
-  outbox: {
-    comment:
-      'Everything that is sent once: alerts, one row for each channel, and the scheduled report of each account, with the state of the delivery.',
-    columns: {
-      account_id,
+  ),
+  forgotten: table('Ids and names of forgotten people, as keyed hashes (docs/privacy.md).', {
+    pseudonym: 'Keyed hash of the id or the name.',
+    person: 'Replacement for id and name: the keyed hash of the id.',
+    words: 'Number of words in the name; null: the row is an id.',
+    key_id: 'Identifies the PRIVACY_KEY of the hashes.',
+    forgotten_at: 'Time of the command safety-sync forget.',
+  }),
+  privacy_cleanings: table('Progress of applying the privacy settings to the stored rows of a stream.', {
+    stream,
+    policy: 'Applied settings.',
+    position: 'Key of the record after which the cleaning continues; null: done.',
+    rows_seen: 'Number of checked rows.',
+    rows_changed: 'Number of rewritten rows.',
+    started_at: 'Start of the cleaning.',
+    finished_at: 'End of the cleaning; null: not done.',
+  }),
+  user_lookups: table('Every user id in the records of a stream, with the time of its next look-up.', {
+    user_id: 'Id of the user.',
+    first_met_at: 'First record with the id.',
+    asked_at: 'Last request to the service; null before the first.',
+    is_known: 'Whether the service knew the id; null before the first request.',
+    failures: 'Number of failed look-ups since the last successful one; 0: none.',
+    last_error: 'Error code of the last look-up; null when it succeeded.',
+    due_at: 'Time of the next request.',
+  }),
+  outbox: table(
+    'Everything that is sent once: alerts, one row for each channel, and the scheduled report of each account, with the state of the delivery.',
+    {
       event: 'Kind of alert: docs/operations.md, Alerts; or report.',
       subject: 'Subject of the alert: a stream, or a stream and one of its fields; empty: the account.',
       channel: 'Channel: webhook or mail; for the report: report.',
@@ -167,16 +149,14 @@ export const describeControl = (stream: string): Descriptions => ({
       problem:
         'Cause of the last failed attempt, for the report its error code (docs/errors.md); null when it did not fail.',
     },
-  },
-  account_changes: {
-    comment:
-      'Accounts that are being renamed or removed (safety-sync accounts), one row each until the change is finished. No run of these accounts starts meanwhile.',
-    columns: {
-      account_id,
+  ),
+  account_changes: table(
+    'Accounts that are being renamed or removed (safety-sync accounts), one row each until the change is finished. No run of these accounts starts meanwhile.',
+    {
       renamed_to: 'New name of the account; null: the account is being removed.',
       began_at: 'Start of the change.',
     },
-  },
+  ),
   migrations: {
     comment: 'Applied migrations; one row is for the functions and views of the program.',
     columns: {

@@ -1,5 +1,5 @@
 /** The meaning of a table or view and of its columns: stored as COMMENT in the database, and the documents read it there. */
-interface Description {
+export interface Description {
   readonly comment: string;
   readonly columns: Meanings;
 }
@@ -30,20 +30,33 @@ export const BOOKKEEPING = {
 /** The columns that views have in addition to ids and times. */
 export const labelOf = (what: string): string =>
   `Name of ${what} in safety.labels; without a label, the id as text.`;
-export const localDay = (column: string): string => `Day of ${column} in the reporting time zone.`;
+const localDay = (column: string): string => `Day of ${column} in the reporting time zone.`;
+/** The day of each time: `created` has `created_on` for `created_at`. */
+export const localDays = (...times: readonly string[]): Meanings =>
+  Object.fromEntries(times.map((time) => [`${time}_on`, localDay(`${time}_at`)]));
 export const keyTo = (what: string, id: string): string =>
   `${what} in one column, for tools that join on one: account_id/${id}.`;
 
 export const linkTo = (what: string, kind: string): string =>
   `Address of ${what} in the service, by RECORD_URL_TEMPLATE_${kind}; null without that, and for an id that an address cannot show as it is.`;
 
-export const personName = (person: string): string =>
-  `Name of ${person}; null without a person, or when the service sends no name.`;
-/** `id`: the column that has the id alone. */
-export const personKey = (person: string, id: string): string =>
-  `${person}: people.user_key, account_id/${id}; null without a person.`;
+/** The columns beside the id of a person, who is named in a sentence and at its beginning. */
+export const person = (column: string, named: string, Named: string): Meanings => ({
+  [`${column}_name`]: `Name of ${named}; null without a person, or when the service sends no name.`,
+  [`${column}_key`]: `${Named}: people.user_key, account_id/${column}_id; null without a person.`,
+});
 
-export const DAYS_AGO = 'Number of days since that day (reporting time zone): 0 = today.';
+/** The columns of views with a row for each day. */
+export const DAY = {
+  date: 'The day, in the reporting time zone.',
+  days_ago: 'Number of days since that day (reporting time zone): 0 = today.',
+} as const;
+
+/** A relation of an account, with its other columns. */
+export const relation = (comment: string, columns: Meanings): Description => ({
+  comment,
+  columns: { ...ACCOUNT, ...columns },
+});
 
 const PERIOD = {
   valid_from: 'Start of this state.',

@@ -1,18 +1,17 @@
 import {
-  ACCOUNT,
   allBut,
   BOOKKEEPING,
   columnsOf,
-  DAYS_AGO,
+  DAY,
   type Descriptions,
   historyOf,
   keyTo,
   labelOf,
   linkTo,
-  localDay,
+  localDays,
   type Meanings,
-  personKey,
-  personName,
+  person,
+  relation,
 } from './description.ts';
 
 const SINCE =
@@ -25,49 +24,43 @@ const line_of_business_label = labelOf('the line of business');
 const schedule_label = labelOf('the inspection schedule');
 const scheduleDays = {
   schedule_label,
-  last_completed_on: localDay('last_completed_at'),
-  expiring_on: localDay('expiring_at'),
-  expires_on: localDay('expires_at'),
+  ...localDays('last_completed', 'expiring', 'expires'),
   equipment_key,
 };
 /** The columns that every view of complete equipment has in addition. */
 const shown = {
   equipment_type_label,
   line_of_business_label,
-  created_on: localDay('created_at'),
+  ...localDays('created'),
   equipment_key: keyTo('The equipment', 'id'),
 };
 type Table = 'equipment' | 'equipment_schedules' | 'equipment_metavalues' | 'equipment_asked_types';
 
 /** @param own The columns that the stream declares. */
 export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descriptions {
-  const equipment = {
-    comment: 'Equipment of the configured types, in and out of service (source: equipments.list).',
-    columns: {
-      ...ACCOUNT,
+  const equipment = relation(
+    'Equipment of the configured types, in and out of service (source: equipments.list).',
+    {
       ...own.equipment,
       _valid_from: 'Start of the present state; see equipment_history.',
       ...BOOKKEEPING,
     },
-  };
-  const equipment_schedules = {
-    comment: 'Inspection schedules of equipment, replaced with it (source: equipments.list, schedules).',
-    columns: {
-      ...ACCOUNT,
+  );
+  const equipment_schedules = relation(
+    'Inspection schedules of equipment, replaced with it (source: equipments.list, schedules).',
+    {
       ...own.equipment_schedules,
       _valid_from: 'Start of the present state; see equipment_schedule_history.',
     },
-  };
-  const equipment_metavalues = {
-    comment:
-      'Values of the fields that are specific to an equipment type, replaced with their equipment (source: equipments.list, metavalues). All three values are null when the field is empty.',
-    columns: { ...ACCOUNT, ...own.equipment_metavalues },
-  };
-  const equipment_asked_types = {
-    comment:
-      'Equipment with a record that names another type than the requested one (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. The worker uses it to find the response that lacks a deleted record.',
-    columns: { ...ACCOUNT, ...own.equipment_asked_types },
-  };
+  );
+  const equipment_metavalues = relation(
+    'Values of the fields that are specific to an equipment type, replaced with their equipment (source: equipments.list, metavalues). All three values are null when the field is empty.',
+    { ...own.equipment_metavalues },
+  );
+  const equipment_asked_types = relation(
+    'Equipment with a record that names another type than the requested one (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. The worker uses it to find the response that lacks a deleted record.',
+    { ...own.equipment_asked_types },
+  );
   const history = historyOf(equipment, {
     what: 'equipment (without its schedules, which have their own history)',
     since: SINCE,
@@ -88,43 +81,29 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     equipment_history: history.history,
     equipment_schedule_states: schedules.states,
     equipment_schedule_history: schedules.history,
-    equipment_field_offices: {
-      comment: 'One row for each field office of each live equipment.',
-      columns: {
-        ...ACCOUNT,
-        ...equipment_id,
-        field_office_id: 'Field office. Source: element of fieldOffice_id.',
-        field_office_label: labelOf('the field office'),
-        equipment_key,
-      },
-    },
-    equipment_clients: {
-      comment: 'One row for each client of each live equipment.',
-      columns: {
-        ...ACCOUNT,
-        ...equipment_id,
-        client_id: 'Client. Source: element of clients_id.',
-        client_label: labelOf('the client'),
-        equipment_key,
-      },
-    },
-    equipment_metavalue_items: {
-      comment: 'One row for each selected item in a field of a live equipment.',
-      columns: {
-        ...ACCOUNT,
-        ...equipment_id,
-        ...columnsOf(equipment_metavalues, 'metafield_id'),
-        item_id: 'The item. Source: element of item_ids.',
-        metafield_label: labelOf('the field'),
-        item_label: labelOf('the item'),
-        equipment_key,
-      },
-    },
-    equipment_fields: {
-      comment:
-        'One row for each field of each live equipment, with its number or text. Both are null when items are selected: see equipment_metavalue_items.',
-      columns: {
-        ...ACCOUNT,
+    equipment_field_offices: relation('One row for each field office of each live equipment.', {
+      ...equipment_id,
+      field_office_id: 'Field office. Source: element of fieldOffice_id.',
+      field_office_label: labelOf('the field office'),
+      equipment_key,
+    }),
+    equipment_clients: relation('One row for each client of each live equipment.', {
+      ...equipment_id,
+      client_id: 'Client. Source: element of clients_id.',
+      client_label: labelOf('the client'),
+      equipment_key,
+    }),
+    equipment_metavalue_items: relation('One row for each selected item in a field of a live equipment.', {
+      ...equipment_id,
+      ...columnsOf(equipment_metavalues, 'metafield_id'),
+      item_id: 'The item. Source: element of item_ids.',
+      metafield_label: labelOf('the field'),
+      item_label: labelOf('the item'),
+      equipment_key,
+    }),
+    equipment_fields: relation(
+      'One row for each field of each live equipment, with its number or text. Both are null when items are selected: see equipment_metavalue_items.',
+      {
         ...equipment_id,
         ...columnsOf(equipment, 'title', 'equipment_type_id'),
         equipment_type_label,
@@ -133,18 +112,13 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
         is_empty: 'True when the field has no number, no text and no list of items.',
         equipment_key,
       },
-    },
-    equipment_assigned_users: {
-      comment: 'One row for each person that a live equipment is assigned to.',
-      columns: {
-        ...ACCOUNT,
-        ...equipment_id,
-        user_id: 'Person: users.id. Source: element of assignedUsers_id.',
-        equipment_key,
-        user_key: personKey('The person', 'user_id'),
-        user_name: personName('the person'),
-      },
-    },
+    ),
+    equipment_assigned_users: relation('One row for each person that a live equipment is assigned to.', {
+      ...equipment_id,
+      user_id: 'Person: users.id. Source: element of assignedUsers_id.',
+      equipment_key,
+      ...person('user', 'the person', 'The person'),
+    }),
     equipment_overview: {
       comment:
         'Live equipment with the names of its type and line of business. Offices, clients and people have their own views.',
@@ -187,24 +161,20 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
           'Calendar days from was_due_on to completed_on; 0 when it was in time; null when the due day is unknown.',
         in_time:
           'Whether the inspection was done on the due day or before; null when the due day is unknown.',
-        completed_on: localDay('completed_at'),
-        was_due_on: localDay('was_due_at'),
+        ...localDays('completed', 'was_due'),
         equipment_type_label,
         schedule_label,
         equipment_key,
       },
     },
-    equipment_status_daily: {
-      comment:
-        'Number of pieces of equipment in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
-      columns: {
-        ...ACCOUNT,
-        date: 'The day, in the reporting time zone.',
+    equipment_status_daily: relation(
+      'Number of pieces of equipment in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
+      {
+        ...DAY,
         status: 'A status of equipment; unknown where the source sent none.',
         equipment: 'Number of pieces, in and out of service; 0 when no piece had the status.',
         in_service: 'Number of these pieces that were in service.',
-        days_ago: DAYS_AGO,
       },
-    },
+    ),
   };
 }

@@ -1,41 +1,34 @@
 import {
-  ACCOUNT,
   allBut,
   BOOKKEEPING,
-  DAYS_AGO,
+  DAY,
   type Descriptions,
   historyOf,
   keyTo,
   labelOf,
   linkTo,
-  localDay,
+  localDays,
   type Meanings,
-  personKey,
-  personName,
+  person,
+  relation,
 } from './description.ts';
 
 /** The columns that every view of complete follow-ups has in addition. */
 const shown = {
   form_label: labelOf('the form'),
-  created_on: localDay('created_at'),
-  updated_on: localDay('updated_at'),
-  resolved_on: localDay('resolved_at'),
+  ...localDays('created', 'updated', 'resolved'),
   followup_key: keyTo('The follow-up', 'id'),
 };
 
+const assignee = person('assignee', 'the assignee', 'Assignee');
 /** Columns for the people that a follow-up names. */
 const people = {
-  observer_name: personName('the observer'),
-  assigner_name: personName('the assigner'),
-  assignee_name: personName('the assignee'),
-  completer_name: personName('the completer'),
-  observer_key: personKey('Observer', 'observer_id'),
-  assigner_key: personKey('Assigner', 'assigner_id'),
-  assignee_key: personKey('Assignee', 'assignee_id'),
-  completer_key: personKey('Completer', 'completer_id'),
+  ...person('observer', 'the observer', 'Observer'),
+  ...person('assigner', 'the assigner', 'Assigner'),
+  ...assignee,
+  ...person('completer', 'the completer', 'Completer'),
 };
 
-const date = 'The day, in the reporting time zone.';
 const status =
   'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source sent no value).';
 
@@ -58,19 +51,15 @@ type Group =
 
 /** @param own The columns that the stream declares; those of follow-ups in groups. */
 export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descriptions {
-  const followups = {
-    comment: 'Follow-up tasks that were raised in form responses (source: followups.list).',
-    columns: {
-      ...ACCOUNT,
-      ...own.followups,
-      _valid_from: 'Start of the present state; see followup_history.',
-      ...BOOKKEEPING,
-      ...keptOf(own.figures),
-      ...own.differences,
-      ...keptOf(own.changes),
-      ...own.firstDue,
-    },
-  };
+  const followups = relation('Follow-up tasks that were raised in form responses (source: followups.list).', {
+    ...own.followups,
+    _valid_from: 'Start of the present state; see followup_history.',
+    ...BOOKKEEPING,
+    ...keptOf(own.figures),
+    ...own.differences,
+    ...keptOf(own.changes),
+    ...own.firstDue,
+  });
   const history = historyOf(followups, {
     what: 'follow-ups (all their columns except updated_at, which changes with every message; it shows its last value in the state)',
     since:
@@ -92,7 +81,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         'Calendar days from creation to completion (reporting time zone), 0 when the completion is dated before the creation; null while it is open.',
       ...shownOf(own.figures),
       ...shown,
-      last_message_on: localDay('last_message_at'),
+      ...localDays('last_message'),
       days_until_due:
         'Days from today (reporting time zone) to the due day of an open follow-up: 0 today, negative when it is overdue; null when it is not open or has no due day.',
       days_overdue: 'Number of days since the due day; null when the follow-up is not overdue.',
@@ -100,7 +89,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         'age_days of an open follow-up as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
       closed_in_time:
         'Whether a closed follow-up was completed on its due day or before; null without a due day, and while it is open. The due day may have changed: see due_changes.',
-      first_response_on: localDay('first_response_at'),
+      ...localDays('first_response'),
       ...shownOf(own.changes),
       ...people,
       first_due_on:
@@ -111,80 +100,64 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
 
   return {
     followups,
-    followup_messages: {
-      comment: 'Messages of follow-ups, replaced with their follow-up (source: followups.list, messages).',
-      columns: { ...ACCOUNT, ...own.followup_messages },
-    },
-    followup_attachments: {
-      comment: 'Files of messages (source: followups.list, messages, attachments).',
-      columns: { ...ACCOUNT, ...own.followup_attachments },
-    },
+    followup_messages: relation(
+      'Messages of follow-ups, replaced with their follow-up (source: followups.list, messages).',
+      { ...own.followup_messages },
+    ),
+    followup_attachments: relation('Files of messages (source: followups.list, messages, attachments).', {
+      ...own.followup_attachments,
+    }),
     followup_states: { ...history.states, columns: { ...history.states.columns, ...own.differences } },
     followup_history: history.history,
     followup_overview,
-    followup_events: {
-      comment:
-        'Events of live follow-ups, one row each: raised, message, handed_on (a message that hands the follow-up to another person is two rows), due_moved, closed, reopened. The last three are known only if a sync read the states before and after. The closing is also known for a follow-up that was already closed at its first read.',
-      columns: {
-        ...ACCOUNT,
+    followup_events: relation(
+      'Events of live follow-ups, one row each: raised, message, handed_on (a message that hands the follow-up to another person is two rows), due_moved, closed, reopened. The last three are known only if a sync read the states before and after. The closing is also known for a follow-up that was already closed at its first read.',
+      {
         followup_id: 'Follow-up: followups.id.',
         occurred_at:
           'Time of the event. raised: created_at; message and handed_on: sent_at; closed: resolved_at (the present closing has the present value of the source); otherwise the time that the source sends for the change of state.',
-        occurred_on: localDay('occurred_at'),
+        ...localDays('occurred'),
         event: 'raised, message, handed_on, due_moved, closed or reopened.',
         user_id: 'Person that caused the event: users.id; null where the source does not send it.',
         from_value:
           'due_moved: previous due day, null for none. handed_on: person that the previous message had handed it to, null for the first. Other events: null.',
         to_value:
           'due_moved: new due day, null for none. handed_on: person that the message hands it to. Other events: null.',
-        user_name: personName('the person that caused the event'),
+        ...person('user', 'the person that caused the event', 'Person that caused the event'),
         followup_key: shown.followup_key,
-        user_key: personKey('Person that caused the event', 'user_id'),
       },
-    },
-    followup_daily: {
-      comment:
-        'Number of follow-ups in each status at the end of each day (reporting time zone; today: now), from the day of the first follow-up, at the earliest 2000-01-01. The statuses exclude each other, and their sum is the number of all follow-ups. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion. Today shows the follow-ups as they are now.',
-      columns: {
-        ...ACCOUNT,
-        date,
+    ),
+    followup_daily: relation(
+      'Number of follow-ups in each status at the end of each day (reporting time zone; today: now), from the day of the first follow-up, at the earliest 2000-01-01. The statuses exclude each other, and their sum is the number of all follow-ups. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion. Today shows the follow-ups as they are now.',
+      {
+        ...DAY,
         status,
         followups: 'Number of follow-ups; 0 when no follow-up had the status (unknown then has no row).',
-        days_ago: DAYS_AGO,
       },
-    },
-    followup_daily_by_assignee: {
-      comment:
-        'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day. Numbers of 0 have no row.',
-      columns: {
-        ...ACCOUNT,
-        date,
+    ),
+    followup_daily_by_assignee: relation(
+      'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day. Numbers of 0 have no row.',
+      {
+        ...DAY,
         status,
         followups: 'Number of follow-ups, at least 1.',
         assignee_id: 'Assignee at the end of that day: users.id; null: not assigned.',
-        assignee_name: personName('the assignee'),
-        days_ago: DAYS_AGO,
-        assignee_key: personKey('Assignee', 'assignee_id'),
+        ...assignee,
       },
-    },
-    followup_daily_by_form: {
-      comment:
-        'The numbers of followup_daily for each form, by the responses that raised the follow-ups. Numbers of 0 have no row.',
-      columns: {
-        ...ACCOUNT,
-        date,
+    ),
+    followup_daily_by_form: relation(
+      'The numbers of followup_daily for each form, by the responses that raised the follow-ups. Numbers of 0 have no row.',
+      {
+        ...DAY,
         status,
         followups: 'Number of follow-ups, at least 1.',
         form_id: 'Form of the responses that raised them; null where the source sent none.',
         form_label: labelOf('the form'),
-        days_ago: DAYS_AGO,
       },
-    },
-    followup_days: {
-      comment:
-        'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A row holds those that begin in one year. Future ones are for the case that nothing changes.',
-      columns: {
-        ...ACCOUNT,
+    ),
+    followup_days: relation(
+      'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A row holds those that begin in one year. Future ones are for the case that nothing changes.',
+      {
         counted_by: 'View that uses the spans: all, assignee or form.',
         id: 'Assignee or form; empty: none, or all follow-ups.',
         from_on: 'First day of the first span.',
@@ -195,18 +168,14 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         closed: 'Closed follow-ups, per span.',
         unknown: 'Follow-ups without a value for open from the source, per span.',
       },
-    },
-    counted_days: {
-      comment: 'Last counted day of the daily views, per stream.',
-      columns: {
-        ...ACCOUNT,
-        stream: 'followups, training-employee-status or equipments.',
-        timezone: 'Reporting time zone of the days; after a change the next run counts all days again.',
-        counted_to: 'Newest counted day, which is the day of the last successful run.',
-        final_before:
-          'Days before this day count rows that were removed (RETENTION_DELETED_DAYS), so they stay as they are.',
-        is_valid: 'False when rows were changed in place, so the next run counts all days again.',
-      },
-    },
+    ),
+    counted_days: relation('Last counted day of the daily views, per stream.', {
+      stream: 'followups, training-employee-status or equipments.',
+      timezone: 'Reporting time zone of the days; after a change the next run counts all days again.',
+      counted_to: 'Newest counted day, which is the day of the last successful run.',
+      final_before:
+        'Days before this day count rows that were removed (RETENTION_DELETED_DAYS), so they stay as they are.',
+      is_valid: 'False when rows were changed in place, so the next run counts all days again.',
+    }),
   };
 }

@@ -1,5 +1,5 @@
 /** The tables and views that belong to no stream: days, labels, and the age of the data. */
-import { ACCOUNT, type Descriptions, keyTo, localDay } from './description.ts';
+import { type Descriptions, keyTo, localDays, relation } from './description.ts';
 
 /** The addresses of records, in the table of settings and in the view that the other views read. */
 const recordUrls = {
@@ -11,25 +11,22 @@ const recordUrls = {
 
 /** `stream`: the description of the column `stream`. */
 export const describeReporting = (stream: string): Descriptions => ({
-  reporting_settings: {
-    comment: 'Settings for the days and links in views, one row per account; the worker writes them.',
-    columns: {
-      ...ACCOUNT,
+  reporting_settings: relation(
+    'Settings for the days and links in views, one row per account; the worker writes them.',
+    {
       timezone: 'Time zone of the days (REPORTING_TIMEZONE); UTC for an account without a row.',
       changed_at: 'Time of the last change of the time zone.',
       ...recordUrls,
     },
-  },
-  reporting_clock: {
-    comment:
-      'The current day of each account that has a row in reporting_settings; UTC applies to the other accounts.',
-    columns: {
-      ...ACCOUNT,
+  ),
+  reporting_clock: relation(
+    'The current day of each account that has a row in reporting_settings; UTC applies to the other accounts.',
+    {
       timezone: 'Time zone of the days (REPORTING_TIMEZONE).',
       today: 'Today in that time zone.',
       ...recordUrls,
     },
-  },
+  ),
   calendar: {
     comment:
       'One row for every day from 2000-01-01 to ten years after the last start of a worker. BI tools use it as a date table, and the …_daily views take their days from it. Weeks follow ISO 8601.',
@@ -46,23 +43,19 @@ export const describeReporting = (stream: string): Descriptions => ({
       is_weekend: 'True on Saturday and Sunday.',
     },
   },
-  labels: {
-    comment:
-      'Names for the ids that the service sends without a name, one row each. People write them (labels import), and a sync never changes them.',
-    columns: {
-      ...ACCOUNT,
+  labels: relation(
+    'Names for the ids that the service sends without a name, one row each. People write them (labels import), and a sync never changes them.',
+    {
       kind: 'Kind of object that the id identifies: form, training, equipment_type, schedule, category, field_office, client, line_of_business, metafield or metafield_item.',
       id: 'The id as text, also for numeric ids.',
       label: 'Name of the object. Views show it as …_label, and show the id as text when it has no label.',
       parent_id:
         'Id of the parent, which has the same kind, for example the region of a field office; null without a parent.',
     },
-  },
-  people: {
-    comment:
-      'One row for every person with an id in a stored row, now or earlier. Each …_key of a person in another view therefore has its row here.',
-    columns: {
-      ...ACCOUNT,
+  ),
+  people: relation(
+    'One row for every person with an id in a stored row, now or earlier. Each …_key of a person in another view therefore has its row here.',
+    {
       user_id: 'Identifier of the person: users.id; a pseudonym after the person was forgotten.',
       name: 'Name in users; the id where the service sends no name, or has not been asked yet.',
       is_trained_here:
@@ -70,12 +63,10 @@ export const describeReporting = (stream: string): Descriptions => ({
       is_forgotten: 'Whether the person was forgotten (safety-sync forget).',
       user_key: keyTo('The person', 'user_id'),
     },
-  },
-  freshness: {
-    comment:
-      'Time of the last update of each stream, one row per account and stream that was ever tried. max(_synced_at) only shows the last change, so it cannot distinguish a source without changes from a worker that has stopped; this view can.',
-    columns: {
-      ...ACCOUNT,
+  ),
+  freshness: relation(
+    'Time of the last update of each stream, one row per account and stream that was ever tried. max(_synced_at) only shows the last change, so it cannot distinguish a source without changes from a worker that has stopped; this view can.',
+    {
       stream,
       last_success_at: 'End of the last successful run; null before the first.',
       age_seconds: 'Seconds since last_success_at.',
@@ -84,18 +75,18 @@ export const describeReporting = (stream: string): Descriptions => ({
       last_finished_at: 'End of that run.',
       as_of:
         'Time up to which the contents of the source are stored. followups: the newest change that the service returned, by its clock, and every change before it is stored too; for an account without changes this time is old although the last read (last_success_at) is recent. training-employee-status: the time of the calculation at the source. Other streams: last_success_at.',
-      last_success_on: localDay('last_success_at'),
-      last_finished_on: localDay('last_finished_at'),
+      ...localDays('last_success', 'last_finished'),
+
       unread_rows:
         'equipments: number of live rows with types that the last successful run did not request, because they are no longer configured. These rows keep the values of their last read. 0 for the other streams.',
       unread_types: 'equipments: these types, separated by commas; null: none.',
       unread_since:
         'equipments: last read of the type that has been unread for the longest time; null: none, or the read was not recorded yet.',
-      unread_since_on: localDay('unread_since'),
+      unread_since_on: 'Day of unread_since in the reporting time zone.',
       counted_to:
         'Newest day in the daily views of this stream, which is the day of its last successful run; null: the stream has no daily views.',
       complete_until:
         'For readers of changes: every row of this account and stream with an earlier _synced_at is visible, and no further row will appear before this time (docs/bi.md, "Reading changes"). null before the first stored record. The time never goes back, even if the clock of the database is set back.',
     },
-  },
+  ),
 });

@@ -12,6 +12,7 @@ export const EMBEDDED_SUPERUSER = 'safety_sync';
  * libraries that the package lacks).
  */
 export interface ClusterLayout {
+  readonly dataDir: string;
   readonly clusterDir: string;
   readonly pgData: string;
   readonly passwordFile: string;
@@ -22,6 +23,7 @@ export interface ClusterLayout {
 export function clusterLayout(dataDir: string): ClusterLayout {
   const clusterDir = join(dataDir, 'cluster');
   return {
+    dataDir,
     clusterDir,
     pgData: join(clusterDir, 'data'),
     passwordFile: join(clusterDir, 'password'),
@@ -31,7 +33,7 @@ export function clusterLayout(dataDir: string): ClusterLayout {
 }
 
 interface CreateClusterOptions {
-  readonly dataDir: string;
+  readonly layout: ClusterLayout;
   readonly initdb: string;
   readonly account: EmbeddedAccount;
   readonly durable: boolean;
@@ -42,8 +44,8 @@ interface CreateClusterOptions {
  * or two processes that start at once, never leave half a cluster.
  */
 export async function ensureCluster(options: CreateClusterOptions): Promise<void> {
-  const { dataDir, account } = options;
-  const { pgData, clusterDir } = clusterLayout(dataDir);
+  const { layout, account } = options;
+  const { dataDir, pgData, clusterDir } = layout;
   await removeAbandonedBuilds(dataDir);
   const major = await readClusterMajor(pgData);
   if (major !== undefined) {
@@ -91,8 +93,7 @@ async function buildCluster(buildDir: string, options: CreateClusterOptions): Pr
   ]);
 }
 
-export async function readClusterPassword(dataDir: string): Promise<string> {
-  const { passwordFile } = clusterLayout(dataDir);
+export async function readClusterPassword({ passwordFile }: ClusterLayout): Promise<string> {
   try {
     return (await readFile(passwordFile, 'utf8')).trim();
   } catch (cause) {

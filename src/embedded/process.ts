@@ -18,8 +18,8 @@ export function isRunning(child: ChildProcess | undefined): boolean {
  * The process that starts a child must collect its exit; otherwise it remains a zombie where process 1 does not collect
  * orphans.
  */
-export async function childExit(child: ChildProcess): Promise<void> {
-  if (!isRunning(child)) return;
+export async function childExit(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || !isRunning(child)) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
   child.ref();
   await exited;

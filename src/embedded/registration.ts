@@ -1,6 +1,6 @@
 import { SECOND_MS, sleep } from '../shared/time.ts';
-import { isProcessAlive } from './process.ts';
-import { codeOf, openSession, type Session } from './session.ts';
+import { isErrorWithCode, isProcessAlive } from './process.ts';
+import { closeSession, openSession, type Session } from './session.ts';
 
 /**
  * Counts the users of the server by PostgreSQL's own locks: each user's session holds a shared advisory lock, which ends
@@ -26,9 +26,9 @@ const POLL_MS = 20;
 export async function register(url: string): Promise<Registration | undefined> {
   const session = openSession(url, `${APPLICATION_NAME} ${process.pid}`);
   try {
-    await session.query(`select pg_advisory_lock_shared(${USERS_LOCK})`);
+    await session.unsafe(`select pg_advisory_lock_shared(${USERS_LOCK})`);
   } catch (error) {
-    await session.close();
+    await closeSession(session);
     if (isPassing(error)) return undefined;
     throw error;
   }
@@ -44,14 +44,14 @@ export async function register(url: string): Promise<Registration | undefined> {
         throw error;
       }
     },
-    close: () => session.close(),
+    close: () => closeSession(session),
   };
 }
 
 /** One statement, so that it runs either before or after the whole of `leave`. */
 async function renew(session: Session): Promise<void> {
   await session
-    .query(
+    .unsafe(
       `select pg_advisory_lock_shared(${USERS_LOCK})
        where not exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())`,
     )
@@ -60,10 +60,10 @@ async function renew(session: Session): Promise<void> {
 
 async function leave(session: Session): Promise<boolean> {
   // Releases the shared lock first: if several users leave at once, the last one gets the exclusive lock.
-  await session.query('select pg_advisory_unlock_all()');
+  await session.unsafe('select pg_advisory_unlock_all()');
   const deadline = performance.now() + GHOST_TIMEOUT_MS;
   for (;;) {
-    const [row] = await session.query<{ last: boolean }>(
+    const [row] = await session.unsafe<{ last: boolean }[]>(
       `select pg_try_advisory_lock(${USERS_LOCK}) as last`,
     );
     if (row?.last === true) return true;
@@ -74,7 +74,7 @@ async function leave(session: Session): Promise<boolean> {
 }
 
 async function hasOnlyGhosts(session: Session): Promise<boolean> {
-  const holders = await session.query<{ name: string }>(
+  const holders = await session.unsafe<{ name: string }[]>(
     `select application_name as name from pg_locks join pg_stat_activity using (pid)
      where locktype = 'advisory' and granted and pid <> pg_backend_pid()
        and database = (select oid from pg_database where datname = current_database())`,
@@ -82,10 +82,10 @@ async function hasOnlyGhosts(session: Session): Promise<boolean> {
   return holders.every(({ name }) => !isProcessAlive(Number(name.slice(APPLICATION_NAME.length))));
 }
 
-const PASSING = new Set([
+const PASSING = [
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'CONNECT_TIMEOUT'],
   ...['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED'],
   ...['57P01', '57P02', '57P03'], // shutting down, crashed, starting up
-]);
+];
 
-const isPassing = (error: unknown): boolean => PASSING.has(codeOf(error));
+const isPassing = (error: unknown): boolean => isErrorWithCode(error, ...PASSING);

@@ -12,9 +12,9 @@ import {
   type ClusterLayout,
 } from './cluster.ts';
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
-import { childExit, isRunning } from './process.ts';
+import { childExit, isErrorWithCode, isRunning } from './process.ts';
 import { register, type Registration } from './registration.ts';
-import { codeOf, openSession } from './session.ts';
+import { closeSession, isFromServer, openSession } from './session.ts';
 
 /** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
 export interface EmbeddedServer {
@@ -22,7 +22,7 @@ export interface EmbeddedServer {
   readonly url: string;
   /** The server was already running. */
   readonly joined: boolean;
-  urlOf(database: string): string;
+  readonly urlOf: (database: string) => string;
   /** Unregisters, and stops the server if no other process uses it. Close all connections first. */
   release(): Promise<void>;
 }
@@ -40,7 +40,7 @@ const START_TIMEOUT_MS = 2 * MINUTE_MS;
 const START_ATTEMPTS = 5;
 const POLL_MS = 20;
 
-const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EEXIST']);
+const UNWRITABLE = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EEXIST'];
 const UNWRITABLE_ADVICE =
   'Its data lies below the working directory: start in one that this user may write to, or (not for the demo) set DATABASE_URL.';
 
@@ -51,7 +51,8 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
   } catch (cause) {
     if (cause instanceof SafetySyncError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const isUnwritable = UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '');
+    if (isFromServer(cause)) throw new SafetySyncError('database_error', `PostgreSQL: ${reason}`, { cause });
+    const isUnwritable = isErrorWithCode(cause, ...UNWRITABLE);
     throw new SafetySyncError(
       'embedded_unavailable',
       isUnwritable
@@ -65,14 +66,13 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
 async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   await mkdir(options.dataDir, { recursive: true });
   // Resolves symbolic links, because PostgreSQL's lock and the checks here compare paths.
-  const dataDir = await realpath(options.dataDir);
-  const layout = clusterLayout(dataDir);
-  const access = await joinOrStart(dataDir, layout, options.postgresOptions ?? {});
+  const layout = clusterLayout(await realpath(options.dataDir));
+  const access = await joinOrStart(layout, options.postgresOptions ?? {});
   const joined = access.child === undefined;
   let released: Promise<void> | undefined;
   const release = (): Promise<void> => (released ??= leave(layout, access));
   try {
-    const urlOf = await urlBuilder(dataDir, access.postmaster);
+    const urlOf = await urlBuilder(layout, access.postmaster);
     await ensureDatabase(urlOf('postgres'), options.database);
     return { url: urlOf(options.database), joined, urlOf, release };
   } catch (error) {
@@ -90,7 +90,6 @@ interface Access {
 
 /** Needs no lock: `postmaster.pid` admits one server, so if several processes start one, the others fail and join it. */
 async function joinOrStart(
-  dataDir: string,
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<Access> {
@@ -101,7 +100,7 @@ async function joinOrStart(
     while (performance.now() < deadline) {
       const found = await findPostmaster(layout.pgData);
       if (typeof found === 'object') {
-        const registration = await register((await urlBuilder(dataDir, found))('postgres'));
+        const registration = await register((await urlBuilder(layout, found))('postgres'));
         if (registration !== undefined) {
           const own = child?.pid === found.pid ? child : undefined;
           if (own !== undefined) child = undefined;
@@ -110,7 +109,7 @@ async function joinOrStart(
       } else if (found === undefined && !isRunning(child)) {
         if (attempts === START_ATTEMPTS) break;
         attempts += 1;
-        child = await start(dataDir, layout, settings);
+        child = await start(layout, settings);
       }
       await sleep(POLL_MS);
     }
@@ -118,31 +117,21 @@ async function joinOrStart(
   } finally {
     // If another process has started the server, this child has to end, because it could start after that server has
     // stopped.
-    if (child !== undefined) await endChild(child);
+    child?.kill('SIGINT');
+    await childExit(child);
   }
 }
 
 async function start(
-  dataDir: string,
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
   const binaries = locateEmbeddedBinaries();
   const libraryPath = await linkMissingLibraries(binaries, layout.libraryDir);
-  const { postgres: postgresBinary, initdb } = binaries;
-  const account = await chooseEmbeddedAccount({
-    postgres: postgresBinary,
-    dataDir,
-    clusterDir: layout.clusterDir,
-    libraryPath,
-  });
-  await ensureCluster({ dataDir, initdb, account, durable: settings['fsync'] !== 'off' });
-  return spawnPostmaster({ layout, postgres: postgresBinary, account, settings });
-}
-
-async function endChild(child: ChildProcess): Promise<void> {
-  child.kill('SIGINT');
-  await childExit(child);
+  const { postgres: program, initdb } = binaries;
+  const account = await chooseEmbeddedAccount({ ...layout, postgres: program, libraryPath });
+  await ensureCluster({ layout, initdb, account, durable: settings['fsync'] !== 'off' });
+  return spawnPostmaster({ layout, postgres: program, account, settings });
 }
 
 async function leave(layout: ClusterLayout, { registration, child }: Access): Promise<void> {
@@ -157,8 +146,8 @@ async function leave(layout: ClusterLayout, { registration, child }: Access): Pr
   }
 }
 
-async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(database: string) => string> {
-  const password = await readClusterPassword(dataDir);
+async function urlBuilder(layout: ClusterLayout, { port }: Postmaster): Promise<EmbeddedServer['urlOf']> {
+  const password = await readClusterPassword(layout);
   return (database) =>
     `postgres://${EMBEDDED_SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
 }
@@ -166,13 +155,13 @@ async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(datab
 async function ensureDatabase(adminUrl: string, database: string): Promise<void> {
   const session = openSession(adminUrl, 'safety-sync');
   try {
-    const known = await session.query('select 1 from pg_database where datname = $1', [database]);
-    if (known.length === 0) await session.query(`create database "${database.replaceAll('"', '""')}"`);
+    const known = await session.unsafe('select 1 from pg_database where datname = $1', [database]);
+    if (known.length === 0) await session.unsafe(`create database "${database.replaceAll('"', '""')}"`);
   } catch (error) {
     // duplicate_database, or a violation of its unique index: another process has just created it.
-    if (!['42P04', '23505'].includes(codeOf(error))) throw error;
+    if (!isErrorWithCode(error, '42P04', '23505')) throw error;
   } finally {
-    await session.close();
+    await closeSession(session);
   }
 }
 

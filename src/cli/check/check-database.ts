@@ -19,48 +19,57 @@ async function readStatusIfAllowed(connection: Connection): Promise<MigrationSta
   }
 }
 
+interface Server {
+  readonly version: string;
+  readonly number: number;
+  readonly database: string;
+  readonly owner: string;
+  /** Both as they are written in a statement. */
+  readonly quoted_database: string;
+  readonly quoted_owner: string;
+  readonly may_create: boolean;
+  readonly may_use_temporary: boolean;
+  readonly now_ms: number;
+}
+
+const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+  current_database() as database, current_user as owner,
+  quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
+  has_database_privilege(current_database(), 'create') as may_create,
+  has_database_privilege(current_database(), 'temporary') as may_use_temporary,
+  (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`;
+
 /** `whose`: names the accounts of the tables in messages. */
 export async function checkDatabase(
   connection: Connection,
   whose: string,
   clock: Pick<Clock, 'now'> = systemClock,
 ): Promise<Check[]> {
-  const [server] = await connection.query<{
-    version: string;
-    number: string;
-    database: string;
-    owner: string;
-  }>(
-    `select current_setting('server_version') as version, current_setting('server_version_num') as number,
-      current_database() as database, current_user as owner`,
-  );
-  const clocks = await checkClocks(connection, clock);
-  const found = `PostgreSQL ${String(server?.version)}, database ${String(server?.database)}, as ${String(server?.owner)}`;
-  if (Number(server?.number ?? 0) < OLDEST_SERVER)
-    return [failed('database', found, adviceOf('database_too_old'))];
+  const [server] = await connection.query<Server>(SERVER);
+  if (server === undefined) throw new TypeError('a select without a table returned no row');
+  const aheadMs = clock.now() - server.now_ms;
+  const found = `PostgreSQL ${server.version}, database ${server.database}, as ${server.owner}`;
+  if (server.number < OLDEST_SERVER) return [failed('database', found, adviceOf('database_too_old'))];
   const reachable = ok('database', found);
   const status = await readStatusIfAllowed(connection);
   // A user that may not read the applied migrations gets a list of the rights that are missing.
-  if (status === undefined) return [reachable, await checkRights(connection, whose)];
+  if (status === undefined) return [reachable, await checkRights(connection, server, whose)];
   const { known, pending } = status;
   if (pending > 0) {
-    const [may] = await connection.query<{ create: boolean }>(
-      `select has_database_privilege(current_database(), 'create') as create`,
-    );
     const missing = `${pending} of ${known} are missing`;
     const owner = 'run safety-sync migrate as the owner of the database.';
     return [
       reachable,
-      may?.create === true
+      server.may_create
         ? ok('migrations', `${missing}; sync and start apply them`)
         : failed('migrations', missing, `This user may not create schemas here: ${owner}`),
     ];
   }
   return [
     reachable,
-    clocks,
+    checkClocks(aheadMs),
     ok('migrations', `all ${known} applied`),
-    await checkRights(connection, whose),
+    await checkRights(connection, server, whose),
     await checkReader(connection),
     ...(await checkAccess(connection)),
     ...(await checkCitus(connection)),
@@ -72,11 +81,7 @@ export async function checkDatabase(
  */
 const MOST_OFF_MS = MINUTE_MS;
 
-async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): Promise<Check> {
-  const [row] = await connection.query<{ ms: number }>(
-    `select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
-  );
-  const aheadMs = clock.now() - Number(row?.ms);
+function checkClocks(aheadMs: number): Check {
   const differMs = Math.abs(aheadMs);
   if (differMs < MOST_OFF_MS) return ok('clocks', 'this machine and the database agree');
   const where = aheadMs > 0 ? 'ahead of' : 'behind';
@@ -136,17 +141,8 @@ async function checkReader(connection: Connection): Promise<Check> {
 /** Tables that a finding names. */
 const LISTED_TABLES = 5;
 
-/** Statements for the operator: the rights of the user of sync and start if it is not the owner. */
-function grantsFor(user: string, database: string): string[] {
-  return [
-    `grant usage on schema safety, safety_sync to ${user};`,
-    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
-    `grant temporary on database ${database} to ${user};`,
-  ];
-}
-
 /** Every table that a sync writes, in the two schemas. */
-async function checkRights(connection: Connection, whose: string): Promise<Check> {
+async function checkRights(connection: Connection, server: Server, whose: string): Promise<Check> {
   const schemas = await connection.query<{ name: string }>(
     `select nspname as name from pg_namespace
      where nspname in ('safety', 'safety_sync') and not has_schema_privilege(oid, 'usage') order by 1`,
@@ -158,20 +154,22 @@ async function checkRights(connection: Connection, whose: string): Promise<Check
          and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
      order by 1`,
   );
-  const [server] = await connection.query<{ may: boolean; database: string; user: string }>(
-    `select has_database_privilege(current_database(), 'temporary') as may,
-      quote_ident(current_database()) as database, quote_ident(current_user) as user`,
-  );
-  const { may = false, database = '', user = '' } = server ?? {};
   const shown = rows.slice(0, LISTED_TABLES).map(({ name }) => name);
   const more = rows.length > shown.length ? [`${rows.length - shown.length} more tables`] : [];
   const lacking = [
     ...schemas.map(({ name }) => `schema ${name}`),
     ...shown,
     ...more,
-    ...(may ? [] : ['temporary tables']),
+    ...(server.may_use_temporary ? [] : ['temporary tables']),
   ];
   if (lacking.length === 0) return ok('rights', `may read and write every table (${whose})`);
-  const grants = `As the owner of the schemas, in psql:\n       ${grantsFor(user, database).join('\n       ')}`;
-  return failed('rights', `not on ${lacking.join(', ')}`, grants);
+  const { quoted_owner: user, quoted_database: database } = server;
+  // The rights of the user of sync and start if it is not the owner.
+  const advice = [
+    'As the owner of the schemas, in psql:',
+    `grant usage on schema safety, safety_sync to ${user};`,
+    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
+    `grant temporary on database ${database} to ${user};`,
+  ];
+  return failed('rights', `not on ${lacking.join(', ')}`, advice.join('\n       '));
 }

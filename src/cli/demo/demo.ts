@@ -17,11 +17,12 @@ import { type Connection, openConnection } from '../../engine/database/connectio
 import { PAST_MS, playPast, syncInThePast } from './demo-past.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
-import { type AccountResults, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
+import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 
+const ACCOUNT = 'demo';
 const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training report. */
 const PASSING_MS = 20 * MINUTE_MS;
@@ -52,7 +53,7 @@ async function emptyDatabase({ warehouse }: App): Promise<void> {
 async function syncAll(
   { accounts }: App,
   streams: readonly StreamName[] = STREAM_NAMES,
-): Promise<AccountResults> {
+): Promise<AccountResult[]> {
   const [account] = accounts;
   if (account === undefined) throw new TypeError('there is no account');
   const results = await syncStreams(account.runContext(buildRunEvents(account)), {
@@ -62,7 +63,7 @@ async function syncAll(
     force: false,
     allowMassDelete: false,
   });
-  return { accountId: account.id, results };
+  return results.map((result) => ({ result }));
 }
 
 function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves: boolean) {
@@ -71,7 +72,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
       SAFETY_BASE_URL: sandbox.url,
       SAFETY_TOKEN: sandbox.token,
       SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-      SAFETY_ACCOUNT: 'demo',
+      SAFETY_ACCOUNT: ACCOUNT,
       SYNC_CRON: '*/10 * * * * *',
       HTTP_PORT: env['HTTP_PORT'],
       LOG_LEVEL: env['LOG_LEVEL'] ?? (serves ? 'info' : 'warn'),
@@ -157,10 +158,10 @@ async function runDemo(
     const { db } = app.warehouse.connection;
     const sync = syncAll.bind(null, app);
     const first = await syncInThePast(db, PAST_MS, () => sync());
-    terminal.print(indent(renderResults([first], terminal)));
+    terminal.print(indent(renderResults(first, terminal)));
     refuseToGoOn(signal);
     const names = fileOf('safety-labels.csv');
-    const named = await giveNames(app, first.accountId, names);
+    const named = await giveNames(app, ACCOUNT, names);
     step(
       `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
     );
@@ -184,18 +185,19 @@ async function runDemo(
       `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
     );
     const second = await sync();
-    terminal.print(indent(renderResults([second], terminal)));
-    const remarks = renderRemarks([{ ...first, results: [...first.results, ...second.results] }], colors);
+    terminal.print(indent(renderResults(second, terminal)));
+    const both = [...first, ...second];
+    const remarks = renderRemarks(both, colors);
     if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));
     refuseToGoOn(signal);
 
     section('4  What the warehouse can answer');
-    terminal.print(indent(await renderAnswers(app.warehouse.connection.db, first.accountId, colors)));
+    terminal.print(indent(await renderAnswers(app.warehouse.connection.db, ACCOUNT, colors)));
     terminal.print('');
     step('drawing the report …');
-    const report = await writeReport(app, first.accountId);
+    const report = await writeReport(app, ACCOUNT);
 
-    const code = exitCodeOf([...first.results, ...second.results]);
+    const code = exitCodeOf(both);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
     printNextSteps(context, app, { serves, report });
     if (serves && code === EXIT.ok) {

@@ -2,41 +2,43 @@ import { grantAccess, revokeAccess } from '../../warehouse/change-access.ts';
 import { type ReaderAccess, readAccess } from '../../warehouse/read-access.ts';
 import { usageError } from '../../shared/errors.ts';
 import { EXIT } from '../run-results.ts';
-import { renderTable, type Terminal } from '../terminal.ts';
+import { renderRows } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
-function printAccess(found: ReaderAccess, terminal: Terminal): void {
-  const { unsupported, confined, problems } = found;
+function describeAccess({ unsupported, confined, problems }: ReaderAccess, terminal: Terminal): string[] {
   if (confined.length === 0) {
-    terminal.print('No role is confined: every role that may read schema safety sees all accounts.');
-    terminal.print(
+    return [
+      'No role is confined: every role that may read schema safety sees all accounts.',
       unsupported === null
         ? 'To confine a role: safety-sync access grant ROLE --account NAME'
         : `No role can be confined here: ${unsupported}.`,
-    );
-    return;
+    ];
   }
-  terminal.print(
-    renderTable(
-      [{ title: 'role' }, { title: 'accounts that it reads' }],
-      confined.map(({ role, accounts }) => [role, accounts.join(', ')]),
+  return [
+    renderRows(
+      confined,
+      [
+        { title: 'role', cellOf: ({ role }) => role },
+        { title: 'accounts that it reads', cellOf: ({ accounts }) => accounts.join(', ') },
+      ],
       terminal,
     ),
-  );
-  terminal.print('\nWhoever else may read schema safety, as safety_reader, sees every account.');
-  for (const problem of problems) terminal.print(terminal.colors.red(problem));
+    '\nWhoever else may read schema safety, as safety_reader, sees every account.',
+    ...problems.map((problem) => terminal.colors.red(problem)),
+  ];
 }
 
 async function runAccess(context: CommandContext, options: CommonOptions): Promise<number> {
-  const { terminal } = context;
-  return await withApp(context, {}, async ({ warehouse }) => {
+  return await withApp(context, options, async ({ warehouse }) => {
     const found = await readAccess(warehouse.connection);
-    if (options.json) {
-      const { unsupported, confined, problems } = found;
-      const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
-      terminal.print(JSON.stringify({ unsupported, roles, problems }));
-    } else printAccess(found, terminal);
-    return found.problems.length === 0 ? EXIT.ok : EXIT.failed;
+    const { unsupported, confined, problems } = found;
+    const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
+    return {
+      json: { unsupported, roles, problems },
+      lines: () => describeAccess(found, context.terminal),
+      code: problems.length === 0 ? EXIT.ok : EXIT.failed,
+    };
   });
 }
 
@@ -50,9 +52,8 @@ const grant: Verb<CommonOptions> = {
     'let a role of PostgreSQL read these accounts and, of schema safety, no other rows; adds to its accounts',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may read; several, or several times'], JSON_OPTION],
-  run: async (context, options, [role = '']) =>
-    await withApp(context, {}, async (app) => {
-      const { account: accounts = [] } = options;
+  run: async (context, { json, account: accounts = [] }, [role = '']) =>
+    await withApp(context, { json }, async (app) => {
       if (accounts.length === 0) {
         throw usageError(
           'which accounts? Name each with --account',
@@ -61,12 +62,8 @@ const grant: Verb<CommonOptions> = {
       }
       const change = { role, accounts, configured: app.accounts.map(({ id }) => id) };
       const { accounts: now } = await grantAccess(app.warehouse.connection, change);
-      context.terminal.print(
-        options.json
-          ? JSON.stringify({ role, accounts: now })
-          : `${role} reads ${now.join(', ')} and nothing else, through every table and view of schema safety.`,
-      );
-      return EXIT.ok;
+      const said = `${role} reads ${now.join(', ')} and nothing else, through every table and view of schema safety.`;
+      return { json: { role, accounts: now }, lines: () => [said] };
     }),
 };
 
@@ -75,16 +72,14 @@ const revoke: Verb<CommonOptions> = {
   about: 'take accounts away from a role; without --account all of them: then it reads no rows',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may not read any more'], JSON_OPTION],
-  run: async (context, options, [role = '']) =>
-    await withApp(context, {}, async ({ warehouse }) => {
-      const { account: accounts = [] } = options;
+  run: async (context, { json, account: accounts = [] }, [role = '']) =>
+    await withApp(context, { json }, async ({ warehouse }) => {
       const { accounts: left } = await revokeAccess(warehouse.connection, { role, accounts });
       const said =
         left.length === 0
           ? `${role} reads nothing of schema safety any more.`
           : `${role} reads ${left.join(', ')} and nothing else.`;
-      context.terminal.print(options.json ? JSON.stringify({ role, accounts: left }) : said);
-      return EXIT.ok;
+      return { json: { role, accounts: left }, lines: () => [said] };
     }),
 };
 

@@ -6,7 +6,7 @@ import {
   readStoredAccounts,
 } from '../../engine/control-tables/account-changes.ts';
 import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
-import { accountName, EXPECTED } from '../../config/value-forms.ts';
+import { accountName } from '../../config/value-forms.ts';
 import { formatAge, formatNumber } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
@@ -14,8 +14,7 @@ import { readAccounts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { changeAccount } from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
-import { EXIT } from '../run-results.ts';
-import { countColumn, renderRows } from '../table.ts';
+import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type Terminal } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
@@ -23,19 +22,8 @@ interface ChangeOptions extends CommonOptions {
   readonly yes?: true;
 }
 
-interface ListedAccount {
-  readonly id: string;
-  readonly isConfigured: boolean;
-  readonly isStored: boolean;
-  readonly live: number;
-  readonly deleted: number;
-  readonly lastSuccessMs: number | null;
-  /** A rename or removal of the account that was cut off. */
-  readonly change: AccountChange | undefined;
-}
-
 /** The configured accounts in their order, then the other accounts that have rows. */
-async function listAccounts({ accounts, warehouse, clock }: App): Promise<ListedAccount[]> {
+async function listAccounts({ accounts, warehouse, clock }: App) {
   const { connection } = warehouse;
   const stored = await readStoredAccounts(connection);
   const configured = accounts.map(({ id }) => id);
@@ -46,54 +34,45 @@ async function listAccounts({ accounts, warehouse, clock }: App): Promise<Listed
   return ids.map((id) => {
     const own = counts.filter((one) => one.account_id === id);
     const successes = (read.accounts.get(id) ?? []).flatMap(({ lastSuccessMs }) => lastSuccessMs ?? []);
+    const change = changes.find(({ from, to }) => from === id || to === id);
     return {
-      id,
-      isConfigured: configured.includes(id),
-      isStored: stored.includes(id),
-      live: own.reduce((sum, { live }) => sum + live, 0),
-      deleted: own.reduce((sum, { deleted }) => sum + deleted, 0),
-      lastSuccessMs: successes.length === 0 ? null : Math.max(...successes),
-      change: changes.find(({ from, to }) => from === id || to === id),
+      account_id: id,
+      is_configured: configured.includes(id),
+      is_stored: stored.includes(id),
+      live_rows: own.reduce((sum, { live }) => sum + live, 0),
+      deleted_rows: own.reduce((sum, { deleted }) => sum + deleted, 0),
+      last_success_at: successes.length === 0 ? null : toIso(Math.max(...successes)),
+      /** The command that finishes a rename or removal of the account which was cut off. */
+      unfinished: change === undefined ? null : commandOf(change),
     };
   });
 }
 
 async function runList(context: CommandContext, options: CommonOptions): Promise<number> {
-  return await withApp(context, {}, async (app) => {
-    const { terminal } = context;
+  const { colors } = context.terminal;
+  return await withApp(context, options, async (app) => {
     const all = await listAccounts(app);
-    if (options.json) {
-      const accounts = all.map(({ id, isConfigured, isStored, live, deleted, lastSuccessMs, change }) => ({
-        account_id: id,
-        is_configured: isConfigured,
-        is_stored: isStored,
-        live_rows: live,
-        deleted_rows: deleted,
-        last_success_at: toIso(lastSuccessMs),
-        unfinished: change === undefined ? null : commandOf(change),
-      }));
-      terminal.print(JSON.stringify({ accounts }));
-      return EXIT.ok;
-    }
-    const { colors } = terminal;
+    const findings = await readAccountFindings(app);
     const nowMs = app.clock.now();
-    const text = renderRows(
-      all,
-      [
-        { title: 'account', cellOf: ({ id }) => id },
-        { title: 'configured', cellOf: ({ isConfigured }) => (isConfigured ? 'yes' : colors.yellow('no')) },
-        countColumn('live', ({ live }) => live),
-        countColumn('deleted', ({ deleted }) => deleted),
-        { title: 'last success', cellOf: ({ lastSuccessMs }) => formatAge(lastSuccessMs, nowMs) },
+    const table = () =>
+      renderRows(
+        all,
+        [
+          accountColumn(true),
+          { title: 'configured', cellOf: (row) => (row.is_configured ? 'yes' : colors.yellow('no')) },
+          countColumn('live', (row) => row.live_rows),
+          countColumn('deleted', (row) => row.deleted_rows),
+          { title: 'last success', cellOf: (row) => formatAge(row.last_success_at, nowMs) },
+        ],
+        context.terminal,
+      );
+    return {
+      json: { accounts: all },
+      lines: () => [
+        table(),
+        ...findings.map(({ finding, advice }) => `\n${colors.yellow(finding)}\n${advice}`),
       ],
-      terminal,
-    );
-    terminal.print(text);
-    const findings = findingsOf(
-      all.filter(({ isConfigured, change }) => !isConfigured || change !== undefined),
-    );
-    for (const { finding, advice } of findings) terminal.print(`\n${colors.yellow(finding)}\n${advice}`);
-    return EXIT.ok;
+    };
   });
 }
 
@@ -102,34 +81,22 @@ interface Finding {
   readonly advice: string;
 }
 
-function findingsOf(all: readonly Pick<ListedAccount, 'id' | 'change'>[]): Finding[] {
-  const changes = [...new Set(all.flatMap(({ change }) => change ?? []))];
-  const unconfigured = all.filter(({ change }) => change === undefined);
+/** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
+export async function readAccountFindings({ accounts, warehouse }: App): Promise<Finding[]> {
+  const { connection } = warehouse;
+  const changes = await readAccountChanges(connection);
+  const known = [...accounts.map(({ id }) => id), ...changes.flatMap(({ from, to }) => [from, to])];
+  const others = (await readStoredAccounts(connection)).filter((id) => !known.includes(id));
   return [
     ...changes.map((change) => ({
       finding: `${describeChange(change)}, which was not finished: no run of it begins`,
       advice: `Finish it: ${commandOf(change)}`,
     })),
-    ...unconfigured.map(({ id }) => ({
+    ...others.map((id) => ({
       finding: `the warehouse holds account ${id}, which is not configured`,
       advice: `If another worker has it, nothing is to be done. Else give what is stored its present name: safety-sync accounts rename ${id} NEW; or remove it: safety-sync accounts remove ${id}`,
     })),
   ];
-}
-
-/** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
-export async function readAccountFindings({ accounts, warehouse }: App): Promise<Finding[]> {
-  const { connection } = warehouse;
-  const configured = new Set(accounts.map(({ id }) => id));
-  const changes = await readAccountChanges(connection);
-  const changed = changes.flatMap(({ from, to }) => [from, to]);
-  const others = (await readStoredAccounts(connection)).filter(
-    (id) => !configured.has(id) && !changed.includes(id),
-  );
-  return findingsOf([
-    ...changes.map((change) => ({ id: change.from, change })),
-    ...others.map((id) => ({ id, change: undefined })),
-  ]);
 }
 
 /** Throws `usage_invalid` unless the change is confirmed. */
@@ -150,7 +117,9 @@ async function confirm(
 function assertNewName({ from, to }: AccountChange): void {
   if (to === from) throw usageError('the new name is the old one');
   if (to === null || accountName.safeParse(to).success) return;
-  throw usageError(`${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`);
+  throw usageError(
+    `${JSON.stringify(to)} is no name of an account: expected ${String(accountName.description)}`,
+  );
 }
 
 async function runChange(
@@ -159,7 +128,7 @@ async function runChange(
   change: AccountChange,
 ): Promise<number> {
   const { from, to } = change;
-  return await withApp(context, {}, async (app) => {
+  return await withApp(context, options, async (app) => {
     const { terminal, signal } = context;
     assertNewName(change);
     const { connection, url } = app.warehouse;
@@ -186,30 +155,26 @@ async function runChange(
       },
       change,
     );
-    if (options.json) terminal.print(JSON.stringify({ account_id: from, renamed_to: to, rows: changed }));
-    else {
-      terminal.print(
-        to === null
-          ? `Nothing is stored of account ${from} any more.`
-          : `Everything that was stored of account ${from} is that of account ${to} now.`,
+    const lines = [
+      to === null
+        ? `Nothing is stored of account ${from} any more.`
+        : `Everything that was stored of account ${from} is that of account ${to} now.`,
+    ];
+    if (to !== null && isConfigured) {
+      lines.push(
+        `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
       );
-      if (to !== null && isConfigured) {
-        terminal.print(
-          `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
-        );
-      }
     }
-    return EXIT.ok;
+    return { json: { account_id: from, renamed_to: to, rows: changed }, lines: () => lines };
   });
 }
 
 const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
-const ABOUT_LIST =
-  'show accounts that are configured or stored, with their rows and last success, and changes that were cut off';
 
 const list: Verb<CommonOptions> = {
   name: 'list',
-  about: ABOUT_LIST,
+  about:
+    'show accounts that are configured or stored, with their rows and last success, and changes that were cut off',
   options: [JSON_OPTION],
   run: runList,
 };
@@ -235,10 +200,4 @@ const remove: Verb<ChangeOptions> = {
   run: (context, options, [from = '']) => runChange(context, options, { from, to: null }),
 };
 
-export const accounts: Verb<CommonOptions> = {
-  name: 'accounts',
-  about: ABOUT_LIST,
-  options: [JSON_OPTION],
-  verbs: [list, rename, remove],
-  run: runList,
-};
+export const accounts: Verb<CommonOptions> = { ...list, name: 'accounts', verbs: [list, rename, remove] };

@@ -25,6 +25,7 @@ import {
   type CommandContext,
   configOf,
   JSON_OPTION,
+  printAnswer,
   type Verb,
   withApp,
 } from '../verb.ts';
@@ -60,9 +61,23 @@ function stateOf({ row, isOver }: Listed, hasChannels: boolean): string {
   return sentMs === null ? 'sent when it has lasted long enough' : 'sent';
 }
 
+const toJson = ({ accountId, event, subject, code, detail, row }: Listed) => ({
+  account_id: accountId,
+  event,
+  subject,
+  channel: row?.channel ?? null,
+  code,
+  detail,
+  tries: row?.tries ?? 0,
+  problem: row?.problem ?? null,
+  began_at: toIso(row?.beganMs ?? null),
+  ended_at: toIso(row?.endedMs ?? null),
+  sent_at: toIso(row?.sentMs ?? null),
+  due_at: toIso(row?.dueMs ?? null),
+});
+
 async function runAlerts(context: CommandContext, options: CommonOptions): Promise<number> {
   return await withApp(context, options, async ({ accounts, warehouse, config, clock }) => {
-    const { terminal } = context;
     const { connection } = warehouse;
     const { freshnessBudgetMinutes, notifications } = config;
     const ids = accounts.map(({ id }) => id);
@@ -80,63 +95,36 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       rows.filter(isAlert).toSorted((one, other) => one.beganMs - other.beganMs),
       conditions,
     );
-    const exitCode = wrong.isWell ? EXIT.ok : EXIT.failed;
-    if (options.json) {
-      const alerts = listed.map(({ accountId, event, subject, code, detail, row }) => ({
-        account_id: accountId,
-        event,
-        subject,
-        channel: row?.channel ?? null,
-        code,
-        detail,
-        tries: row?.tries ?? 0,
-        problem: row?.problem ?? null,
-        began_at: toIso(row?.beganMs ?? null),
-        ended_at: toIso(row?.endedMs ?? null),
-        sent_at: toIso(row?.sentMs ?? null),
-        due_at: toIso(row?.dueMs ?? null),
-      }));
-      const worker = { worker_last_seen_at: toIso(wrong.workerSeenMs) };
-      terminal.print(JSON.stringify({ alerts, is_well: wrong.isWell, ...worker }));
-      return exitCode;
-    }
-    if (listed.length > 0) {
-      const hasChannels = configuredChannels(notifications).length > 0;
-      terminal.print(
-        renderRows(
-          listed,
-          [
-            { title: 'since', cellOf: ({ row }) => formatTime(row?.beganMs ?? null) },
-            accountColumn(accounts.length > 1, ({ accountId }) => accountId),
-            { title: 'what', cellOf: textOfAlert },
-            { title: 'by', cellOf: ({ row }) => row?.channel ?? '–' },
-            { title: 'state', cellOf: (one) => stateOf(one, hasChannels) },
-          ],
-          terminal,
-        ),
+    const hasChannels = configuredChannels(notifications).length > 0;
+    const table = () =>
+      renderRows(
+        listed,
+        [
+          { title: 'since', cellOf: ({ row }) => formatTime(row?.beganMs ?? null) },
+          { ...accountColumn(accounts.length > 1), cellOf: ({ accountId }) => accountId },
+          { title: 'what', cellOf: textOfAlert },
+          { title: 'by', cellOf: ({ row }) => row?.channel ?? '–' },
+          { title: 'state', cellOf: (one) => stateOf(one, hasChannels) },
+        ],
+        context.terminal,
       );
-    }
-    if (wrong.workerMissing !== null) terminal.print(terminal.colors.red(wrong.workerMissing));
-    else if (listed.length === 0 && wrong.isWell)
-      terminal.print('No alert is open. To see whether an alert arrives: safety-sync alerts test');
-    else if (listed.length === 0)
-      terminal.print('No alert is open, but not every stream has been synced yet: safety-sync status');
-    return exitCode;
+    const none = wrong.isWell
+      ? 'No alert is open. To see whether an alert arrives: safety-sync alerts test'
+      : 'No alert is open, but not every stream has been synced yet: safety-sync status';
+    const missing = wrong.workerMissing === null ? [] : [context.terminal.colors.red(wrong.workerMissing)];
+    return {
+      json: {
+        alerts: listed.map(toJson),
+        is_well: wrong.isWell,
+        worker_last_seen_at: toIso(wrong.workerSeenMs),
+      },
+      lines: () => (listed.length > 0 ? [table(), ...missing] : missing.length > 0 ? missing : [none]),
+      code: wrong.isWell ? EXIT.ok : EXIT.failed,
+    };
   });
 }
 
-/** Why it was not taken; null: it was. */
-async function tryChannel(channel: Channel, signal: AbortSignal): Promise<SafetySyncError | null> {
-  try {
-    await deliver({ channel, message: testMessage(), signal });
-    return null;
-  } catch (error) {
-    if (error instanceof SafetySyncError) return error;
-    throw error;
-  }
-}
-
-async function runTest(context: CommandContext, { json }: CommonOptions): Promise<number> {
+async function runTest(context: CommandContext, options: CommonOptions): Promise<number> {
   const { terminal, signal } = context;
   const config = configOf(context, {});
   const channels = configuredChannels(config.notifications);
@@ -146,26 +134,28 @@ async function runTest(context: CommandContext, { json }: CommonOptions): Promis
     });
   }
   const redact = createRedactor(secretsOf(config));
-  const { green, red } = terminal.colors;
-  const sent = await Promise.all(
-    channels.map(async (channel) => ({ channel, error: await tryChannel(channel, signal) })),
-  );
-  if (json) {
-    const results = sent.map(({ channel: { name, place }, error }) => ({
-      channel: name,
-      place,
-      taken: error === null,
-      problem: error === null ? null : redact(error.message),
-      advice: error?.advice ?? null,
-    }));
-    terminal.print(JSON.stringify({ channels: results }));
-  } else {
-    for (const { channel, error } of sent) {
-      if (error === null) terminal.print(`${green('taken')} by ${channel.place}: look whether it is there`);
-      else terminal.print(`${red('not taken')} by ${redact(error.message)}\n  ${error.advice}`);
+  const tryChannel = async (channel: Channel) => {
+    const { name, place } = channel;
+    try {
+      await deliver({ channel, message: testMessage(), signal });
+      return { channel: name, place, taken: true, problem: null, advice: null };
+    } catch (error) {
+      if (!(error instanceof SafetySyncError)) throw error;
+      return { channel: name, place, taken: false, problem: redact(error.message), advice: error.advice };
     }
-  }
-  return sent.every(({ error }) => error === null) ? EXIT.ok : EXIT.failed;
+  };
+  const sent = await Promise.all(channels.map(tryChannel));
+  const { green, red } = terminal.colors;
+  return printAnswer(context, options, {
+    json: { channels: sent },
+    lines: () =>
+      sent.map(({ taken, place, problem, advice }) =>
+        taken
+          ? `${green('taken')} by ${place}: look whether it is there`
+          : `${red('not taken')} by ${problem}\n  ${advice}`,
+      ),
+    code: sent.every(({ taken }) => taken) ? EXIT.ok : EXIT.failed,
+  });
 }
 
 const test: Verb<CommonOptions> = {

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts';
 import { type BackfillForecast, forecastBackfill } from '../forecast-backfill.ts';
-import { readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { isWholeTime } from '../../engine/reading/creation-slice.ts';
 import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
@@ -8,9 +8,17 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import type { TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
-import { accountFields, EXIT, streamLabel } from '../run-results.ts';
+import { accountFields, streamLabel } from '../run-results.ts';
 import { runVerb } from '../run-verb.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import type { Colors } from '../terminal.ts';
+import {
+  type Answer,
+  type CommonOptions,
+  type CommandContext,
+  JSON_OPTION,
+  type Verb,
+  withApp,
+} from '../verb.ts';
 
 interface BackfillOptions extends CommonOptions {
   readonly from?: string;
@@ -37,14 +45,13 @@ function checkRange(streams: readonly StreamName[], range: TimeSlice): StreamNam
   return sliced;
 }
 
-interface AccountForecast {
-  readonly accountId: string;
-  readonly forecast: BackfillForecast;
+interface AccountForecast extends BackfillForecast {
+  readonly account_id?: string;
 }
 
 function describeForecast(
-  { records, requests, slices, slicesDone, stream }: BackfillForecast,
-  label: (stream: StreamName) => string,
+  { account_id: accountId, records, requests, slices, slicesDone, stream }: AccountForecast,
+  colors: Colors,
 ): string {
   const what = records === null ? 'an unknown number of records' : formatNumber(records, 'record');
   const cut = slices === 0 ? 'a full re-read' : formatNumber(slices, 'slice');
@@ -53,55 +60,51 @@ function describeForecast(
     slicesDone === null
       ? ''
       : `; goes on where it was cut off (${formatCount(slicesDone)} of ${formatCount(slices)} slices are done)`;
-  return `${label(stream)}: ${what}, ${cut}${asked}${resumed}`;
+  return `${colors.bold(streamLabel(accountId, stream))}: ${what}, ${cut}${asked}${resumed}`;
+}
+
+function describePending({ known, pending }: MigrationStatus): string[] {
+  if (pending === 0) return [];
+  const lacks =
+    pending === known
+      ? 'it has none of the tables'
+      : `${pending} of ${formatNumber(known, 'migration')} are missing, so how far an earlier backfill came is not known here`;
+  return [`The warehouse is not migrated: ${lacks}. The backfill migrates first.`];
 }
 
 /**
  * Requests totals from the service and reads the ledger; the warehouse is not changed, even if it has no
  * tables yet.
  */
-async function printPlan(
+async function readPlan(
   { terminal }: CommandContext,
-  app: App,
-  { streams, range, options }: BackfillAsked,
-): Promise<number> {
-  const isMany = app.accounts.length > 1;
-  const { known, pending } = await readMigrationStatus(app.warehouse.connection);
-  const forecasts: AccountForecast[] = [];
-  for (const account of app.accounts) {
+  { accounts, warehouse }: App,
+  { streams, range, restart }: BackfillAsked,
+): Promise<Answer> {
+  const status = await readMigrationStatus(warehouse.connection);
+  const isMigrated = status.pending === 0;
+  const plan: AccountForecast[] = [];
+  for (const account of accounts) {
     for (const stream of streams) {
-      const request = { stream, range, restart: options.restart ?? false, isMigrated: pending === 0 };
+      const request = { stream, range, restart, isMigrated };
       const forecast = await forecastBackfill(account.runContext(), request);
-      forecasts.push({ accountId: account.id, forecast });
+      plan.push({ ...accountFields(accounts.length > 1, account.id), ...forecast });
     }
   }
-  if (options.json) {
-    const plan = forecasts.map(({ accountId, forecast }) => ({
-      ...accountFields(isMany, accountId),
-      ...forecast,
-    }));
-    terminal.print(JSON.stringify({ plan, pending_migrations: pending }));
-    return EXIT.ok;
-  }
-  for (const { accountId, forecast } of forecasts) {
-    const label = (stream: StreamName) => terminal.colors.bold(streamLabel(isMany, accountId, stream));
-    terminal.print(describeForecast(forecast, label));
-  }
-  if (pending > 0) {
-    const lacks =
-      pending === known
-        ? 'The warehouse is not migrated: it has none of the tables'
-        : `The warehouse is not migrated: ${pending} of ${formatNumber(known, 'migration')} are missing, so how far an earlier backfill came is not known here`;
-    terminal.print(`${lacks}. The backfill migrates first.`);
-  }
-  terminal.print('Nothing was written to the warehouse. Leave out --plan to do it.');
-  return EXIT.ok;
+  return {
+    json: { plan, pending_migrations: status.pending },
+    lines: () => [
+      ...plan.map((forecast) => describeForecast(forecast, terminal.colors)),
+      ...describePending(status),
+      'Nothing was written to the warehouse. Leave out --plan to do it.',
+    ],
+  };
 }
 
 interface BackfillAsked {
   readonly streams: readonly StreamName[];
   readonly range: TimeSlice;
-  readonly options: BackfillOptions;
+  readonly restart: boolean;
 }
 
 export const backfill: Verb<BackfillOptions> = {
@@ -123,12 +126,12 @@ export const backfill: Verb<BackfillOptions> = {
   async run(context, options, names) {
     const range = parseRange(options);
     const streams = checkRange(parseStreams(names), range);
+    const { restart = false } = options;
     if (options.plan) {
       return await withApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
-        printPlan(context, app, { streams, range, options }),
+        readPlan(context, app, { streams, range, restart }),
       );
     }
-    const restart = options.restart ?? false;
     return await runVerb(context, options, { kind: 'backfill', streams, force: true, range, restart });
   },
 };

@@ -1,10 +1,9 @@
-import type { Account } from '../../app.ts';
+import type { Account, App } from '../../app.ts';
 import { type IssueRow, readIssues } from '../../engine/control-tables/issues.ts';
-import { stringifyExactJson } from '../../shared/exact-json.ts';
 import { formatAge, formatNumber } from '../../shared/format.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind } from '../../engine/streams/stream.ts';
-import { type AccountResults, exitCodeOfAccounts } from '../run-results.ts';
+import { type AccountResult, exitCodeOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
@@ -23,9 +22,9 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
   unknown_value: 'kept as it came',
 };
 
-interface Group {
-  readonly sample: IssueRow;
-  readonly records: IssueRow[];
+interface Group extends IssueRow {
+  /** Those of an unknown field are not counted one by one. */
+  records: number;
 }
 
 /** Issues that differ only in the record and in positions are one line for a person. */
@@ -33,91 +32,71 @@ function groupIssues(issues: readonly IssueRow[]): Group[] {
   const groups = new Map<string, Group>();
   for (const issue of issues) {
     const field = (issue.field ?? '').replace(/\[\d+\]/g, '[]');
-    const id = JSON.stringify([
-      issue.account_id,
-      issue.stream,
-      issue.kind,
-      field,
-      issue.resolved_at === null,
-    ]);
+    const { account_id: accountId, stream, kind, resolved_at: resolvedAt } = issue;
+    const id = JSON.stringify([accountId, stream, kind, field, resolvedAt === null]);
     const group = groups.get(id);
-    if (group === undefined) groups.set(id, { sample: { ...issue, field }, records: [issue] });
-    else group.records.push(issue);
+    if (group === undefined)
+      groups.set(id, { ...issue, field, records: kind === 'unknown_field' ? issue.occurrences : 1 });
+    else if (kind !== 'unknown_field') group.records += 1;
   }
   return [...groups.values()];
 }
 
-const countOf = ({ sample, records }: Group): number =>
-  sample.kind === 'unknown_field' ? sample.occurrences : records.length;
-
-/** Processes the records of every stream with open issues again. */
-async function retryAll(context: CommandContext, options: IssuesOptions): Promise<AccountResults[]> {
-  return await withApp(context, options, async (app) => {
-    const open = await readIssues(app.warehouse.connection.db, {
-      accountIds: app.accounts.map(({ id }) => id),
-      includeResolved: false,
-    });
-    const streamsOf = ({ id }: Account) => {
-      const streams = new Set(open.flatMap((one) => (one.account_id === id ? [one.stream] : [])));
-      return STREAM_NAMES.filter((name) => streams.has(name));
-    };
-    return await runAccounts(app, { kind: 'sync', retryIssues: true, streamsOf, isAtTerminal: false });
-  });
-}
-
 async function runDataIssues(context: CommandContext, options: IssuesOptions): Promise<number> {
-  const code = exitCodeOfAccounts(options.retry ? await retryAll(context, options) : []);
-  return await withApp(context, options, async ({ accounts, warehouse, clock }) => {
-    const isMany = accounts.length > 1;
-    const issues = await readIssues(warehouse.connection.db, {
-      accountIds: accounts.map(({ id }) => id),
-      includeResolved: options.all ?? false,
-    });
-    const { terminal } = context;
-    if (options.json) {
-      terminal.print(stringifyExactJson({ data_issues: issues.map(withIsoTimes) }));
-      return code;
-    }
-    if (issues.length === 0) {
-      terminal.print(options.all ? 'No data issues were ever seen.' : 'No open data issues.');
-      return code;
-    }
-    const { colors } = terminal;
-    terminal.print(
+  const { terminal } = context;
+  const { colors } = terminal;
+  return await withApp(context, options, async (app) => {
+    const accountIds = app.accounts.map(({ id }) => id);
+    const { db } = app.warehouse.connection;
+    const code = exitCodeOf(options.retry ? await retryAll(app) : []);
+    const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
+    const table = () =>
       renderRows(
         groupIssues(issues),
         [
-          accountColumn(isMany, ({ sample }) => sample.account_id),
-          { title: 'stream', cellOf: ({ sample }) => sample.stream },
+          accountColumn(accountIds.length > 1),
+          { title: 'stream', cellOf: ({ stream }) => stream },
           {
             title: 'what',
-            cellOf: ({ sample: { kind, resolved_at: resolvedAt } }) =>
+            cellOf: ({ kind, resolved_at: resolvedAt }) =>
               resolvedAt === null ? kind : `${kind}${colors.green(' (resolved)')}`,
           },
-          { title: 'field', cellOf: ({ sample }) => sample.field || '–' },
-          countColumn('records', countOf),
-          {
-            title: 'last seen',
-            spare: 1,
-            cellOf: ({ sample }) => formatAge(sample.last_seen_at, clock.now()),
-          },
+          { title: 'field', cellOf: ({ field }) => field || '–' },
+          countColumn('records', ({ records }) => records),
+          { title: 'last seen', spare: 1, cellOf: (one) => formatAge(one.last_seen_at, app.clock.now()) },
           {
             title: 'example',
-            cellOf: ({ sample }) => `${sample.record_id ?? '(no key)'}: ${sample.problem.slice(0, 80)}`,
+            cellOf: (one) => `${one.record_id ?? '(no key)'}: ${one.problem.slice(0, 80)}`,
           },
         ],
         terminal,
-      ),
-    );
-    const kinds = new Set(issues.map((issue) => issue.kind));
-    terminal.print('');
-    for (const kind of kinds) terminal.print(`${colors.bold(kind)}: ${MEANING[kind]}`);
+      );
+    const none = options.all ? 'No data issues were ever seen.' : 'No open data issues.';
+    const kinds = [...new Set(issues.map((issue) => issue.kind))];
     const open = issues.filter((issue) => issue.resolved_at === null).length;
-    terminal.print(
+    const explained = () => [
+      table(),
+      '',
+      ...kinds.map((kind) => `${colors.bold(kind)}: ${MEANING[kind]}`),
       `\n${formatNumber(open, 'open issue')}. They close by themselves when the records are corrected.`,
-    );
-    return code;
+    ];
+    return {
+      json: { data_issues: issues.map(withIsoTimes) },
+      lines: () => (issues.length === 0 ? [none] : explained()),
+      code,
+    };
   });
+}
+
+/** Processes the records of every stream with open issues again. */
+async function retryAll(app: App): Promise<AccountResult[]> {
+  const accountIds = app.accounts.map(({ id }) => id);
+  const open = await readIssues(app.warehouse.connection.db, { accountIds, includeResolved: false });
+  const streamsOf = ({ id }: Account) => {
+    const streams = new Set(open.flatMap((one) => (one.account_id === id ? [one.stream] : [])));
+    return STREAM_NAMES.filter((name) => streams.has(name));
+  };
+  return await runAccounts(app, { kind: 'sync', retryIssues: true, streamsOf, isAtTerminal: false });
 }
 
 export const dataIssues: Verb<IssuesOptions> = {

@@ -3,11 +3,16 @@ import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
-import type { StoredPart } from '../../engine/streams/unread-parts.ts';
-import { runStream } from '../../engine/sync/run-stream.ts';
-import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import type { Account, App } from '../../app.ts';
-import { accountFields, EXIT, exitCodeOf, logRun, printResults, toJsonResults } from '../run-results.ts';
+import {
+  accountFields,
+  afterBlank,
+  describeResults,
+  EXIT,
+  exitCodeOf,
+  toJsonResults,
+} from '../run-results.ts';
+import { runAccounts } from '../run-verb.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import {
   type CommonOptions,
@@ -20,70 +25,60 @@ import {
   withApp,
 } from '../verb.ts';
 
-interface EquipmentType extends StoredPart {
-  readonly accountId: string;
-  readonly isConfigured: boolean;
+interface TypeRow {
+  readonly account_id?: string;
+  readonly equipment_type_id: string;
+  readonly is_configured: boolean;
+  readonly live_rows: number;
+  readonly deleted_rows: number;
+  readonly last_read_at: string | null;
 }
 
 /** For each account its configured types in their order, then the other types that have rows. */
-async function readTypes({ accounts, warehouse }: App): Promise<EquipmentType[]> {
+async function readTypes({ accounts, warehouse }: App): Promise<TypeRow[]> {
   const ids = accounts.map(({ id }) => id);
   const stored = await readStoredParts(warehouse.connection.db, ids);
-  return accounts.flatMap(({ id, config }) => {
-    const own = stored.get(id) ?? [];
-    const configured = [...new Set(config.equipmentTypes)].map(
-      (part) => own.find((one) => one.part === part) ?? { part, live: 0, deleted: 0, readAtMs: null },
-    );
-    const others = own.filter(({ part }) => !config.equipmentTypes.includes(part));
-    return [
-      ...configured.map((one) => ({ ...one, accountId: id, isConfigured: true })),
-      ...others.map((one) => ({ ...one, accountId: id, isConfigured: false })),
-    ];
+  return accounts.flatMap(({ id, config: { equipmentTypes } }) => {
+    const own = new Map((stored.get(id) ?? []).map((one) => [one.part, one]));
+    return [...new Set([...equipmentTypes, ...own.keys()])].map((type) => ({
+      ...accountFields(accounts.length > 1, id),
+      equipment_type_id: type,
+      is_configured: equipmentTypes.includes(type),
+      live_rows: own.get(type)?.live ?? 0,
+      deleted_rows: own.get(type)?.deleted ?? 0,
+      last_read_at: toIso(own.get(type)?.readAtMs ?? null),
+    }));
   });
 }
+
+const isLeft = (type: TypeRow): boolean => !type.is_configured && type.live_rows > 0;
 
 async function listTypes(context: CommandContext, options: CommonOptions): Promise<number> {
   return await withApp(context, options, async (app) => {
     const { terminal } = context;
     const types = await readTypes(app);
-    const isMany = app.accounts.length > 1;
-    if (options.json) {
-      const rows = types.map(({ accountId, part, isConfigured, live, deleted, readAtMs }) => ({
-        ...accountFields(isMany, accountId),
-        equipment_type_id: part,
-        is_configured: isConfigured,
-        live_rows: live,
-        deleted_rows: deleted,
-        last_read_at: toIso(readAtMs),
-      }));
-      terminal.print(JSON.stringify({ equipment_types: rows }));
-      return EXIT.ok;
-    }
-    if (types.length === 0) {
-      terminal.print('No equipment type is configured (SAFETY_EQUIPMENT_TYPES), and no equipment is stored.');
-      return EXIT.ok;
-    }
-    const { colors } = terminal;
-    const no = ({ live }: EquipmentType) => (live > 0 ? colors.yellow('no') : 'no');
-    const text = renderRows(
-      types,
-      [
-        accountColumn(isMany, ({ accountId }) => accountId),
-        { title: 'type', cellOf: ({ part }) => part },
-        { title: 'configured', cellOf: (type) => (type.isConfigured ? 'yes' : no(type)) },
-        countColumn('live', ({ live }) => live),
-        countColumn('deleted', ({ deleted }) => deleted),
-        { title: 'last read', cellOf: ({ readAtMs }) => formatTime(readAtMs) },
-      ],
-      terminal,
-    );
-    terminal.print(text);
-    if (types.some(({ isConfigured, live }) => !isConfigured && live > 0)) {
-      terminal.print(
-        '\nLive rows of a type that is not configured stay as they were when last read. To mark them deleted: safety-sync equipment-types retire TYPE',
+    const no = (type: TypeRow) => (isLeft(type) ? terminal.colors.yellow('no') : 'no');
+    const table = () =>
+      renderRows(
+        types,
+        [
+          accountColumn(app.accounts.length > 1),
+          { title: 'type', cellOf: (type) => type.equipment_type_id },
+          { title: 'configured', cellOf: (type) => (type.is_configured ? 'yes' : no(type)) },
+          countColumn('live', (type) => type.live_rows),
+          countColumn('deleted', (type) => type.deleted_rows),
+          { title: 'last read', cellOf: (type) => formatTime(type.last_read_at) },
+        ],
+        terminal,
       );
-    }
-    return EXIT.ok;
+    const advice =
+      'Live rows of a type that is not configured stay as they were when last read. To mark them deleted: safety-sync equipment-types retire TYPE';
+    const none = 'No equipment type is configured (SAFETY_EQUIPMENT_TYPES), and no equipment is stored.';
+    return {
+      json: { equipment_types: types },
+      lines: () =>
+        types.length === 0 ? [none] : [table(), ...afterBlank(types.some(isLeft) ? [advice] : [])],
+    };
   });
 }
 
@@ -102,16 +97,16 @@ async function retireType(
     const { terminal } = context;
     const example = (name: string) => `equipment-types retire ${type} --account ${name}`;
     const account = onlyAccountOf(app, { what: 'an equipment type', example });
-    const known = (await readTypes(app)).filter(({ accountId }) => accountId === account.id);
-    const found = known.find(({ part }) => part === type);
-    if (found?.isConfigured === true) {
+    const known = await readTypes(app);
+    const found = known.find((one) => one.equipment_type_id === type);
+    if (found?.is_configured === true) {
       throw usageError(
         `equipment type ${type} is configured: the next run would bring its rows back`,
         `First take it out of ${placeOf(account)}, here and where safety-sync start runs; then try again.`,
       );
     }
     if (found === undefined) {
-      const others = known.filter(({ isConfigured }) => !isConfigured).map(({ part }) => part);
+      const others = known.filter((one) => !one.is_configured).map((one) => one.equipment_type_id);
       const which = others.length === 0 ? 'every stored row is of a configured type' : others.join(', ');
       throw usageError(
         `no row is of equipment type ${type}`,
@@ -119,36 +114,30 @@ async function retireType(
       );
     }
     const stream = STREAMS.find(({ partition }) => partition !== undefined)?.name ?? '';
-    const isSeen = isAtTerminal(context, app);
-    const result = await runStream(account.runContext(buildRunEvents(account)), {
-      stream,
+    const all = await runAccounts(app, {
       kind: 'sync',
-      trigger: 'manual',
-      force: false,
+      streamsOf: () => [stream],
       allowMassDelete: true,
       retirePart: type,
+      isAtTerminal: isAtTerminal(context, app),
     });
-    logRun(account, result, { kind: 'sync', isAtTerminal: isSeen });
-    const all = [{ accountId: account.id, results: [result] }];
-    if (options.json) terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
-    else if (result.outcome === 'failed') printResults(all, terminal);
-    else {
-      const { deleted } = result.counts;
-      terminal.print(
-        deleted === 0
-          ? `Every row of equipment type ${type} is marked deleted already.`
-          : `${formatNumber(deleted, 'row')} of equipment type ${type} ${deleted === 1 ? 'is' : 'are'} marked deleted. Configured again, the type brings back what the source still has.`,
-      );
-    }
-    return exitCodeOf([result]);
+    const deleted = all.reduce((sum, { result }) => sum + result.counts.deleted, 0);
+    const said =
+      deleted === 0
+        ? `Every row of equipment type ${type} is marked deleted already.`
+        : `${formatNumber(deleted, 'row')} of equipment type ${type} ${deleted === 1 ? 'is' : 'are'} marked deleted. Configured again, the type brings back what the source still has.`;
+    const code = exitCodeOf(all);
+    return {
+      json: { runs: toJsonResults(all) },
+      lines: () => (code === EXIT.ok ? [said] : describeResults(all, terminal)),
+      code,
+    };
   });
 }
 
-const ABOUT_LIST = 'show equipment types that are configured or have rows, and when each was last read';
-
 const list: Verb<CommonOptions> = {
   name: 'list',
-  about: ABOUT_LIST,
+  about: 'show equipment types that are configured or have rows, and when each was last read',
   hasAccounts: true,
   options: [JSON_OPTION],
   run: listTypes,
@@ -164,10 +153,7 @@ const retire: Verb<CommonOptions> = {
 };
 
 export const equipmentTypes: Verb<CommonOptions> = {
+  ...list,
   name: 'equipment-types',
-  about: ABOUT_LIST,
-  hasAccounts: true,
-  options: [JSON_OPTION],
   verbs: [list, retire],
-  run: listTypes,
 };

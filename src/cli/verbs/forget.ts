@@ -1,8 +1,8 @@
 import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
-import { type CleanedStream, forgetPerson } from '../../engine/sync/forget.ts';
+import { forgetPerson } from '../../engine/sync/forget.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
-import { accountFields, EXIT } from '../run-results.ts';
+import { accountFields } from '../run-results.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -17,10 +17,39 @@ interface ForgetOptions extends CommonOptions {
   readonly name?: readonly string[];
 }
 
-const changedRows = (streams: readonly CleanedStream[]): number =>
-  streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
-
 const MOST_NAMED = 5;
+
+/** `id`: as it was typed. */
+function describeForgotten(id: string, person: Awaited<ReturnType<typeof forgetPerson>>): string[] {
+  const { pseudonym, streams, runs, isNameKnown, namesakes } = person;
+  const rewritten = streams.flatMap(({ stream, rowsChanged }) =>
+    (rowsChanged ?? 0) > 0 ? [{ stream, rows: rowsChanged ?? 0 }] : [],
+  );
+  const changed = rewritten.reduce((sum, { rows }) => sum + rows, 0);
+  const lines = [
+    changed === 0
+      ? `No row names this person. Where that is a surprise: is ${id} an id as in safety.users?`
+      : `${formatNumber(changed, 'row')} named this person and ${changed === 1 ? 'is' : 'are'} rewritten:`,
+    ...rewritten.map(({ stream, rows }) => `  ${stream}: ${formatNumber(rows, 'row')}`),
+  ];
+  if (runs > 0) lines.push(`  notes and errors of ${formatNumber(runs, 'run')}`);
+  lines.push(`They are ${pseudonym} everywhere, also in what the source sends of them from now on.`);
+  if (!isNameKnown) {
+    lines.push(
+      `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"`,
+    );
+  }
+  if (namesakes.length > 0) {
+    const [people, keeps] = namesakes.length === 1 ? ['person', 'keeps'] : ['people', 'keep'];
+    lines.push(
+      `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes, MOST_NAMED)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
+    );
+  }
+  lines.push(
+    'Not reached from here: backups (after a restore, forget again), reports and exports that were written before, and logs (docs/privacy.md).',
+  );
+  return lines;
+}
 
 async function runForget(
   context: CommandContext,
@@ -29,53 +58,22 @@ async function runForget(
 ): Promise<number> {
   if (id.trim() === '') throw usageError('the id of the user is empty');
   return await withApp(context, options, async (app) => {
-    const { terminal } = context;
     const example = (account: string) => `forget USER_ID --account ${account}`;
     const account = onlyAccountOf(app, { what: 'a person', example });
-    const person = { id, names: options.name ?? [] };
-    const { pseudonym, streams, runs, isNameKnown, namesakes } = await forgetPerson(
-      account.runContext(buildRunEvents(account)),
-      person,
-    );
-    if (options.json) {
-      const rows = streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 }));
-      const result = {
+    const runContext = account.runContext(buildRunEvents(account));
+    const person = await forgetPerson(runContext, { id, names: options.name ?? [] });
+    const { pseudonym, streams, runs, isNameKnown, namesakes } = person;
+    return {
+      json: {
         ...accountFields(app.accounts.length > 1, account.id),
         pseudonym,
         name_known: isNameKnown,
         namesakes: namesakes.length,
-        streams: rows,
+        streams: streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 })),
         runs_changed: runs,
-      };
-      terminal.print(JSON.stringify(result));
-      return EXIT.ok;
-    }
-    const changed = changedRows(streams);
-    terminal.print(
-      changed === 0
-        ? `No row names this person. Where that is a surprise: is ${id} an id as in safety.users?`
-        : `${formatNumber(changed, 'row')} named this person and ${changed === 1 ? 'is' : 'are'} rewritten:`,
-    );
-    for (const { stream, rowsChanged } of streams) {
-      if ((rowsChanged ?? 0) > 0) terminal.print(`  ${stream}: ${formatNumber(rowsChanged ?? 0, 'row')}`);
-    }
-    if (runs > 0) terminal.print(`  notes and errors of ${formatNumber(runs, 'run')}`);
-    terminal.print(`They are ${pseudonym} everywhere, also in what the source sends of them from now on.`);
-    if (!isNameKnown) {
-      terminal.print(
-        `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"`,
-      );
-    }
-    if (namesakes.length > 0) {
-      const [people, keeps] = namesakes.length === 1 ? ['person', 'keeps'] : ['people', 'keep'];
-      terminal.print(
-        `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes, MOST_NAMED)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
-      );
-    }
-    terminal.print(
-      'Not reached from here: backups (after a restore, forget again), reports and exports that were written before, and logs (docs/privacy.md).',
-    );
-    return EXIT.ok;
+      },
+      lines: () => describeForgotten(id, person),
+    };
   });
 }
 

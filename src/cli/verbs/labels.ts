@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { LABEL_KINDS, type LabelKind } from '../../warehouse/labels.ts';
+import { LABEL_KINDS } from '../../warehouse/labels.ts';
 import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.ts';
 import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
@@ -9,7 +9,6 @@ import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import { type Terminal } from '../terminal.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -26,61 +25,36 @@ const MOST_NAMED = 3;
 /** Without it a spreadsheet reads the file in another character encoding, which changes names. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-interface Coverage {
-  readonly accountId: string;
-  readonly kind: LabelKind;
-  readonly ids: number;
-  readonly labelled: number;
-  /** The most used first. */
-  readonly unlabelled: readonly MetId[];
-}
-
-function coverageOf(accountIds: readonly string[], met: readonly MetId[]): Coverage[] {
+/** For each account and kind of id; those without a label are listed, the most used first. */
+function coverageOf(accountIds: readonly string[], met: readonly MetId[]) {
   return accountIds.flatMap((accountId) =>
     LABEL_KINDS.map((kind) => {
       const ids = met.filter((one) => one.accountId === accountId && one.kind === kind);
-      const unlabelled = ids.filter(({ label }) => label === null);
-      return { accountId, kind, ids: ids.length, labelled: ids.length - unlabelled.length, unlabelled };
+      const unlabelled = ids.filter(({ label }) => label === null).map(({ id, seen }) => ({ id, seen }));
+      const labelled = ids.length - unlabelled.length;
+      return {
+        ...accountFields(accountIds.length > 1, accountId),
+        kind,
+        ids: ids.length,
+        labelled,
+        unlabelled,
+      };
     }),
   );
 }
 
-function printCoverage(coverage: readonly Coverage[], isMany: boolean, terminal: Terminal): void {
-  const { colors } = terminal;
-  const labelledOf = ({ ids, labelled }: Coverage): string =>
-    (labelled === ids ? colors.green : colors.yellow)(formatCount(labelled));
-  const mostUsedOf = ({ unlabelled }: Coverage): string =>
-    unlabelled
-      .slice(0, MOST_NAMED)
-      .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
-      .join(', ') || '–';
-  const text = renderRows(
-    coverage,
-    [
-      accountColumn(isMany, ({ accountId }) => accountId),
-      { title: 'kind', cellOf: ({ kind }) => kind },
-      countColumn('ids met', ({ ids }) => ids),
-      { title: 'labelled', align: 'right', cellOf: labelledOf },
-      { title: 'most used without a label (records)', cellOf: mostUsedOf },
-    ],
-    terminal,
-  );
-  terminal.print(text);
+type Coverage = ReturnType<typeof coverageOf>[number];
+
+function adviceOn(coverage: readonly Coverage[]): string[] {
   const missing = coverage.reduce((sum, { unlabelled }) => sum + unlabelled.length, 0);
-  if (coverage.every(({ ids }) => ids === 0)) {
-    terminal.print('\nNo ids were met yet: run safety-sync sync first.');
-  } else if (missing === 0) {
-    terminal.print('\nEvery id has a label.');
-  } else {
-    terminal.print(
-      [
-        `\n${formatNumber(missing, 'id')} without a label. To give them names:`,
-        '  safety-sync labels template --out labels.csv  lists them, the most used first',
-        '  … fill the column label …',
-        '  safety-sync labels import labels.csv          all or nothing; can be repeated',
-      ].join('\n'),
-    );
-  }
+  if (coverage.every(({ ids }) => ids === 0)) return ['No ids were met yet: run safety-sync sync first.'];
+  if (missing === 0) return ['Every id has a label.'];
+  return [
+    `${formatNumber(missing, 'id')} without a label. To give them names:`,
+    '  safety-sync labels template --out labels.csv  lists them, the most used first',
+    '  … fill the column label …',
+    '  safety-sync labels import labels.csv          all or nothing; can be repeated',
+  ];
 }
 
 async function readOf({ warehouse }: App, accountIds: readonly string[]): Promise<MetId[]> {
@@ -89,23 +63,29 @@ async function readOf({ warehouse }: App, accountIds: readonly string[]): Promis
 
 async function runLabels(context: CommandContext, options: CommonOptions): Promise<number> {
   const { terminal } = context;
+  const labelledOf = ({ ids, labelled }: Coverage): string =>
+    (labelled === ids ? terminal.colors.green : terminal.colors.yellow)(formatCount(labelled));
+  const mostUsedOf = ({ unlabelled }: Coverage): string =>
+    unlabelled
+      .slice(0, MOST_NAMED)
+      .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
+      .join(', ') || '–';
   return await withApp(context, options, async (app) => {
     const accountIds = app.accounts.map(({ id }) => id);
-    const isMany = accountIds.length > 1;
     const coverage = coverageOf(accountIds, await readOf(app, accountIds));
-    if (!options.json) {
-      printCoverage(coverage, isMany, terminal);
-      return EXIT.ok;
-    }
-    const labels = coverage.map(({ accountId, kind, ids, labelled, unlabelled }) => ({
-      ...accountFields(isMany, accountId),
-      kind,
-      ids,
-      labelled,
-      unlabelled: unlabelled.map(({ id, seen }) => ({ id, seen })),
-    }));
-    terminal.print(JSON.stringify({ labels }));
-    return EXIT.ok;
+    const table = () =>
+      renderRows(
+        coverage,
+        [
+          accountColumn(accountIds.length > 1),
+          { title: 'kind', cellOf: ({ kind }) => kind },
+          countColumn('ids met', ({ ids }) => ids),
+          { title: 'labelled', align: 'right', cellOf: labelledOf },
+          { title: 'most used without a label (records)', cellOf: mostUsedOf },
+        ],
+        terminal,
+      );
+    return { json: { labels: coverage }, lines: () => [table(), '', ...adviceOn(coverage)] };
   });
 }
 
@@ -173,19 +153,19 @@ async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array>
   );
 }
 
-function printOutcome(outcome: ImportOutcome, unmet: readonly string[], terminal: Terminal): void {
-  const print = (line: string) => terminal.print(line);
+function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): string[] {
   const { added, changed, unchanged, removed, unfilled } = outcome;
   const parts = [`${formatNumber(added, 'label')} added`, `${formatCount(changed)} changed`];
   parts.push(`${formatCount(unchanged)} as before`);
   if (removed > 0) parts.push(`${formatCount(removed)} removed`);
-  print(`${parts.join(', ')}.`);
-  if (unfilled > 0) print(`${formatNumber(unfilled, 'line')} without a label skipped.`);
+  const lines = [`${parts.join(', ')}.`];
+  if (unfilled > 0) lines.push(`${formatNumber(unfilled, 'line')} without a label skipped.`);
   if (unmet.length > 0) {
-    print(
+    lines.push(
       `${formatNumber(unmet.length, 'label')} for ids that no record has (${nameSome(unmet, MOST_NAMED)}): right for what is to come; otherwise see whether a spreadsheet has changed the ids.`,
     );
   }
+  return lines;
 }
 
 async function runImport(
@@ -193,7 +173,6 @@ async function runImport(
   options: ImportOptions,
   [path = '']: readonly string[],
 ): Promise<number> {
-  const { terminal } = context;
   return await withApp(context, options, async (app) => {
     const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
     const file = readLabelsFile(await readBytes(path, context.signal));
@@ -210,9 +189,7 @@ async function runImport(
     const unmet = file.lines
       .map(({ kind, id }) => `${kind} ${id}`)
       .filter((key) => !met.has(key) && !parents.has(key));
-    if (options.json) terminal.print(JSON.stringify({ labels: { ...outcome, unmet } }));
-    else printOutcome(outcome, unmet, terminal);
-    return EXIT.ok;
+    return { json: { labels: { ...outcome, unmet } }, lines: () => describeOutcome(outcome, unmet) };
   });
 }
 

@@ -10,7 +10,7 @@ import {
 import { describeUncleaned, type UncleanedStream, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
-import { accountFields, EXIT } from '../run-results.ts';
+import { accountFields, afterBlank } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
@@ -18,79 +18,71 @@ interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
 }
 
-interface StreamPrivacy extends StreamCleaning {
-  readonly accountId: string;
-}
-
 /** Errors: `privacy_key_wrong`. */
-async function readStreams({ config, warehouse }: App, accountId: string): Promise<StreamPrivacy[]> {
+async function readStreams({ config, warehouse }: App, accountId: string): Promise<StreamCleaning[]> {
   const { db } = warehouse.connection;
   await readForgottenWithKey(db, accountId, config.privacy);
   const streams = await readCleaningProgress(db, [accountId], config.privacy);
-  return (streams.get(accountId) ?? []).map((one) => ({ accountId, ...one }));
+  return streams.get(accountId) ?? [];
 }
 
-function progressText({ progress, cleaning }: StreamPrivacy): string {
-  switch (progress) {
-    case 'done':
-      return 'in line';
-    case 'due':
-      return 'not yet in line';
-    case 'under_way':
-      return `under way: ${formatNumber(cleaning?.rowsSeen ?? 0, 'row')} so far`;
-  }
-}
+const toRow = (
+  account: { readonly account_id?: string },
+  { stream, policy, progress, cleaning }: StreamCleaning,
+) => ({
+  ...account,
+  stream,
+  omitted: policy.omit,
+  pseudonyms: policy.pseudonymize,
+  progress,
+  rows_seen: cleaning?.rowsSeen ?? 0,
+  rows_changed: cleaning?.rowsChanged ?? 0,
+});
+
+const PROGRESS = { done: 'in line', due: 'not yet in line', under_way: 'under way' } as const;
 
 const columnsText = (columns: readonly string[]): string => (columns.length === 0 ? '–' : columns.join(', '));
 
 async function runPrivacy(context: CommandContext, options: PrivacyOptions): Promise<number> {
   return await withApp(context, options, async (app) => {
-    const { terminal } = context;
-    const isMany = app.accounts.length > 1;
-    const rows: StreamPrivacy[] = [];
+    const { config, accounts, warehouse } = app;
+    const isMany = accounts.length > 1;
+    const streams: ReturnType<typeof toRow>[] = [];
     const uncleaned: UncleanedStream[] = [];
-    for (const account of app.accounts) {
+    for (const account of accounts) {
       if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
-      const streams = await readStreams(app, account.id);
-      rows.push(...streams);
-      uncleaned.push(...uncleanedOf(streams, account.offReasons));
+      const read = await readStreams(app, account.id);
+      uncleaned.push(...uncleanedOf(read, account.offReasons));
+      streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
     }
-    const { lastMs, people, ...forgotten } = await findForgotten(
-      app.warehouse.connection.db,
-      app.accounts.map(({ id }) => id),
-    );
-    if (options.json) {
-      const streams = rows.map(({ accountId, stream, policy, progress, cleaning }) => ({
-        ...accountFields(isMany, accountId),
-        stream,
-        omitted: policy.omit,
-        pseudonyms: policy.pseudonymize,
-        progress,
-        rows_seen: cleaning?.rowsSeen ?? 0,
-        rows_changed: cleaning?.rowsChanged ?? 0,
-      }));
-      terminal.print(JSON.stringify({ streams, forgotten: { people, last_at: toIso(lastMs) } }));
-      return EXIT.ok;
-    }
-    terminal.print(
+    const ids = accounts.map(({ id }) => id);
+    const { lastMs, people, finding, advice } = await findForgotten(warehouse.connection.db, ids);
+    const table = () =>
       renderRows(
-        rows,
+        streams,
         [
-          accountColumn(isMany, ({ accountId }) => accountId),
+          accountColumn(isMany),
           { title: 'stream', cellOf: ({ stream }) => stream },
-          { title: 'omitted', cellOf: ({ policy }) => columnsText(policy.omit) },
-          { title: 'pseudonyms', cellOf: ({ policy }) => columnsText(policy.pseudonymize) },
-          { title: 'what is stored', cellOf: progressText },
-          countColumn('rewritten', ({ cleaning }) => cleaning?.rowsChanged ?? 0, 1),
+          { title: 'omitted', cellOf: ({ omitted }) => columnsText(omitted) },
+          { title: 'pseudonyms', cellOf: ({ pseudonyms }) => columnsText(pseudonyms) },
+          {
+            title: 'what is stored',
+            cellOf: ({ progress, rows_seen: seen }) =>
+              `${PROGRESS[progress]}${progress === 'under_way' ? `: ${formatNumber(seen, 'row')} so far` : ''}`,
+          },
+          countColumn('rewritten', (row) => row.rows_changed, 1),
         ],
-        terminal,
-      ),
-    );
+        context.terminal,
+      );
     const warning = describeUncleaned(uncleaned);
-    if (warning !== null) terminal.print(`\n${warning}`);
-    if (app.config.privacy.key !== undefined)
-      terminal.print(`\n${capital(forgotten.finding)}. ${forgotten.advice}`);
-    return EXIT.ok;
+    return {
+      json: { streams, forgotten: { people, last_at: toIso(lastMs) } },
+      lines: () => [
+        table(),
+        ...afterBlank(warning === null ? [] : [warning]),
+        ...afterBlank(config.privacy.key === undefined ? [] : [`${capital(finding)}. ${advice}`]),
+      ],
+    };
   });
 }
 

@@ -52,10 +52,6 @@ export const reconcile: Verb<ReconcileOptions> = {
       force: true,
       allowMassDelete: options.allowMassDelete ?? false,
       describe: (all) =>
-        all.flatMap(({ accountId, results }) =>
-          results.flatMap((result) => {
-            return describeFound(result, streamLabel(all.length > 1, accountId, result.stream)) ?? [];
-          }),
-        ),
+        all.flatMap((one) => describeFound(one.result, streamLabel(one.account_id, one.result.stream)) ?? []),
     }),
 };

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { readReport, type Report } from '../../pages/report/read-report.ts';
+import { readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { listsOf, writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
 import { formatNumber } from '../../shared/format.ts';
@@ -30,43 +30,42 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
   const isTakenAlong = csv !== undefined || xlsx !== undefined;
   const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
   const example = (name: string) => `report --account ${name} --out ${name}.html`;
-  const written: string[] = [];
-  const { answered, title } = await withApp(context, options, async (app) => {
+  const progress = (line: string): void => terminal.note(terminal.noteColors.dim(line));
+  return await withApp(context, options, async (app) => {
     const { id, config } = onlyAccountOf(app, { what: 'a report', example });
-    const takeAlong = async (db: Parameters<typeof listsOf>[0], report: Report): Promise<void> => {
-      const lists = listsOf(db, report);
-      const note = (counts: Readonly<Record<string, number>>, where: string): void => {
-        const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-        const names = Object.keys(counts).length;
-        written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
-      };
-      if (isTakenAlong) terminal.note(terminal.noteColors.dim('writing the lists …'));
-      if (csv !== undefined) note(await writeCsv(lists, csv), `the CSV files of ${resolve(csv)}`);
-      if (xlsx !== undefined) note(await writeWorkbook(lists, xlsx), `the workbook ${resolve(xlsx)}`);
+    const written: string[] = [];
+    const note = (counts: Readonly<Record<string, number>>, where: string): void => {
+      const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+      const names = Object.keys(counts).length;
+      written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
     };
     const answered = await readReport(app.warehouse.connection, id, {
       equipmentTypes: config.equipmentTypes,
       recordUrls: app.config.recordUrls,
-      also: takeAlong,
+      also: async (db, report) => {
+        const lists = listsOf(db, report);
+        if (isTakenAlong) progress('writing the lists …');
+        if (csv !== undefined) note(await writeCsv(lists, csv), `the CSV files of ${resolve(csv)}`);
+        if (xlsx !== undefined) note(await writeWorkbook(lists, xlsx), `the workbook ${resolve(xlsx)}`);
+      },
     });
-    return { answered, title: config.reportTitle };
-  });
-  const isStdoutTaken = json === true || out === STDOUT;
-  const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
-  if (json) {
-    const { accountId: account_id, timezone, asOfMs, answers } = answered;
-    terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
-  } else if (out !== undefined) {
-    terminal.note(terminal.noteColors.dim('drawing the report …'));
-    const page = renderReport(answered, { title, along: { csv, xlsx } });
-    if (out === STDOUT) terminal.printFile(page);
-    else {
-      await writeWholeFile(out, page);
-      say(`The report is in ${resolve(out)}: open it in a browser.`);
+    const isStdoutTaken = json === true || out === STDOUT;
+    const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
+    if (json) {
+      const { accountId: account_id, timezone, asOfMs, answers } = answered;
+      terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
+    } else if (out !== undefined) {
+      progress('drawing the report …');
+      const page = renderReport(answered, { title: config.reportTitle, along: { csv, xlsx } });
+      if (out === STDOUT) terminal.printFile(page);
+      else {
+        await writeWholeFile(out, page);
+        say(`The report is in ${resolve(out)}: open it in a browser.`);
+      }
     }
-  }
-  for (const line of written) say(line);
-  return EXIT.ok;
+    for (const line of written) say(line);
+    return EXIT.ok;
+  });
 }
 
 export const report: Verb<ReportOptions> = {

@@ -3,7 +3,7 @@ import { readRuns, type RunRow } from '../../engine/control-tables/runs.ts';
 import { formatDuration, formatTime } from '../../shared/format.ts';
 import { toMs } from '../../shared/time.ts';
 import { parseStreams, parseWholeNumber } from '../arguments.ts';
-import { EXIT, statusText } from '../run-results.ts';
+import { statusText } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
@@ -13,13 +13,10 @@ interface RunsOptions extends CommonOptions {
   readonly stream?: string;
 }
 
-/** Characters of a remark that fit into a line of a terminal; piped output is not cut. */
-const MOST_REMARK = 70;
-
-function remark(run: RunRow, isCut: boolean): string {
+/** The first line of its error or note. */
+function remark(run: RunRow): string {
   const error = run.error_code === null ? run.note : `${run.error_code}: ${run.error_message ?? ''}`;
-  const line = (error ?? '').split('\n')[0] ?? '';
-  return isCut && line.length > MOST_REMARK ? `${line.slice(0, MOST_REMARK - 1)}…` : line;
+  return (error ?? '').split('\n')[0] ?? '';
 }
 
 async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
@@ -27,46 +24,35 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
   const stream = options.stream === undefined ? undefined : parseStreams([options.stream])[0];
   return await withApp(context, options, async ({ accounts, warehouse }) => {
     const accountIds = accounts.map(({ id }) => id);
-    const isMany = accountIds.length > 1;
     const { db } = warehouse.connection;
+    const { terminal } = context;
     const rows = await markDeadRuns(db, await readRuns(db, { accountIds, stream, limit }));
-    if (options.json) {
-      context.terminal.print(JSON.stringify({ runs: rows.map(withIsoTimes) }));
-      return EXIT.ok;
-    }
-    const { colors } = context.terminal;
-    if (rows.length === 0) {
-      context.terminal.print('No run yet. Start one with: safety-sync sync');
-      return EXIT.ok;
-    }
     const took = (run: RunRow) =>
       run.finished_at === null ? '…' : formatDuration(toMs(run.finished_at) - toMs(run.started_at));
     const changes = ['inserted', 'updated', 'deleted', 'rejected'] as const;
-    context.terminal.print(
+    const table = () =>
       renderRows(
         rows,
         [
           { title: 'run', align: 'right', cellOf: (run) => String(run.run_id) },
           { title: 'started', cellOf: (run) => formatTime(run.started_at) },
-          accountColumn(isMany, (run) => run.account_id),
+          accountColumn(accountIds.length > 1),
           { title: 'stream', cellOf: ({ stream: name }) => name },
           { title: 'kind', spare: 3, cellOf: ({ kind }) => kind },
           { title: 'trigger', spare: 8, cellOf: ({ trigger }) => trigger },
-          { title: 'status', cellOf: ({ status }) => statusText(status, colors) },
+          { title: 'status', cellOf: ({ status }) => statusText(status, terminal.colors) },
           { title: 'time', align: 'right', spare: 2, cellOf: took },
           countColumn('requests', ({ requests }) => requests, 7),
           countColumn('read', (run) => run.records_read, 6),
           ...changes.map((title) => countColumn(title, (run: RunRow) => run[title], 4)),
-          {
-            title: 'remark',
-            isCut: true,
-            cellOf: (run) => remark(run, context.terminal.width !== undefined),
-          },
+          { title: 'remark', isCut: true, cellOf: remark },
         ],
-        context.terminal,
-      ),
-    );
-    return EXIT.ok;
+        terminal,
+      );
+    return {
+      json: { runs: rows.map(withIsoTimes) },
+      lines: () => [rows.length === 0 ? 'No run yet. Start one with: safety-sync sync' : table()],
+    };
   });
 }
 

@@ -1,10 +1,9 @@
 import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
-import { type OffReason, placeOf } from '../../config/account-config.ts';
+import { placeOf } from '../../config/account-config.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
-import { readLastRuns, type RunRow } from '../../engine/control-tables/runs.ts';
+import { readLastRuns } from '../../engine/control-tables/runs.ts';
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import { adviceOf, type ErrorCode } from '../../shared/errors.ts';
-import type { TokenPlace } from '../../shared/token-place.ts';
 import {
   capital,
   formatAge,
@@ -24,37 +23,31 @@ import {
 } from '../../engine/streams/unread-parts.ts';
 import { describeProtection, describeRetention } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
-import { byKey, keyOf, readAccounts, type StreamFacts } from '../../operate/status/read-accounts.ts';
+import { byKey, keyOf, readAccounts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
-import { type Freshness, streamProblems } from '../../operate/status/status.ts';
+import { streamProblems } from '../../operate/status/status.ts';
 import { describeUncleaned, storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { sentence } from '../../operate/status/verdict.ts';
 import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import type { App } from '../../app.ts';
 import { readAccountFindings } from './accounts.ts';
-import { EXIT, type Failure, renderFailures, statusText, streamLabel } from '../run-results.ts';
+import {
+  accountFields,
+  afterBlank,
+  EXIT,
+  type Failure,
+  renderFailures,
+  statusText,
+  streamLabel,
+} from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type Colors, type Terminal, withIsoTimes } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
-/** A stream of an account. */
-interface StreamState {
-  readonly accountId: string;
-  readonly facts: StreamFacts;
-  readonly freshness: Freshness;
-  /** The reason why it is not synced automatically; null: it is. */
-  readonly offReason: OffReason | null;
-  /** The newest, also an active one. */
-  readonly lastRun: RunRow | null;
-  readonly liveRows: number;
-  readonly deletedRows: number;
-  /** Live rows that the last success did not bring up to date. */
-  readonly unreadRows: number;
-  readonly tokenPlace: TokenPlace;
-}
-
 type State = Awaited<ReturnType<typeof readState>>;
 type AccountState = State['accounts'][number];
+/** A stream of an account. */
+type StreamState = AccountState['streams'][number];
 
 /** By account, only those with rows of equipment types that are not configured. */
 export async function readUnread({ accounts, warehouse }: App): Promise<Map<string, StoredPart[]>> {
@@ -83,17 +76,20 @@ async function readState(app: App, isOneOfMany: boolean) {
   const unreadOfAccounts = await readUnread(app);
   const states = accounts.map(({ id, config: own, offReasons }) => {
     const unread = unreadOfAccounts.get(id) ?? [];
-    const streams = (read.accounts.get(id) ?? []).map((facts): StreamState => {
+    const streams = (read.accounts.get(id) ?? []).map((facts) => {
       const key = keyOf({ account_id: id, stream: facts.stream });
       const isPartitioned = STREAMS.some(({ name, partition }) => name === facts.stream && partition);
       return {
-        accountId: id,
+        ...accountFields(accounts.length > 1, id),
         facts,
         freshness: freshnessOf(facts, read.databaseNowMs, config.freshnessBudgetMinutes),
+        /** The reason why it is not synced automatically; null: it is. */
         offReason: offReasons[facts.stream] ?? null,
+        /** The newest, also an active one. */
         lastRun: runOf.get(key) ?? null,
         liveRows: countOf.get(key)?.live ?? 0,
         deletedRows: countOf.get(key)?.deleted ?? 0,
+        /** Live rows that the last success did not bring up to date. */
         unreadRows: isPartitioned ? countUnread(unread) : 0,
         tokenPlace: placeOf(own),
       };
@@ -171,12 +167,12 @@ function lastRunText({ lastRun }: StreamState, nowMs: number, colors: Colors): s
   return `${outcome}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 
-function toFailure(label: string, { lastRun, tokenPlace }: StreamState): Failure[] {
+function toFailure({ account_id: accountId, facts, lastRun, tokenPlace }: StreamState): Failure[] {
   if (lastRun?.status !== 'failed') return [];
   const { error_code: code, error_message: message, request_id: requestId } = lastRun;
   return [
     {
-      stream: label,
+      stream: streamLabel(accountId, facts.stream),
       code: (code ?? 'internal_error') as ErrorCode,
       message: message ?? 'no message',
       advice: adviceOf(code ?? 'internal_error', tokenPlace),
@@ -202,15 +198,12 @@ function chooseListed(accounts: readonly AccountState[]): { listed: readonly Str
   return { listed: all.filter(needsAttention), left: accounts.filter(isWell).length };
 }
 
-function streamTable(
-  streams: readonly StreamState[],
-  { terminal, isMany, nowMs }: { terminal: Terminal; isMany: boolean; nowMs: number },
-): string {
+function streamTable(streams: readonly StreamState[], nowMs: number, terminal: Terminal): string {
   const { colors } = terminal;
   return renderRows(
     streams,
     [
-      accountColumn(isMany, ({ accountId }) => accountId),
+      accountColumn(streams.some((one) => one.account_id !== undefined)),
       { title: 'stream', cellOf: ({ facts }) => facts.stream },
       { title: 'data', cellOf: (one) => freshnessText(one, colors) },
       { title: 'last success', spare: 3, cellOf: ({ facts }) => formatAge(facts.lastSuccessMs, nowMs) },
@@ -228,48 +221,43 @@ function streamTable(
   );
 }
 
-function printState({ accounts, wrong, rules, findings, nowMs }: State, terminal: Terminal): void {
-  const { colors } = terminal;
-  const isMany = accounts.length > 1;
+function describeState({ accounts, wrong, rules, findings, nowMs }: State, terminal: Terminal): string[] {
+  const { red, yellow, dim } = terminal.colors;
   const { listed, left } = chooseListed(accounts);
-  if (listed.length > 0) terminal.print(streamTable(listed, { terminal, isMany, nowMs }));
+  const lines = listed.length > 0 ? [streamTable(listed, nowMs, terminal)] : [];
   if (left > 0) {
     const others = listed.length === 0 ? 'All' : '\nThe other';
-    terminal.print(
-      `${others} ${formatNumber(left, 'account')} are fresh; --account NAME shows one, --json all.`,
-    );
+    lines.push(`${others} ${formatNumber(left, 'account')} are fresh; --account NAME shows one, --json all.`);
   }
-  const failures = renderFailures(
-    listed.flatMap((one) => toFailure(streamLabel(isMany, one.accountId, one.facts.stream), one)),
-    colors,
-  );
-  if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
-  if (wrong.workerMissing !== null) terminal.print(colors.red(`\n${wrong.workerMissing}`));
-  for (const { accountId, facts } of listed) {
+  lines.push(...afterBlank(renderFailures(listed.flatMap(toFailure), terminal.colors)));
+  if (wrong.workerMissing !== null) lines.push(red(`\n${wrong.workerMissing}`));
+  for (const { account_id: id, facts } of listed) {
     for (const reason of streamProblems([facts]))
-      terminal.print(`\n${colors.red(isMany ? `${accountId}: ${reason}.` : sentence(reason))}`);
+      lines.push(`\n${red(id === undefined ? sentence(reason) : `${id}: ${reason}.`)}`);
   }
-  terminal.print(colors.dim(`\n${describeRetention(rules)}`));
+  lines.push(dim(`\n${describeRetention(rules)}`));
   const protection = describeProtection(rules);
-  if (protection !== null) terminal.print(colors.dim(protection));
+  if (protection !== null) lines.push(dim(protection));
   const warn = (id: string, warning: string | null): void => {
-    if (warning !== null) terminal.print(colors.yellow(`${isMany ? `${id}: ` : ''}${warning}`));
+    if (warning !== null) lines.push(yellow(`${accounts.length > 1 ? `${id}: ` : ''}${warning}`));
   };
   for (const { id, uncleaned } of accounts) warn(id, describeUncleaned(uncleaned));
-  for (const { finding, advice } of findings) terminal.print(colors.yellow(`${capital(finding)}. ${advice}`));
+  for (const { finding, advice } of findings) lines.push(yellow(`${capital(finding)}. ${advice}`));
   for (const { id, unread } of accounts) {
     const types = describeUnread(unread);
     warn(id, types && `${types}. ${UNREAD_ADVICE}`);
   }
+  return lines;
 }
 
 async function runStatus(context: CommandContext, options: CommonOptions): Promise<number> {
-  const { terminal } = context;
   return await withApp(context, options, async (app) => {
     const state = await readState(app, options.account !== undefined);
-    if (options.json) terminal.print(JSON.stringify(toJson(state)));
-    else printState(state, terminal);
-    return state.wrong.isWell ? EXIT.ok : EXIT.failed;
+    return {
+      json: toJson(state),
+      lines: () => describeState(state, context.terminal),
+      code: state.wrong.isWell ? EXIT.ok : EXIT.failed,
+    };
   });
 }
 

@@ -9,14 +9,15 @@ import { parseStreams } from '../arguments.ts';
 import { MEANING } from './data-issues.ts';
 import {
   accountFields,
-  type AccountResults,
+  afterBlank,
+  describeResults,
   EXIT,
-  exitCodeOfAccounts,
-  printResults,
+  exitCodeOf,
   toJsonResults,
 } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
-import { renderTable, type Terminal } from '../terminal.ts';
+import { type ColumnOf, renderRows } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
 import {
   type CommonOptions,
   type CommandContext,
@@ -52,21 +53,16 @@ function excerpt(value: unknown, other: unknown): string {
   return `${from > 0 ? '…' : ''}${part}${from + MOST_SHOWN < text.length ? '…' : ''}`;
 }
 
+const STORED = { live: 'is stored', deleted: 'is marked as deleted', absent: 'is not stored' };
+
 function headline({ stream, key, stored, source, isEqual, fields }: Verification): string {
   const name = `${stream} ${key}`;
-  if (source === 'absent') {
-    switch (stored) {
-      case 'live':
-        return `${name} is stored, and the service does not have it any more.`;
-      case 'deleted':
-        return `${name} is marked as deleted, and the service does not have it any more.`;
-      case 'absent':
-        return `${name} is not stored, and the service does not have it either.`;
-    }
-  }
   if (source === 'rejected') return `${name}: the service has it, and it cannot be stored as it is.`;
-  if (stored === 'absent') return `${name} is not stored, and the service has it.`;
-  if (stored === 'deleted') return `${name} is marked as deleted, and the service has it.`;
+  if (source === 'absent') {
+    const more = stored === 'absent' ? 'either' : 'any more';
+    return `${name} ${STORED[stored]}, and the service does not have it ${more}.`;
+  }
+  if (stored !== 'live') return `${name} ${STORED[stored]}, and the service has it.`;
   if (isEqual)
     return `${name} is stored as the service has it: ${formatNumber(fields.length, 'field')}, all equal.`;
   const different = fields.filter((field) => !field.isEqual).length;
@@ -101,52 +97,41 @@ function nextStep({ stream, key, isEqual, source, storedAt }: Verification): str
   }
 }
 
-function renderFields(fields: readonly FieldComparison[], terminal: Terminal): string {
+function describe(verification: Verification, terminal: Terminal): string[] {
   const { colors } = terminal;
-  return renderTable(
-    [
-      { title: '' },
-      { title: 'field' },
-      { title: 'stored', isCut: true },
-      { title: 'the service', isCut: true },
-    ],
-    fields.map(({ field, isEqual, stored, source }) => [
-      isEqual ? colors.dim('=') : colors.red('≠'),
-      field,
-      excerpt(stored, source),
-      isEqual ? colors.dim('the same') : excerpt(source, stored),
-    ]),
-    terminal,
-  );
-}
-
-function print(verification: Verification, terminal: Terminal): void {
-  const { colors } = terminal;
-  const { fields, remarks, calculatedAtMs, isEqual, requests } = verification;
-  terminal.print(colors.bold(headline(verification)));
-  terminal.print(`Read with ${formatNumber(requests, 'request')}.`);
+  const { fields, remarks, calculatedAtMs, requests, withheld } = verification;
+  const lines = [colors.bold(headline(verification)), `Read with ${formatNumber(requests, 'request')}.`];
   if (calculatedAtMs !== null) {
-    terminal.print(
+    lines.push(
       `It comes from the training report of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,
     );
   }
-  if (fields.length > 0) terminal.print(`\n${renderFields(fields, terminal)}`);
+  if (fields.length > 0) {
+    const columns: ColumnOf<FieldComparison>[] = [
+      { title: '', cellOf: ({ isEqual }) => (isEqual ? colors.dim('=') : colors.red('≠')) },
+      { title: 'field', cellOf: ({ field }) => field },
+      { title: 'stored', isCut: true, cellOf: ({ stored, source }) => excerpt(stored, source) },
+      {
+        title: 'the service',
+        isCut: true,
+        cellOf: ({ isEqual, stored, source }) => (isEqual ? colors.dim('the same') : excerpt(source, stored)),
+      },
+    ];
+    lines.push('', renderRows(fields, columns, terminal));
+  }
   if (remarks.length > 0) {
-    terminal.print('\nWhat the service says and is not stored as it came:');
+    lines.push('', 'What the service says and is not stored as it came:');
     for (const { kind, field, problem } of remarks) {
-      terminal.print(
-        `  ${colors.bold(kind)}${field === null ? '' : ` ${field}`}: ${problem} (${MEANING[kind]})`,
-      );
+      const where = field === null ? '' : ` ${field}`;
+      lines.push(`  ${colors.bold(kind)}${where}: ${problem} (${MEANING[kind]})`);
     }
   }
-  const { withheld } = verification;
   if (withheld.length > 0) {
-    terminal.print(
+    lines.push(
       `\nThe service may say something else of ${withheld.join(', ')}: the privacy settings keep it from being stored.`,
     );
   }
-  const next = nextStep(verification);
-  if (!isEqual && next.length > 0) terminal.print(`\n${next.join('\n')}`);
+  return [...lines, ...afterBlank(nextStep(verification))];
 }
 
 function toJson(app: App, accountId: string, verification: Verification) {
@@ -161,9 +146,7 @@ function toJson(app: App, accountId: string, verification: Verification) {
     stored_at: storedAt,
     calculated_at: toIso(calculatedAtMs),
     requests,
-    fields: verification.fields.map((one) => {
-      return { field: one.field, equal: one.isEqual, stored: one.stored, source: one.source };
-    }),
+    fields: verification.fields.map(({ isEqual: equal, ...field }) => ({ ...field, equal })),
     remarks: verification.remarks,
     withheld: verification.withheld,
   };
@@ -182,26 +165,24 @@ async function runVerify(
     const account = onlyAccountOf(app, { what: 'a record', example });
     const verification = await verifyRecord(account.runContext(), { stream, key });
     const { isEqual, source, known } = verification;
-    const isRepaired = options.repair === true && !isEqual && source === 'present';
-    if (!options.json) print(verification, terminal);
-    const all: AccountResults[] = isRepaired
-      ? await runAccounts(app, {
-          kind: 'sync',
-          onlyRecord: known,
-          streamsOf: () => [stream],
-          isAtTerminal: isAtTerminal(context, app),
-        })
-      : [];
-    if (options.json) {
-      const repair = isRepaired ? { repair: toJsonResults(all)[0] } : {};
-      terminal.print(stringifyExactJson({ verification: toJson(app, account.id, verification), ...repair }));
-    } else if (isRepaired) {
-      terminal.print('\nStored again, from one more response:');
-      printResults(all, terminal);
+    const json = { verification: toJson(app, account.id, verification) };
+    const lines = describe(verification, terminal);
+    if (options.repair !== true || isEqual || source !== 'present') {
+      return { json, lines: () => lines, code: isEqual ? EXIT.ok : EXIT.failed };
     }
-    if (!isRepaired) return isEqual ? EXIT.ok : EXIT.failed;
-    const isDone = all.every(({ results }) => results.every(({ outcome }) => outcome === 'succeeded'));
-    return isDone ? EXIT.ok : Math.max(EXIT.failed, exitCodeOfAccounts(all));
+    if (!options.json) terminal.print(lines.join('\n'));
+    const all = await runAccounts(app, {
+      kind: 'sync',
+      onlyRecord: known,
+      streamsOf: () => [stream],
+      isAtTerminal: isAtTerminal(context, app),
+    });
+    const isDone = all.every(({ result }) => result.outcome === 'succeeded');
+    return {
+      json: { ...json, repair: toJsonResults(all)[0] },
+      lines: () => ['\nStored again, from one more response:', ...describeResults(all, terminal)],
+      code: isDone ? EXIT.ok : Math.max(EXIT.failed, exitCodeOf(all)),
+    };
   });
 }
 

@@ -13,8 +13,8 @@ export interface ApiClientOptions {
   /** Called when the client begins to use another token. */
   readonly onNewToken?: (token: string) => void;
   /** The account's name in the accounts file, and the file of its token, for the advice of errors. */
-  readonly entry?: string;
-  readonly tokenFile?: string;
+  readonly entry?: string | undefined;
+  readonly tokenFile?: string | undefined;
   /** Most requests in flight, from 1. */
   readonly concurrency: number;
   /** Upper bound, spaced evenly; undefined: none. */

@@ -11,7 +11,7 @@ import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import { applyPrivacy, NO_PRIVACY, readForgottenWithKey, readPrivacy } from '../privacy/settings.ts';
 import { announceWait, type RunContext } from './run.ts';
 
-export interface CleanedStream {
+interface CleanedStream {
   readonly stream: StreamName;
   /** null: no cleaning was necessary. */
   readonly rowsChanged: number | null;

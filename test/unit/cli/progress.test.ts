@@ -22,6 +22,15 @@ test('a terminal shows how many records each stream has read, on one line that e
   expect(written.every((line) => line.length < width + 5)).toBe(true);
 });
 
+test('a backfill at a terminal is a bar with its figures, on one line that is erased at the end', () => {
+  const written = listen();
+  const progress = createProgress(pino({ level: 'silent' }), true);
+  progress.update('followups', { records: 600, total: 2400, slicesDone: 1 });
+  expect(written).toEqual(['\r\u001b[2Kfollowups ███░░░░░░░░░ 25%  600 of 2,400 records, 0/s']);
+  progress.stop();
+  expect(written.at(-1)).toBe('\r\u001b[2K');
+});
+
 test('a line without room for all streams says how many others there are', () => {
   const counts = new Map([
     ['training-employee-status', 300],
