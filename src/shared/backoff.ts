@@ -1,5 +1,5 @@
 /** The only formula for delays between attempts, and a loop for work that only needs such delays. */
-import { sleep } from './time.ts';
+import pRetry from 'p-retry';
 
 export interface Backoff {
   /** Delay after the first failure. */
@@ -39,13 +39,26 @@ interface Retrying {
 /** Repeats work that fails; rejects with the error of the last attempt. */
 export async function retrying<T>(work: () => Promise<T>, options: Retrying): Promise<T> {
   const { attempts, delays, signal, isFinal } = options;
-  for (let failures = 1; ; failures += 1) {
+  let last: unknown;
+  const attempt = async (): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      if (failures === attempts || isFinal?.(error) === true) throw error;
-      await sleep(backoff(failures, delays), signal);
-      if (signal?.aborted === true) throw error;
+      last = error;
+      throw error;
     }
+  };
+  try {
+    return await pRetry(attempt, {
+      retries: attempts - 1,
+      minTimeout: delays.firstMs,
+      maxTimeout: delays.mostMs,
+      factor: delays.factor ?? 2,
+      randomize: false,
+      shouldRetry: ({ error }) => isFinal?.(error) !== true,
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    throw signal?.aborted === true ? (last ?? error) : error;
   }
 }
