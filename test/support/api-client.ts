@@ -19,7 +19,7 @@ export function clientFor(
     retryMaxDelayMs: 20,
     clock: systemClock,
     random: Math.random,
-    userAgent: 'safety-sync-test',
+    userAgent: 'safety-sync/test',
     ...options,
   });
 }
