@@ -22,16 +22,7 @@ import {
 /** Header names in lower case, as undici gives them. */
 export type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface ResponseHeaders {
-  readonly requestId: string | undefined;
-  /** ms since 1970 by the service's clock. */
-  readonly serviceTimeMs: number | undefined;
-  /** ms that the service requires before the next request. */
-  readonly retryAfterMs: number | undefined;
-  /** In lower case; undefined where the body is not compressed. */
-  readonly contentEncoding: string | undefined;
-  readonly location: string | undefined;
-}
+export type ResponseHeaders = ReturnType<typeof readHeaders>;
 
 const first = (headers: RawHeaders, name: string): string | undefined => [headers[name]].flat()[0];
 
@@ -59,7 +50,8 @@ function toRetryAfterMs(text = '', nowMs: number): number | undefined {
   return time === undefined ? undefined : Math.max(0, time - nowMs);
 }
 
-export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number): ResponseHeaders {
+export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number) {
+  /** ms since 1970 by the service's clock. */
   const serviceTimeMs = toTime(first(headers, 'date'));
   const requestId = toServerText(firstWithAnyPrefix(headers, 'request-id') ?? '', redact);
   const encoding = first(headers, 'content-encoding')?.trim().toLowerCase();
@@ -67,7 +59,9 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number):
   return {
     requestId: requestId === '' ? undefined : requestId,
     serviceTimeMs,
+    /** ms that the service requires before the next request. */
     retryAfterMs: toRetryAfterMs(first(headers, 'retry-after'), serviceTimeMs ?? nowMs),
+    /** In lower case; undefined where the body is not compressed. */
     contentEncoding: encoding === '' || encoding === 'identity' ? undefined : encoding,
     location: location === undefined ? undefined : toServerText(location, redact),
   };
@@ -79,12 +73,6 @@ export interface Sending {
   /** Counts the bytes of this response; the meter is shared by all requests of a reader. */
   readonly onBytes: (bytes: number) => void;
   readonly signal: AbortSignal;
-}
-
-interface Http {
-  /** Rejects with a SafetySyncError only. */
-  send(request: ApiRequest, sending: Sending): Answer;
-  close(): Promise<void>;
 }
 
 /** undici uses a little less than the service announces, so that no request uses a connection that the service is closing. */
@@ -104,7 +92,7 @@ function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin:
   });
 }
 
-export function createHttp(options: ApiClientOptions, redact: Redact): Http {
+export function createHttp(options: ApiClientOptions, redact: Redact) {
   const { clock, requestTimeoutMs } = options;
   const base = new URL(options.baseUrl);
   const pathPrefix = `${base.pathname.replace(/\/+$/, '')}/v1/`;
@@ -116,6 +104,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
     'user-agent': options.userAgent,
   };
 
+  /** Rejects with a SafetySyncError only. */
   async function* send(request: ApiRequest, { token, onBytes, signal }: Sending): Answer {
     const { method, params, meter, listKey } = request;
     const timedOut = new AbortController();
@@ -171,7 +160,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
     }
   }
 
-  return { send, close: () => pool.destroy() };
+  return { send, close: (): Promise<void> => pool.destroy() };
 }
 
 /** Throws if the response is complete JSON but not a response to this request. */

@@ -28,19 +28,9 @@ export type LimiterOptions = Pick<
   'concurrency' | 'requestsPerMinute' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'clock' | 'random'
 >;
 
-export interface Limiter {
-  readonly concurrencyNow: number;
-  /** 0: there is no cool-down. */
-  readonly coolingMs: () => number;
-  /** ms until the next request may start by the spacing. */
-  readonly pacingMs: () => number;
-  /** Call when a request is sent; its ordinal identifies it in the calls below. */
-  recordStart(): number;
-  recordSuccess(ordinal: number): void;
-  recordThrottled(ordinal: number, retryAfterMs: number | undefined): void;
-}
+export type Limiter = ReturnType<typeof createLimiter>;
 
-export function createLimiter(options: LimiterOptions): Limiter {
+export function createLimiter(options: LimiterOptions) {
   const { clock, retryMinDelayMs, retryMaxDelayMs } = options;
   const coolDown = { firstMs: 2 * retryMinDelayMs, mostMs: retryMaxDelayMs };
   const jitter = { random: options.random, leastMs: retryMinDelayMs };
@@ -53,7 +43,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** Requests up to this ordinal were sent before the newest cool-down. */
   let lastBeforeCoolDown = 0;
   let successes = 0;
-  const rate = createSendingRate({ nowMs: clock.monotonicMs(), maxCoolDownMs: retryMaxDelayMs });
+  const rate = createSendingRate(clock.monotonicMs(), retryMaxDelayMs);
   let lastEventMs = clock.monotonicMs();
   /** The concurrency of the latest throttling; `holdUntilMs`: until then it is not tried again. */
   let throttledAt = Number.POSITIVE_INFINITY;
@@ -72,12 +62,15 @@ export function createLimiter(options: LimiterOptions): Limiter {
     (concurrencyNow + 1 < throttledAt || nowMs >= holdUntilMs);
 
   return {
-    get concurrencyNow() {
+    get concurrencyNow(): number {
       return concurrencyNow;
     },
-    coolingMs: () => Math.max(0, coolingUntilMs - clock.monotonicMs()),
-    pacingMs: () => Math.max(0, nextStartMs - clock.monotonicMs()),
-    recordStart: () => {
+    /** 0: there is no cool-down. */
+    coolingMs: (): number => Math.max(0, coolingUntilMs - clock.monotonicMs()),
+    /** ms until the next request may start by the spacing. */
+    pacingMs: (): number => Math.max(0, nextStartMs - clock.monotonicMs()),
+    /** Call when a request is sent; its ordinal identifies it in the calls below. */
+    recordStart: (): number => {
       const nowMs = clock.monotonicMs();
       const idleMs = nowMs - Math.max(lastEventMs, coolingUntilMs, nextStartMs);
       if (idleMs > IDLE_MS) rate.recordIdle(idleMs);
@@ -88,7 +81,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       started += 1;
       return started;
     },
-    recordSuccess: (ordinal) => {
+    recordSuccess: (ordinal: number): void => {
       const nowMs = clock.monotonicMs();
       lastEventMs = nowMs;
       if (ordinal <= lastBeforeCoolDown) return;
@@ -101,7 +94,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
         successes = 0;
       }
     },
-    recordThrottled: (ordinal, retryAfterMs) => {
+    recordThrottled: (ordinal: number, retryAfterMs: number | undefined): void => {
       const nowMs = clock.monotonicMs();
       lastEventMs = nowMs;
       const askedMs = Math.min(retryAfterMs ?? 0, retryMaxDelayMs);

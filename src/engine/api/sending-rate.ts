@@ -49,24 +49,7 @@ export const MOST_SPACING_MS = 10 * SECOND_MS;
 /** A rate in requests per ms that counts as no limit. */
 const UNLIMITED = 1;
 
-interface SendingRate {
-  /** ms between two requests; 0: no limit is known. */
-  readonly spacingMs: number;
-  /** Throttled, without a success since then. */
-  readonly isThrottled: boolean;
-  /** Time without a waiting request is excluded from the measurement. */
-  recordIdle(ms: number): void;
-  /** True if the throttled stretch was too long for a window, so that the measurements were reset. */
-  recordSuccess(nowMs: number): boolean;
-  recordThrottled(nowMs: number): void;
-}
-
-interface SendingRateOptions {
-  readonly nowMs: number;
-  readonly maxCoolDownMs: number;
-}
-
-export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions): SendingRate {
+export function createSendingRate(nowMs: number, maxCoolDownMs: number) {
   /** The longest window, the cool-down at its end, and a cool-down that ended too early. */
   const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
   /** Requests per ms; undefined: no limit was met. */
@@ -119,17 +102,21 @@ export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions):
   }
 
   return {
-    get spacingMs() {
+    /** ms between two requests; 0: no limit is known. */
+    get spacingMs(): number {
       return rate === undefined ? 0 : 1 / rate;
     },
-    get isThrottled() {
+    /** Throttled, without a success since then. */
+    get isThrottled(): boolean {
       return throttledSinceMs !== undefined;
     },
-    recordIdle(ms) {
+    /** Time without a waiting request is excluded from the measurement. */
+    recordIdle(ms: number): void {
       cycleStartMs += ms;
       if (throttledSinceMs !== undefined) throttledSinceMs += ms;
     },
-    recordSuccess(atMs) {
+    /** True if the throttled stretch was too long for a window, so that the measurements were reset. */
+    recordSuccess(atMs: number): boolean {
       accepted += 1;
       const stretchMs = throttledSinceMs === undefined ? undefined : atMs - throttledSinceMs;
       throttledSinceMs = undefined;
@@ -140,7 +127,7 @@ export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions):
       if (rate !== undefined && rate > UNLIMITED) rate = undefined;
       return isForgotten;
     },
-    recordThrottled(atMs) {
+    recordThrottled(atMs: number): void {
       throttledSinceMs ??= atMs;
     },
   };

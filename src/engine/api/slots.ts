@@ -5,19 +5,7 @@ import { sleep } from '../../shared/time.ts';
 import type { Limiter } from './limiter.ts';
 
 /** Allows as many requests in flight as the limiter, over all streams, first come first served. */
-interface Slots {
-  readonly inFlight: number;
-  readonly waiting: number;
-  /**
-   * Waits until a request may start, and returns its ordinal, which identifies it for the limiter. Rejects with the signal's
-   * reason when that is aborted; a request that is not the first in the queue leaves it when its turn comes.
-   */
-  enter(signal: AbortSignal): Promise<number>;
-  /** The request has ended. */
-  leave(): void;
-}
-
-export function createSlots(limiter: Limiter): Slots {
+export function createSlots(limiter: Limiter) {
   const queue = pLimit(1);
   const ends = new EventEmitter();
   let inFlight = 0;
@@ -36,14 +24,19 @@ export function createSlots(limiter: Limiter): Slots {
   }
 
   return {
-    get inFlight() {
+    get inFlight(): number {
       return inFlight;
     },
-    get waiting() {
+    get waiting(): number {
       return queue.activeCount + queue.pendingCount;
     },
-    enter: (signal) => queue(() => start(signal)),
-    leave: () => {
+    /**
+     * Waits until a request may start, and returns its ordinal, which identifies it for the limiter. Rejects with the
+     * signal's reason when that is aborted; a request that is not the first in the queue leaves it when its turn comes.
+     */
+    enter: (signal: AbortSignal): Promise<number> => queue(() => start(signal)),
+    /** The request has ended. */
+    leave: (): void => {
       inFlight -= 1;
       ends.emit('end');
     },

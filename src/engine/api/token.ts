@@ -1,22 +1,11 @@
 /** The token of the requests, and its replacement after the service refused it. */
-import { createRedactor, type Redact } from '../../shared/redact.ts';
+import { createRedactor } from '../../shared/redact.ts';
 import type { ApiClientOptions } from './requests.ts';
 
 /** The beginning of a token with this number of characters is as secret as the token. */
 const SHORTEST_TOKEN_BEGINNING = 12;
 
-interface Token {
-  /** The token for a request. One that was refused is read from its file again. */
-  take(): string;
-  /** The service refused this token. True: there is another one to try. */
-  refuse(refused: string): boolean;
-  /** The file no longer has the token that was refused last. */
-  readonly isReplaced: boolean;
-  /** Removes every token that was ever used from a text. */
-  readonly redact: Redact;
-}
-
-export function createToken(options: Pick<ApiClientOptions, 'token' | 'readToken' | 'onNewToken'>): Token {
+export function createToken(options: Pick<ApiClientOptions, 'token' | 'readToken' | 'onNewToken'>) {
   let current = options.token;
   let lastRefused: string | undefined;
   const secrets = [current];
@@ -30,21 +19,25 @@ export function createToken(options: Pick<ApiClientOptions, 'token' | 'readToken
   }
 
   return {
-    take() {
+    /** The token for a request. One that was refused is read from its file again. */
+    take(): string {
       if (current === lastRefused) renew();
       return current;
     },
-    refuse(refused) {
+    /** The service refused this token. True: there is another one to try. */
+    refuse(refused: string): boolean {
       lastRefused = refused;
       // Another request may have read the new one already.
       if (current === refused) renew();
       return current !== refused;
     },
-    get isReplaced() {
+    /** The file no longer has the token that was refused last. */
+    get isReplaced(): boolean {
       if (current !== lastRefused) return lastRefused !== undefined;
       const read = options.readToken?.();
       return read !== undefined && read !== lastRefused;
     },
+    /** Removes every token that was ever used from a text. */
     redact: createRedactor(secrets, { placeholder: '[token]', shortestBeginning: SHORTEST_TOKEN_BEGINNING }),
   };
 }

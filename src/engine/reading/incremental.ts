@@ -41,8 +41,7 @@ interface WalkOptions {
 }
 
 /** Yields the records of a walk; returns what is missing, and what its first response shows. */
-async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<ReadWalk> {
-  const { updatedAfterMs, without } = options;
+async function* readWalk(read: ReadRequest, { updatedAfterMs, without }: WalkOptions = {}): Steps<ReadWalk> {
   const filters = updatedAfterMs === undefined ? {} : { updated_after: updatedAfterMs };
   const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
   const holes: OpenHole[] = [];

@@ -49,18 +49,14 @@ function missingReason(error: unknown): string | null {
   return null;
 }
 
-interface Batch {
-  readonly succeeded: readonly UserLookup[];
-  readonly failed: readonly { readonly lookup: DueLookup; readonly error: SafetySyncError }[];
-  /** Why no other id can be looked up; undefined: all were tried. */
-  readonly failure: Error | undefined;
-}
+type Batch = Awaited<ReturnType<typeof lookUpAll>>;
 
 /** The failure of one id concerns that id alone, unless no lookup succeeds any more. */
-async function lookUpAll(read: ReadRequest, lookups: readonly DueLookup[]): Promise<Batch> {
+async function lookUpAll(read: ReadRequest, lookups: readonly DueLookup[]) {
   const queue = [...lookups];
   const succeeded: UserLookup[] = [];
   const failed: { lookup: DueLookup; error: SafetySyncError }[] = [];
+  /** Why no other id can be looked up; undefined: all were tried. */
   let failure: Error | undefined;
   /** Failures since the last success. */
   let inARow = 0;

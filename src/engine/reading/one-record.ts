@@ -35,12 +35,11 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
       return await findFirst(requestsFor(known.stored), (params) =>
         findOnPages(read, known, { limit: readMode.pageSize, ...params }),
       );
-    case 'snapshot':
-      return readMode.per === 'account'
-        ? await findInPart(read, known, toWhole(read.stream))
-        : await findFirst(typesFor(known, read.settings), (type) =>
-            findInPart(read, known, toTypePart(type)),
-          );
+    case 'snapshot': {
+      const isWhole = readMode.per === 'account';
+      const parts = isWhole ? [toWhole(read.stream)] : typesFor(known, read.settings).map(toTypePart);
+      return await findFirst(parts, (part) => findInPart(read, known, part));
+    }
   }
 }
 
@@ -116,7 +115,7 @@ async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part):
     const next = await steps.next();
     if (next.done === true) {
       if (next.value === null || found !== null) return found;
-      throw new SafetySyncError('read_incomplete', `${part.label}: ${next.value}`);
+      throw next.value;
     }
     if (next.value.kind === 'rollback') found = null;
     const record = next.value.kind === 'records' ? next.value.records.at(-1) : undefined;

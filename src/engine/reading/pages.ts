@@ -1,7 +1,6 @@
 /** Reads a list page by page, and decides whether its pages show all of it. A page is held in memory, because the service limits it. */
 import type { Received } from '../../shared/received.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
-import type { ListPage } from '../api/requests.ts';
+import type { ListPage, ListRequest } from '../api/requests.ts';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import type { ReadRequest } from './read-request.ts';
 import { countDistinct, nameOf } from './record-fields.ts';
@@ -15,25 +14,15 @@ const MOST_REPEATS = 20;
 export type Source = Pick<ReadRequest, 'stream' | 'service'>;
 export type Params = Readonly<Record<string, unknown>>;
 
-/** Where a response has the records of a stream, and the fields of them that readers look at. */
-export const listOf = ({ responseKey, keyField, peekFields = [] }: StreamDefinition) => ({
-  listKey: responseKey,
-  fields: [keyField, ...peekFields],
-});
+/** The request for a stream's list. `fewRetries`: it is similar to a request that failed. */
+export function toListRequest({ stream, service }: Source, params: Params, fewRetries = false): ListRequest {
+  const { method, responseKey: listKey, keyField, peekFields = [] } = stream;
+  const { meter, signal } = service;
+  return { method, listKey, fields: [keyField, ...peekFields], params, meter, signal, fewRetries };
+}
 
-export async function fetchPage(
-  { stream, service: { api, meter, signal } }: Source,
-  params: Params,
-  fewRetries?: boolean,
-): Promise<ListPage> {
-  return await api.page({
-    method: stream.method,
-    ...listOf(stream),
-    params,
-    meter,
-    signal,
-    fewRetries,
-  });
+export async function fetchPage(source: Source, params: Params, fewRetries?: boolean): Promise<ListPage> {
+  return await source.service.api.page(toListRequest(source, params, fewRetries));
 }
 
 const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

@@ -4,7 +4,7 @@ import { isRequestSpecific } from '../api/response-errors.ts';
 import type { Paging } from '../api/paging.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-import { listOf, isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
+import { isRefused, pages, PageTally, type Params, type Source, toListRequest } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { nameOf } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
@@ -47,16 +47,9 @@ function isWhole(paging: Paging | undefined, distinct: number | null): boolean {
 
 /** A list as it arrives, from its beginning again when its response breaks off. Returns whether there are no further pages. */
 async function* readResponse(read: PartRead): Steps<boolean> {
-  const { method, keyField } = read.source.stream;
-  const { api, meter, signal } = read.source.service;
-  const list = api.list({
-    method,
-    ...listOf(read.source.stream),
-    params: read.part.params,
-    meter,
-    signal,
-    fewRetries: read.fewRetries,
-  });
+  const { source, part, fewRetries } = read;
+  const { keyField } = source.stream;
+  const list = source.service.api.list(toListRequest(source, part.params, fewRetries));
   const names = new Set<string>();
   try {
     for (;;) {
@@ -98,9 +91,10 @@ async function* readAnnouncedPages(read: PartRead): Steps<string | null> {
 }
 
 /** Reads one part. Returns null when it is complete, else what is missing. */
-export async function* readPart(read: PartRead): Steps<string | null> {
+export async function* readPart(read: PartRead): Steps<SafetySyncError | null> {
   yield { kind: 'savepoint' };
-  return (yield* readResponse(read)) ? null : yield* readAnnouncedPages(read);
+  const missing = (yield* readResponse(read)) ? null : yield* readAnnouncedPages(read);
+  return missing === null ? null : new SafetySyncError('read_incomplete', `${read.part.label}: ${missing}`);
 }
 
 /**
@@ -119,8 +113,7 @@ async function* readParts(
       // After a failure two attempts show whether the service fails for all parts.
       const fewRetries = failures.some(isRequestSpecific);
       const missing = yield* readPart({ source, part, names, fewRetries });
-      if (missing !== null)
-        failures.push(new SafetySyncError('read_incomplete', `${part.label}: ${missing}`));
+      if (missing !== null) failures.push(missing);
     } catch (error) {
       const isOfThisPart = isRequestSpecific(error) || isRefused(error);
       if (!isOfThisPart && !(error instanceof SafetySyncError && error.recovery === 'retry')) throw error;
