@@ -56,8 +56,12 @@ export function msOfInstant(text: string): number {
 }
 
 /** Compares two texts of `toInstant`. Texts of equal length sort like their times; others are parsed. */
-export const isEarlier = (one: string, other: string): boolean =>
-  one.length === other.length ? one < other : msOfInstant(one) < msOfInstant(other);
+const compareInstants = (one: string, other: string): number =>
+  one.length === other.length
+    ? Number(one > other) - Number(one < other)
+    : msOfInstant(one) - msOfInstant(other);
+
+export const isEarlier = (one: string, other: string): boolean => compareInstants(one, other) < 0;
 
 /** Sorts by the times of the items if each of them has one; otherwise and in ties by `position`. */
 export function oldestFirst<Item>(
@@ -66,12 +70,9 @@ export function oldestFirst<Item>(
   position: (item: Item) => number,
 ): Item[] {
   const isDated = items.every((item) => timeOf(item) !== null);
-  return items.toSorted((a, b) => {
-    const [one, other] = [timeOf(a) ?? '', timeOf(b) ?? ''];
-    if (isDated && isEarlier(one, other)) return -1;
-    if (isDated && isEarlier(other, one)) return 1;
-    return position(a) - position(b);
-  });
+  return items.toSorted(
+    (a, b) => (isDated ? compareInstants(timeOf(a) ?? '', timeOf(b) ?? '') : 0) || position(a) - position(b),
+  );
 }
 
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
