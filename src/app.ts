@@ -3,25 +3,24 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ApiClient, createApiClient } from './engine/api/client.ts';
 import { logRequest } from './engine/api/log-request.ts';
-import { type AccountConfig, type OffReasons, offReasonsOf } from './config/account-config.ts';
+import { type AccountConfig, offReasonsOf } from './config/account-config.ts';
 import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { readSecretFile, readTokenFile } from './config/read-variables.ts';
 import { secretsOf, secretsOfUrl } from './config/secrets.ts';
 import { type AccountHealth, createAccountHealth } from './operate/health/account-health.ts';
 import type { Backoff } from './shared/backoff.ts';
-import { createOutageLog, type OutageLog } from './operate/health/outage-log.ts';
+import { createOutageLog } from './operate/health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
-import { createRedactor, type Redact } from './shared/redact.ts';
+import { createRedactor } from './shared/redact.ts';
 import { formatDuration } from './shared/format.ts';
 import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
 import { STREAM_NAMES } from './engine/streams/index.ts';
-import type { StreamName } from './engine/streams/stream.ts';
 import type { RunContext, RunEvents } from './engine/sync/run.ts';
 import { toDatabaseError } from './engine/database/database-error.ts';
-import type { MigrateOptions, MigrationOutcome } from './warehouse/migrate.ts';
-import { openWarehouse, type Warehouse } from './warehouse/open-warehouse.ts';
+import type { MigrateOptions } from './warehouse/migrate.ts';
+import { openWarehouse } from './warehouse/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
 import { writeRecordUrls, writeReportingTimezones } from './engine/history/reporting.ts';
 import { statementLog } from './engine/database/watch-statements.ts';
@@ -30,42 +29,8 @@ import { VERSION } from './version.ts';
 export const EMBEDDED_DATA_DIR = '.data/postgres';
 const EMBEDDED_DATABASE = 'safety_sync';
 
-/** One account with its own components, so that its failures affect no other account. */
-export interface Account {
-  readonly config: AccountConfig;
-  readonly id: string;
-  /** Adds the account to each line when there are several. */
-  readonly log: Logger;
-  readonly health: AccountHealth;
-  /** Streams with a schedule. */
-  readonly scheduled: readonly StreamName[];
-  /** Why the other streams have no schedule. */
-  readonly offReasons: OffReasons;
-  /** The client of the account's service; throws `configuration_invalid` when none is configured. */
-  readonly api: ApiClient;
-  runContext(events?: RunEvents): RunContext;
-}
-
-export interface App {
-  readonly config: Config;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly warehouse: Warehouse;
-  /** Whether the warehouse is on the embedded server. */
-  readonly isEmbedded: boolean;
-  /** Host and process id, as recorded in `runs.owner`. */
-  readonly owner: string;
-  readonly databaseOutage: OutageLog;
-  /** Removes the secrets of the configuration from a text. */
-  readonly redact: Redact;
-  /** At least one. */
-  readonly accounts: readonly Account[];
-  /** Aborted when a stop of the process is requested. */
-  readonly signal: AbortSignal;
-  /** Applies migrations, and writes each account's reporting time zone. */
-  migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
-  close(): Promise<void>;
-}
+export type App = Awaited<ReturnType<typeof createApp>>;
+export type Account = App['accounts'][number];
 
 interface CreateAppOptions {
   readonly config: Config;
@@ -140,7 +105,7 @@ async function useEmbeddedServer({ embeddedDatabase, say }: CreateAppOptions): P
   return server;
 }
 
-export async function createApp(options: CreateAppOptions): Promise<App> {
+export async function createApp(options: CreateAppOptions) {
   const { config, signal, clock = systemClock } = options;
   const secrets = secretsOf(config);
   const addSecrets = (more: readonly string[]): void => void secrets.push(...more);
@@ -163,7 +128,8 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
   const owner = `${hostname()} pid ${process.pid}`;
   const clients: ApiClient[] = [];
 
-  function buildAccount(account: AccountConfig): Account {
+  /** One account with its own components, so that its failures affect no other account. */
+  function buildAccount(account: AccountConfig) {
     const { accountId } = account;
     const ownLog =
       config.accounts.length === 1
@@ -181,15 +147,21 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
       delays: options.trialDelays,
       hasNewToken: () => api?.hasNewToken === true,
     });
-    const made: Account = {
+    const made = {
       config: account,
       id: accountId,
+      /** Adds the account to each line when there are several. */
       log: ownLog,
       health,
+      /** Streams with a schedule. */
       scheduled,
+      /** Why the other streams have no schedule. */
       offReasons,
-      // Created on first use, because most of thousands of accounts are idle.
-      get api() {
+      /**
+       * The client of the account's service; throws `configuration_invalid` when none is configured. Created on first use,
+       * because most of thousands of accounts are idle.
+       */
+      get api(): ApiClient {
         if (api !== undefined) return api;
         api = buildApiClient(account, config.api, {
           log: ownLog,
@@ -200,7 +172,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         clients.push(api);
         return api;
       },
-      runContext: (events = {}) => ({
+      runContext: (events: RunEvents = {}): RunContext => ({
         settings: {
           accountId,
           equipmentTypes: account.equipmentTypes,
@@ -230,13 +202,19 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     log,
     clock,
     warehouse,
+    /** Whether the warehouse is on the embedded server. */
     isEmbedded: embedded !== undefined,
+    /** Host and process id, as recorded in `runs.owner`. */
     owner,
     databaseOutage,
+    /** Removes the secrets of the configuration from a text. */
     redact: createRedactor(secrets),
+    /** At least one. */
     accounts: config.accounts.map(buildAccount),
+    /** Aborted when a stop of the process is requested. */
     signal,
-    async migrate(how) {
+    /** Applies migrations, and writes each account's reporting time zone. */
+    async migrate(how?: MigrateOptions) {
       const outcome = await warehouse.migrate(how);
       try {
         const { db } = warehouse.connection;

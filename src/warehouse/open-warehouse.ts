@@ -3,7 +3,7 @@ import { migrateDatabase, type MigrateOptions, type MigrationOutcome } from './m
 import { assertMigrated } from '../engine/database/migration-status.ts';
 import type { OnStatement } from '../engine/database/watch-statements.ts';
 
-export interface Warehouse {
+interface Warehouse {
   /** With the current password. */
   readonly url: string;
   readonly connection: Connection;

@@ -29,7 +29,7 @@ import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
 import { type Channel, deliver } from './channel.ts';
-import { type Condition, conditionsOf } from './conditions.ts';
+import { conditionsOf } from './conditions.ts';
 import { type MessageContext, toMessage } from './message.ts';
 import { createSender, type Destination, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts } from './plan-alerts.ts';
@@ -151,16 +151,15 @@ export function createNotifier(options: NotifierOptions) {
 
   const failedReportsIn = (rows: readonly OutboxRow[]) => (report === undefined ? [] : failedReportsOf(rows));
 
-  async function readConditions(rows: readonly OutboxRow[], seen: AccountsRead): Promise<Condition[]> {
-    if (channels.length === 0) return [];
-    const lastingProblems = await readLastingProblems(db, ids);
-    const reports = failedReportsIn(rows);
-    return conditionsOf({ accounts, seen, lastingProblems, failedReports: reports, freshnessBudgetMinutes });
-  }
-
   async function lookAt(seen: AccountsRead): Promise<void> {
     const found = await readOutbox(db, ids);
-    const conditions = await readConditions(found, seen);
+    const conditions = conditionsOf({
+      accounts,
+      seen,
+      lastingProblems: channels.length === 0 ? [] : await readLastingProblems(db, ids),
+      failedReports: failedReportsIn(found),
+      freshnessBudgetMinutes,
+    });
     const plan = (rows: readonly OutboxRow[]): ChannelPlan[] => [
       ...planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs }),
       ...(report === undefined ? [] : [report.plan(rows, nowMs())]),

@@ -24,13 +24,11 @@ export interface ChannelPlan {
 
 /** Sent without delay: a later run may hide these conditions but does not correct them. */
 const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
-/** Recorded after the outage by the worker that saw it, so no present condition confirms or ends it. */
-const NOT_OBSERVED: readonly AlertEvent[] = ['database_away'];
 
 function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
   const { conditions, nowMs, afterMs } = facts;
   const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
-  const known = new Map(rows.map((row) => [textOfKey(row), row]));
+  const known = new Set(rows.map(textOfKey));
   const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
   /** The first message waits while the failed stream is being retried. */
   const isHeldBack = ({ sentMs, endedMs, tries, ...row }: AlertRow): boolean =>
@@ -39,18 +37,15 @@ function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
     channel,
     begun: conditions
       .filter((condition) => !known.has(textOfKey(condition)))
-      .map(({ accountId, event, subject, code, detail }) => ({
-        accountId,
-        event,
-        subject,
+      .map((condition) => ({
+        ...condition,
         channel,
-        code,
-        detail,
-        dueMs: AT_ONCE.includes(event) ? nowMs : nowMs + afterMs,
+        dueMs: AT_ONCE.includes(condition.event) ? nowMs : nowMs + afterMs,
       })),
     resumed: rows.filter((row) => row.endedMs !== null && present.has(textOfKey(row))),
+    // The worker that saw an outage of the database records it afterwards, so no present condition confirms or ends it.
     ended: rows.filter(
-      (row) => row.endedMs === null && !present.has(textOfKey(row)) && !NOT_OBSERVED.includes(row.event),
+      (row) => row.endedMs === null && !present.has(textOfKey(row)) && row.event !== 'database_away',
     ),
     due: rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row)),
   };

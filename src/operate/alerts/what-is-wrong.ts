@@ -10,8 +10,8 @@ import { newestRuns } from '../../engine/control-tables/runs.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
-import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
-import { type Condition, failureOf } from './conditions.ts';
+import type { AccountsRead } from '../status/read-accounts.ts';
+import { failureOf } from './conditions.ts';
 
 interface JudgedAccount {
   readonly id: string;
@@ -73,29 +73,24 @@ function schedulesOf(
   return [...new Map(all.map((one) => [one.join('\n'), one])).values()];
 }
 
-/** A stream without a schedule is never late, but its last manual run may have failed. */
-function failuresOf({ accounts, seen, config }: Judging) {
-  const isLate = (facts: StreamFacts): boolean =>
-    freshnessOf(facts, seen.databaseNowMs, config.freshnessBudgetMinutes) !== 'fresh';
-  const all = accounts.flatMap(({ id, offReasons }) =>
-    (seen.accounts.get(id) ?? []).map((facts) => ({ id, facts, offReason: offReasons[facts.stream] })),
-  );
-  return {
-    late: all.filter(({ facts, offReason }) => offReason === undefined && isLate(facts)),
-    failed: all.flatMap(({ id, facts, offReason }): Condition[] =>
-      offReason === 'no equipment types' ? [] : failureOf(id, facts),
-    ),
-  };
-}
-
 export async function findWhatIsWrong(db: Queryable, judging: Judging) {
   const { accounts, seen, config } = judging;
   const { databaseNowMs: nowMs } = seen;
   const ids = accounts.map(({ id }) => id);
   const workerSeenMs = await readNewestRun(db, ids, true);
   const newestMs = await readNewestRun(db, ids, false);
-  const { late, failed } = failuresOf(judging);
-  const facts = [...seen.accounts.values()].flat();
+  const streams = accounts.flatMap(({ id, offReasons }) =>
+    (seen.accounts.get(id) ?? []).map((one) => ({ id, one, offReason: offReasons[one.stream] })),
+  );
+  // A stream without a schedule is never late, but its last manual run may have failed.
+  const isLate = streams.some(
+    ({ one, offReason }) =>
+      offReason === undefined && freshnessOf(one, nowMs, config.freshnessBudgetMinutes) !== 'fresh',
+  );
+  const failed = streams.flatMap(({ id, one, offReason }) =>
+    offReason === 'no equipment types' ? [] : failureOf(id, one),
+  );
+  const facts = streams.map(({ one }) => one);
   // No run is recorded while the service's cache is still valid, and few are while the credentials are refused.
   const coveredMs = Math.max(newestMs ?? 0, ...facts.map(({ currentUntilMs }) => currentUntilMs ?? 0));
   const isAtWork =
@@ -110,7 +105,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
   const age = roughly(formatAge(workerSeenMs, nowMs)).replace(/ ago$/, '');
   return {
     /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
-    isWell: late.length === 0 && failed.length === 0 && !isMissing && !isHeldUp,
+    isWell: !isLate && failed.length === 0 && !isMissing && !isHeldUp,
     /** When a scheduled run was last active, by the database's clock; null: never, so no worker is expected. */
     workerSeenMs,
     /** A sentence about a missing worker; null: none is missing. */

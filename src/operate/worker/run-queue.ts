@@ -95,7 +95,7 @@ export function createRunQueue({ slots, clock }: { readonly slots: number; reado
         running: healthy.running + unhealthy.running,
         unhealthy: unhealthy.running,
         waiting: busy.reduce((sum, { waiting }) => sum + waiting.length, 0),
-        longestWaitMs: busy.length === 0 ? 0 : clock.monotonicMs() - oldestMs,
+        longestWaitMs: busy.length === 0 ? 0 : Math.round(clock.monotonicMs() - oldestMs),
       };
     },
   };

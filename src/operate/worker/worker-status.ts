@@ -83,7 +83,6 @@ export function createWorkerStatus(parts: WorkerStatusParts) {
     warehouse: WarehouseState,
     { accounts, nextRuns }: Pick<StatusFacts, 'accounts' | 'nextRuns'>,
   ): Status {
-    const { load } = queue;
     return buildStatus({
       version: VERSION,
       freshnessBudgetMinutes: app.config.freshnessBudgetMinutes,
@@ -92,7 +91,7 @@ export function createWorkerStatus(parts: WorkerStatusParts) {
       startedMs: parts.startedMs,
       worker: parts.state(),
       isSchedulerAlive: scheduler.isAlive(),
-      queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
+      queue: queue.load,
       alerts: parts.notifier.status,
       keeping: storageRulesOf(app.config),
       warehouse,
