@@ -50,25 +50,20 @@ export function bars(texts: Omit<Texts, 'label'>, rows: readonly Bar[]): Html {
   );
 }
 
-interface Segment {
-  readonly row: string;
-  readonly series: string;
-  readonly value: number;
+interface StackedBar {
+  readonly name: string;
+  readonly segments: readonly { readonly series: string; readonly value: number }[];
 }
 
 /** One stacked bar per row, with segments in the order of the series. A segment shows its value if it is wide enough. */
 export function stackedBars(
   texts: Texts,
   series: readonly (Series & { readonly onColor: string })[],
-  segments: readonly Segment[],
+  bars: readonly StackedBar[],
 ): Html {
-  const names = [...new Set(segments.map(({ row }) => row))];
-  const rows = names.map((name) => {
-    const own = segments.filter(({ row }) => row === name);
-    return { name, own, total: own.reduce((sum, { value }) => sum + value, 0) };
-  });
-  const most = Math.max(1, ...rows.map(({ total }) => total));
-  const left = namesWidth(names);
+  const totals = bars.map(({ segments }) => segments.reduce((sum, { value }) => sum + value, 0));
+  const most = Math.max(1, ...totals);
+  const left = namesWidth(bars.map(({ name }) => name));
   let legendX = 0;
   const legend = series.map(({ name, color }) => {
     const x = legendX;
@@ -79,13 +74,13 @@ export function stackedBars(
       textAt(x + 16, 12, shown, START),
     ];
   });
-  return figure(texts, names.length * 34 + 36, (width) => [
+  return figure(texts, bars.length * 34 + 36, (width) => [
     legend,
-    rows.map(({ name, own, total }, at) => {
+    bars.map(({ name, segments }, at) => {
       const y = 47 + 34 * at;
       let x = left;
       const drawn = series.flatMap(({ name: one, color, onColor }) =>
-        own
+        segments
           .filter((segment) => segment.series === one)
           .map(({ value }) => {
             const length = (value / most) * (width - left - 60);
@@ -100,7 +95,7 @@ export function stackedBars(
       return [
         textAt(left - 9, y, shorten(name, NAME_LENGTH), END),
         drawn,
-        textAt(x + 6, y, formatCount(total), START),
+        textAt(x + 6, y, formatCount(totals[at] ?? 0), START),
       ];
     }),
   ]);

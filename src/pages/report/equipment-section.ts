@@ -31,20 +31,24 @@ export function outOfDateOf({ answers }: Report): { expired: number; inService: 
   return { expired: sum(rows.filter(({ status }) => status === 'expired')), inService: sum(rows) };
 }
 
-function byType({ answers }: Report): Html {
-  const rows = answers.equipmentByType;
+function byType({ answers: { equipmentByType: rows } }: Report): Html {
   const nameOfType = (row: (typeof rows)[number]) =>
     labelOf(row.equipment_type_label, row.equipment_type_id, 'type');
-  const types = [...new Set(rows.map(nameOfType))];
-  const expired = (type: string) =>
-    rows
-      .filter((row) => nameOfType(row) === type && row.status === 'expired')
-      .reduce((sum, row) => sum + row.equipment, 0);
-  const label = types.map((type) => `${type}: ${formatCount(expired(type))} expired`).join('; ');
+  const types = [...new Set(rows.map(nameOfType))].map((name) => ({
+    name,
+    segments: rows
+      .filter((row) => nameOfType(row) === name)
+      .map(({ status, equipment }) => ({ series: nameOf(status), value: equipment })),
+  }));
+  const expired = types.map(({ name, segments }) => {
+    const counts = segments.map(({ series, value }) => (series === 'expired' ? value : 0));
+    const count = counts.reduce((sum, value) => sum + value, 0);
+    return `${name}: ${formatCount(count)} expired`;
+  });
   return stackedBars(
-    { title: 'Equipment in service by type', label },
+    { title: 'Equipment in service by type', label: expired.join('; ') },
     seriesOf(rows.map(({ status }) => status)),
-    rows.map((row) => ({ row: nameOfType(row), series: nameOf(row.status), value: row.equipment })),
+    types,
   );
 }
 

@@ -2,7 +2,6 @@ import { DAY_MS } from '../../shared/time.ts';
 import { dateNumberAfter, toDateNumber } from '../date-number.ts';
 import { Random } from '../random.ts';
 import type { Completion, Employee } from '../records.ts';
-import { employeeAt } from '../store/status-rules.ts';
 import { STREAM, type World } from './world.ts';
 
 interface Training {
@@ -48,17 +47,15 @@ export function buildEmployee(id: string, random: Random, now: number): Employee
       completions.push(completionOf(training, now - sinceDays * DAY_MS, isRequired));
     }
   }
-  return employeeAt(
-    {
-      status: 'unassigned',
-      m_user_id: id,
-      percent_complete: 0,
-      incomplete_training_ids: required.map((training) => training.id),
-      complete_training_ids: [],
-      last_completed: completions,
-    },
-    now,
-  );
+  // The table keeps the status and both lists of ids current.
+  return {
+    status: 'unassigned',
+    m_user_id: id,
+    percent_complete: 0,
+    incomplete_training_ids: required.map((training) => training.id),
+    complete_training_ids: [],
+    last_completed: completions,
+  };
 }
 
 export function completionOf(training: Training, at: number, isRequired: boolean): Completion {

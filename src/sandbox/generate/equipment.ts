@@ -1,7 +1,6 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
 import type { Equipment, Metavalue, Schedule } from '../records.ts';
-import { equipmentAt } from '../store/status-rules.ts';
 import { type EquipmentType, equipmentTypes, type Metafield } from './equipment-types.ts';
 import { clients, items, oddTexts } from './vocabulary.ts';
 import { STREAM, type World } from './world.ts';
@@ -63,7 +62,7 @@ export function buildOneEquipment(about: {
       ),
     );
   }
-  return equipmentAt(equipment, world.now);
+  return equipment;
 }
 
 function buildSchedule(

@@ -4,7 +4,7 @@ import { dateNumberAfter } from '../date-number.ts';
 import { equipmentTypes } from '../generate/equipment-types.ts';
 import { inspectedAt } from '../generate/equipment.ts';
 import { completionOf, trainings } from '../generate/employees.ts';
-import { employeeAt, isListOfObjects } from '../store/status-rules.ts';
+import { isListOfObjects } from '../store/status-rules.ts';
 import { closeFollowup, raiseFollowup, replyToFollowup } from './followup-changes.ts';
 import type { Followup } from '../records.ts';
 import type { LiveContext } from './live-context.ts';
@@ -49,7 +49,7 @@ function renewWhatLapses({ store, random, now }: LiveContext): void {
         : entry;
     });
     if (last_completed.some((entry, at) => entry !== employee.last_completed[at])) {
-      store.employees.putLiving(employeeAt({ ...employee, last_completed }, now));
+      store.employees.putLiving({ ...employee, last_completed });
     }
   }
 }

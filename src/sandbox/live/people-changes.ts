@@ -2,7 +2,7 @@ import { dateNumberAfter } from '../date-number.ts';
 import { buildEmployee, completionOf, trainings } from '../generate/employees.ts';
 import { personName } from '../generate/person-names.ts';
 import type { Employee } from '../records.ts';
-import { employeeAt, hasTrainings } from '../store/status-rules.ts';
+import { hasTrainings } from '../store/status-rules.ts';
 import type { LiveContext } from './live-context.ts';
 
 export function changeEmployee(context: LiveContext): void {
@@ -25,24 +25,19 @@ function completeTraining(employee: Employee, { store, random, now }: LiveContex
   const required = [...employee.incomplete_training_ids, ...employee.complete_training_ids];
   const others = employee.last_completed.filter((entry) => entry.id !== training.id);
   const last_completed = [...others, completionOf(training, now, required.includes(training.id))];
-  store.employees.putLiving(employeeAt({ ...employee, last_completed }, now));
+  store.employees.putLiving({ ...employee, last_completed });
 }
 
-function assignTraining(employee: Employee, { store, random, now }: LiveContext): void {
+function assignTraining(employee: Employee, { store, random }: LiveContext): void {
   const training = random.pick(trainings);
   if ([...employee.incomplete_training_ids, ...employee.complete_training_ids].includes(training.id)) return;
-  store.employees.putLiving(
-    employeeAt(
-      {
-        ...employee,
-        incomplete_training_ids: [...employee.incomplete_training_ids, training.id],
-        last_completed: employee.last_completed.map((entry) =>
-          entry.id === training.id ? { ...entry, is_required: true } : entry,
-        ),
-      },
-      now,
+  store.employees.putLiving({
+    ...employee,
+    incomplete_training_ids: [...employee.incomplete_training_ids, training.id],
+    last_completed: employee.last_completed.map((entry) =>
+      entry.id === training.id ? { ...entry, is_required: true } : entry,
     ),
-  );
+  });
 }
 
 /** Moves the end of one completion near, or into the past. */
@@ -54,7 +49,7 @@ function expireTraining(employee: Employee, { store, random, now }: LiveContext)
   const last_completed = employee.last_completed.map((entry) =>
     entry === chosen ? { ...entry, expiresOn, startsExpiringOn: dateNumberAfter(now, -16) } : entry,
   );
-  store.employees.putLiving(employeeAt({ ...employee, last_completed }, now));
+  store.employees.putLiving({ ...employee, last_completed });
 }
 
 function hire({ store, random, now }: LiveContext): void {
