@@ -2,10 +2,8 @@
 import type { RunStatus } from '../engine/control-tables/control-tables.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { authFailureOf, type RunResult } from '../engine/sync/run.ts';
-import type { Logger } from '../shared/logger.ts';
-import type { RunKind } from '../engine/streams/state.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
-import { logResult, toJsonResult } from '../operate/worker/run-log.ts';
+import { toJsonResult } from '../operate/worker/run-log.ts';
 import { accountColumn, type ColumnOf, countColumn, renderRows } from './table.ts';
 import { type Colors, type Terminal } from './terminal.ts';
 
@@ -55,15 +53,6 @@ export function exitCodeOf(all: readonly AccountResult[]): number {
 
 export const toJsonResults = (all: readonly AccountResult[]): Record<string, unknown>[] =>
   all.map(({ result, ...account }) => ({ ...account, ...toJsonResult(result) }));
-
-/** Logs a line when a run ends. At a terminal the output contains the reason of a skip, so the log omits it. */
-export function logRun(
-  account: { readonly log: Logger },
-  result: RunResult,
-  { kind, isAtTerminal }: { readonly kind: RunKind; readonly isAtTerminal: boolean },
-): void {
-  logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
-}
 
 const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', running: 'cyan' } as const;
 

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { Account, App } from '../app.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
-import { buildRunEvents } from '../operate/worker/run-log.ts';
+import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
 import {
   accountFields,
@@ -11,7 +11,6 @@ import {
   afterBlank,
   describeResults,
   exitCodeOf,
-  logRun,
   toJsonResults,
 } from './run-results.ts';
 import { type CommonOptions, type CommandContext, isAtTerminal, withApp } from './verb.ts';
@@ -55,7 +54,8 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
         trigger: 'manual',
         onResult: (result) => {
           progress?.stop(result.stream);
-          logRun(account, result, { kind, isAtTerminal });
+          // At a terminal the output contains the reason of a skip, so the log omits it.
+          logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
         },
       });
       const own = accountFields(app.accounts.length > 1, account.id);

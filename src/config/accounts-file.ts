@@ -61,17 +61,12 @@ interface MapOptions {
   readonly problems: string[];
 }
 
-/** Reads the values of a map key by key. */
-interface MapReader {
-  /** An empty value counts as not set. */
-  readonly fields: Fields;
-  /** undefined: not set, or not usable. */
-  readonly read: <T>(key: string, form: z.ZodType<T>) => T | undefined;
-}
+type MapReader = ReturnType<typeof readMap>;
 
-function readMap(content: Fields, { keys, required = [], path = '', problems }: MapOptions): MapReader {
+/** Reads the values of a map key by key. An empty value counts as not set. */
+function readMap(content: Fields, { keys, required = [], path = '', problems }: MapOptions) {
   const set = Object.entries(content).filter(([, one]) => one != null && one !== '');
-  const fields = Object.fromEntries(set);
+  const fields: Fields = Object.fromEntries(set);
   const unknown = Object.keys(fields).filter((key) => !keys.includes(key));
   problems.push(...unknown.map((key) => `${path}${key}: no such key; there are ${keys.join(', ')}`));
   function got(key: string): string {
@@ -80,25 +75,19 @@ function readMap(content: Fields, { keys, required = [], path = '', problems }: 
     if (key === 'token') return 'got something else (not shown)';
     return `got ${typeof found === 'string' ? withoutUserinfo(JSON.stringify(found)) : 'something else'}`;
   }
-  return {
-    fields,
-    read(key, form) {
-      if (fields[key] === undefined && !required.includes(key)) return undefined;
-      const { data, success } = form.safeParse(fields[key]);
-      // zod's own message may repeat the value.
-      if (!success) problems.push(`${path}${key}: expected ${String(form.description)}, ${got(key)}`);
-      return data;
-    },
-  };
+  /** undefined: not set, or not usable. */
+  function read<T>(key: string, form: z.ZodType<T>): T | undefined {
+    if (fields[key] === undefined && !required.includes(key)) return undefined;
+    const { data, success } = form.safeParse(fields[key]);
+    // zod's own message may repeat the value.
+    if (!success) problems.push(`${path}${key}: expected ${String(form.description)}, ${got(key)}`);
+    return data;
+  }
+  return { fields, read };
 }
 
-interface Token {
-  /** As it was read, valid or not. */
-  readonly text?: string;
-  readonly file?: string;
-}
-
-function readToken({ fields, read }: MapReader, folder: string, problems: string[]): Token {
+/** The text as it was read, valid or not. */
+function readToken({ fields, read }: MapReader, folder: string, problems: string[]) {
   const { token: own } = fields;
   const isInFile = fields['token_file'] !== undefined;
   read('token', value.token);
@@ -143,16 +132,8 @@ function readSchedule(entry: MapReader, defaults: ScheduleConfig, problems: stri
   };
 }
 
-interface Entry {
-  /** If it is usable. */
-  readonly name?: string | undefined;
-  /** undefined: there are problems. */
-  readonly account?: AccountConfig | undefined;
-  readonly problems: readonly string[];
-  readonly token?: string | undefined;
-}
-
-function parseEntry(content: unknown, folder: string, defaults: AccountDefaults): Entry {
+/** The name if it is usable, the token as it was read, and the account if there are no problems. */
+function parseEntry(content: unknown, folder: string, defaults: AccountDefaults) {
   if (!isMap(content)) return { problems: ['expected a map with name, base_url and token'] };
   const problems: string[] = [];
   const entry = readMap(content, { keys: KEYS, required: ['name', 'base_url'], problems });
@@ -176,7 +157,8 @@ function parseEntry(content: unknown, folder: string, defaults: AccountDefaults)
   const isWhole = name !== undefined && baseUrl !== undefined && token !== undefined;
   if (!isWhole || problems.length > 0) return { name, problems, token };
   const service = { baseUrl: withoutSlash(baseUrl), token, tokenFile, entry: name };
-  return { name, account: { accountId: name, service, ...settings }, problems, token };
+  const account: AccountConfig = { accountId: name, service, ...settings };
+  return { name, account, problems, token };
 }
 
 /**

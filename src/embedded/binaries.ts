@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { access, mkdir, readFile, rename, symlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -45,10 +45,7 @@ export async function linkMissingLibraries(
   linkDir: string,
 ): Promise<string | undefined> {
   const links = await readLinkList(binaries.packageDir);
-  const missing: LibraryLink[] = [];
-  for (const link of links) {
-    if (!(await exists(join(binaries.packageDir, link.target)))) missing.push(link);
-  }
+  const missing = links.filter(({ target }) => !existsSync(join(binaries.packageDir, target)));
   if (missing.length === 0) return undefined;
   await mkdir(linkDir, { recursive: true, mode: 0o755 });
   for (const { source, target } of missing) {
@@ -70,12 +67,5 @@ interface LibraryLink {
 async function readLinkList(packageDir: string): Promise<readonly LibraryLink[]> {
   const file = join(packageDir, 'native', 'pg-symlinks.json');
   // A list of the package, in the version that package-lock.json pins; without it, no links are needed.
-  return (await exists(file)) ? (JSON.parse(await readFile(file, 'utf8')) as readonly LibraryLink[]) : [];
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(
-    () => true,
-    () => false,
-  );
+  return existsSync(file) ? (JSON.parse(await readFile(file, 'utf8')) as readonly LibraryLink[]) : [];
 }

@@ -5,27 +5,24 @@
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { name } from '../../engine/database/sql-names.ts';
+import { streamNamed } from '../../engine/streams/index.ts';
 import { DAY_MS } from '../../shared/time.ts';
 
 const WEEKS = 6;
 const WEEK_DAYS = 7;
 export const PAST_MS = WEEKS * WEEK_DAYS * DAY_MS;
 
-/** Columns with the time at which a state began or ended here, because the source sends none. */
-const TIMES = [
-  ['training_employee_status', '_valid_from'],
-  ['training_employee_status_states', 'valid_from'],
-  ['training_employee_status_states', 'valid_to'],
-  ['training_completions', '_valid_from'],
-  ['training_completion_states', 'valid_from'],
-  ['training_completion_states', 'valid_to'],
-  ['equipment', '_valid_from'],
-  ['equipment_states', 'valid_from'],
-  ['equipment_states', 'valid_to'],
-  ['equipment_schedules', '_valid_from'],
-  ['equipment_schedule_states', 'valid_from'],
-  ['equipment_schedule_states', 'valid_to'],
-] as const;
+/** Streams with the present state only: their past is that of the syncs. */
+export const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
+
+/** Columns with the time at which a state of these streams began or ended here, because the source sends none. */
+const TIMES = FORGETFUL_STREAMS.flatMap((stream) => streamNamed(stream).histories).flatMap(
+  ({ of, states }) => [
+    { table: of, column: '_valid_from' },
+    { table: states, column: 'valid_from' },
+    { table: states, column: 'valid_to' },
+  ],
+);
 
 interface PastOptions {
   readonly db: Queryable;
@@ -40,9 +37,9 @@ interface PastOptions {
 export async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promise<T>): Promise<T> {
   const [clock] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
   const synced = await sync();
-  for (const [table, column] of TIMES) {
+  for (const { table, column } of TIMES) {
     const at = name(column);
-    await db.execute(sql`update safety.${name(table)} set ${at} = ${at} - make_interval(secs => ${agoMs / 1000})
+    await db.execute(sql`update ${table} set ${at} = ${at} - make_interval(secs => ${agoMs / 1000})
       where ${at} >= ${clock?.now ?? ''}::timestamptz`);
   }
   return synced;

@@ -14,7 +14,7 @@ import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { syncStreams } from '../../engine/sync/sync-streams.ts';
 import { type Connection, openConnection } from '../../engine/database/connection.ts';
-import { PAST_MS, playPast, syncInThePast } from './demo-past.ts';
+import { FORGETFUL_STREAMS, PAST_MS, playPast, syncInThePast } from './demo-past.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
@@ -27,8 +27,6 @@ const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training report. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 60;
-/** Streams with the present state only: their past is that of the syncs. */
-const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
 
 /** A demo empties its database: two of them in one directory would remove each other's data. */
 async function claimDemo({ warehouse }: App): Promise<Connection> {

@@ -25,17 +25,8 @@ import {
   withApp,
 } from '../verb.ts';
 
-interface TypeRow {
-  readonly account_id?: string;
-  readonly equipment_type_id: string;
-  readonly is_configured: boolean;
-  readonly live_rows: number;
-  readonly deleted_rows: number;
-  readonly last_read_at: string | null;
-}
-
 /** For each account its configured types in their order, then the other types that have rows. */
-async function readTypes({ accounts, warehouse }: App): Promise<TypeRow[]> {
+async function readTypes({ accounts, warehouse }: App) {
   const ids = accounts.map(({ id }) => id);
   const stored = await readStoredParts(warehouse.connection.db, ids);
   return accounts.flatMap(({ id, config: { equipmentTypes } }) => {
@@ -50,6 +41,8 @@ async function readTypes({ accounts, warehouse }: App): Promise<TypeRow[]> {
     }));
   });
 }
+
+type TypeRow = Awaited<ReturnType<typeof readTypes>>[number];
 
 const isLeft = (type: TypeRow): boolean => !type.is_configured && type.live_rows > 0;
 

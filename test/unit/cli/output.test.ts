@@ -1,7 +1,8 @@
 import pc from 'picocolors';
 import { describe, expect, it, vi } from 'vitest';
 import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
-import { logRun, renderFailures } from '../../../src/cli/run-results.ts';
+import { renderFailures } from '../../../src/cli/run-results.ts';
+import { logResult } from '../../../src/operate/worker/run-log.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
 import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
@@ -169,10 +170,10 @@ describe('the log of a run', () => {
   it.each([
     [true, 'debug'],
     [false, 'info'],
-  ])('logs a skip at a terminal (%s) at level %s: the output there has it, too', (isAtTerminal, level) => {
+  ])('logs a skip whose reason is known (%s), as at a terminal, at level %s', (isKnown, level) => {
     const levels: string[] = [];
     const log = { debug: () => levels.push('debug'), info: () => levels.push('info') } as unknown as Logger;
-    logRun({ log }, skipped, { kind: 'sync', isAtTerminal });
+    logResult({ log }, skipped, { isKnown });
     expect(levels).toEqual([level]);
   });
 });
