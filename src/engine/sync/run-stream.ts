@@ -39,7 +39,7 @@ import {
   type RunResult,
   watermarkText,
 } from './run.ts';
-import { applyPrivacy, NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
+import { applyPrivacy, NO_PRIVACY } from '../privacy/settings.ts';
 import { runSteps, type SessionRun, type StepsEnd } from './run-steps.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
@@ -175,13 +175,16 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
-    const scope = { stream, accountId, settings: context.privacy ?? NO_PRIVACY };
-    const privacy = await readPrivacy(db, scope);
-    const { cleaned, lifted } = await applyPrivacy(session, { ...scope, privacy, signal: context.signal });
+    const { protection, cleaned, lifted } = await applyPrivacy(session, {
+      stream,
+      accountId,
+      settings: context.privacy ?? NO_PRIVACY,
+      signal: context.signal,
+    });
     if (cleaned !== undefined) context.events.onCleaned?.(stream.name, cleaned);
     load = await createLoad({
       session,
-      protection: privacy.protection,
+      protection,
       shape: streamShape(stream),
       ...key,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
