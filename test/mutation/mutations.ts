@@ -559,8 +559,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a new follow-up is not added to the days before today',
     invariant: 1,
     file: 'src/engine/loading/merge.ts',
-    search: 'keys: [...counted.keys, ...request.addedKeys], sign: 1',
-    replace: 'keys: [...counted.keys], sign: 1',
+    search: 'keys: [...changing, ...request.addedKeys], sign: 1',
+    replace: 'keys: changing, sign: 1',
     tests: [DAYS],
   },
   {

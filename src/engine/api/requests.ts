@@ -60,8 +60,8 @@ export interface ApiRequest {
   readonly params: Readonly<Record<string, unknown>>;
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
-  /** An error that is specific to the request leads to one retry only: two attempts show whether it fails again. */
-  readonly fewRetries?: boolean | undefined;
+  /** Most retries in a row after errors that are specific to the request; default: as many as after other errors. */
+  readonly mostRetries?: number | undefined;
   /** The property of the response that holds the list. */
   readonly listKey?: string;
   /** Fields of an element of the list that are looked at before it is parsed. */

@@ -34,11 +34,11 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
 
 /** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
 export async function* retry({ options, limiter, request, signal, attempt }: Retrying): Answer {
-  const { method, fewRetries } = request;
+  const { method, mostRetries = Infinity } = request;
   const { clock } = options;
   let failedMs: number | undefined;
-  /** Consecutive attempts that failed for this request only. */
-  let fewInARow = 0;
+  /** Attempts in a row that failed for this request only. */
+  let inARow = 0;
   for (let attemptNumber = 1; ; attemptNumber += 1) {
     try {
       signal.throwIfAborted();
@@ -46,8 +46,8 @@ export async function* retry({ options, limiter, request, signal, attempt }: Ret
     } catch (error) {
       if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
       failedMs ??= clock.monotonicMs();
-      fewInARow = isRequestSpecific(error) ? fewInARow + 1 : 0;
-      if (attemptNumber > options.retryAttempts || (fewRetries === true && fewInARow > 1)) {
+      inARow = isRequestSpecific(error) ? inARow + 1 : 0;
+      if (attemptNumber > options.retryAttempts || inARow > mostRetries) {
         throw withAttempts(error, attemptNumber, clock.monotonicMs() - failedMs);
       }
       // A throttled response has begun a cool-down of all requests: its length is the delay.

@@ -110,14 +110,13 @@ export const inPlaceShape = ({ stream, parent, children }: StreamShape): StreamS
   children: children.map((child) => ({ ...child, history: null })),
 });
 
-/** `Coverage` in terms of tables: which rows were covered. */
-export interface TableCoverage {
-  /** The column that names the part; null: the whole account was covered. */
-  readonly column: string | null;
-  /** The child with the requested part in its last column, where `column` of the parent has another value. */
-  readonly asked?: TableShape;
-  readonly parts: readonly string[];
-}
+/**
+ * `Coverage` in terms of tables: which rows were covered. `column` names the part (null: the whole account was covered);
+ * `asked` is the child with the requested part in its last column, where `column` of the parent has another value.
+ */
+export type TableCoverage = { readonly parts: readonly string[] } & (
+  { readonly column: null } | { readonly column: string; readonly asked: TableShape }
+);
 
 export function toTableCoverage({ partition, name }: StreamDefinition, { parts }: Coverage): TableCoverage {
   if (parts === null) return { column: null, parts: [] };

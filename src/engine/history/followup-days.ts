@@ -53,7 +53,7 @@ export const countedDays = safetySchema.table(
 );
 
 /** Days that are counted, and how. */
-export type CountedDays = Readonly<{ accountId: string; timezone: string; finalBefore: string | null }>;
+type CountedDays = Readonly<{ accountId: string; timezone: string; finalBefore: string | null }>;
 
 const STEPS = sql.raw('pg_temp.stage_days');
 const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;

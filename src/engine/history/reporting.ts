@@ -25,11 +25,6 @@ export const reportingSettings = safetySchema.table(
   (t) => [primaryKey({ columns: [t.account_id] })],
 );
 
-interface AccountTimezone {
-  readonly accountId: string;
-  readonly timezone: string;
-}
-
 interface ConfiguredTimezone {
   readonly accountId: string;
   /** null: not set. */
@@ -55,7 +50,7 @@ export async function readReportingTimezones(
 export async function writeReportingTimezones(
   db: Queryable,
   wanted: readonly ConfiguredTimezone[],
-): Promise<(AccountTimezone & { readonly before: string })[]> {
+): Promise<Readonly<Record<'accountId' | 'timezone' | 'before', string>>[]> {
   const written = await readReportingTimezones(
     db,
     wanted.map(({ accountId: id }) => id),

@@ -153,7 +153,7 @@ export function createBatches(options: LoadOptions) {
       }
       for (const { position, column } of userColumns) {
         const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
-        for (const row of ofTable) addUserIds((row)[column], into.userIds);
+        for (const row of ofTable) addUserIds(row[column], into.userIds);
       }
       (isCopied ? added : changed).push({ read, ...rows });
       // Only a new key can be a repaired one, because follow-ups of one form response share their identity.

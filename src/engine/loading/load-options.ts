@@ -1,4 +1,4 @@
-/** What a load is told: set once, and read by all its layers. */
+/** The options of a load, which all its layers read. */
 import type { OpenIssues } from '../control-tables/issues.ts';
 import type { Lifted } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';

@@ -18,8 +18,8 @@ import {
   target,
   type WriteTime,
 } from '../database/sql-names.ts';
-import type { TableShape } from '../database/table-shape.ts';
-import type { TableCoverage } from '../database/table-shape.ts';
+import type { TableCoverage, TableShape } from '../database/table-shape.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
 export function createStage(shape: TableShape): SQL {
@@ -126,24 +126,16 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
 }
 
 /** The live rows `t` in the coverage, and `part`: the covered part of each row. */
-function coveredRows(parent: TableShape, { column, asked, parts }: TableCoverage, accountId: string) {
+function coveredRows(parent: TableShape, covered: TableCoverage, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
-  if (column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
-  const own = sql`t.${name(column)}`;
-  const foreignKey = name(asked?.key[0] ?? '');
-  const part = asked === undefined ? own : sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, ${own})`;
-  const list = sql.join(
-    parts.map((one) => sql`${one}`),
-    sql`, `,
-  );
+  if (covered.column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
+  const { column, asked, parts } = covered;
+  const part = sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(column)})`;
   return {
     part,
-    from:
-      asked === undefined
-        ? sql`${target(parent)} t`
-        : sql`${target(parent)} t left join ${target(asked)} a
-            on a.account_id = t.account_id and a.${foreignKey} = t.${name(parent.key[0] ?? '')}`,
-    where: sql`${live} and ${part} in (${list})`,
+    from: sql`${target(parent)} t left join ${target(asked)} a
+      on a.account_id = t.account_id and a.${name(asked.key[0] ?? '')} = t.${name(parent.key[0] ?? '')}`,
+    where: sql`${live} and ${part} = any (${toArrayLiteral(parts)}::text[])`,
   };
 }
 

@@ -12,13 +12,7 @@ import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { LoadOptions } from './load-options.ts';
 import type { Stored } from './batch.ts';
-import {
-  addSteps,
-  applySteps,
-  type CountedDays,
-  readCountedDays,
-  voidDays,
-} from '../history/followup-days.ts';
+import { addSteps, applySteps, readCountedDays, voidDays } from '../history/followup-days.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
@@ -73,14 +67,8 @@ async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeR
     !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
   const refused = found.filter(isTooMuch);
   const others = found.filter((part) => !isTooMuch(part));
-  const all = others.reduce(
-    (sum, { live, vanished }): Part => ({
-      part: '',
-      live: sum.live + live,
-      vanished: sum.vanished + vanished,
-    }),
-    { part: '', live: 0, vanished: 0 },
-  );
+  const total = (of: 'live' | 'vanished') => others.reduce((sum, part) => sum + part[of], 0);
+  const all = { part: '', live: total('live'), vanished: total('vanished') };
   const failure = refused.length === 0 ? null : toGuardError(refused, guard);
   if (failure !== null && (covered.column === null || others.length === 0)) throw failure;
   if (isTooMuch(all)) throw toGuardError([all], guard);
@@ -170,29 +158,19 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   return counts;
 }
 
-/** Removes changing rows from the counted days. Returns the keys; null if no days are counted yet. */
-async function takeOutDays(
+/** Keys of stored rows that the merge may change or mark as deleted. */
+async function readChanging(
   tx: Queryable,
-  { parent, stream }: StreamShape,
+  { parent }: StreamShape,
   { request, deletable }: { readonly request: MergeRequest; readonly deletable: TableCoverage | null },
-): Promise<{ readonly days: CountedDays; readonly keys: readonly string[] } | null> {
-  if (
-    stream.countsDays !== true ||
-    request.fullCompare ||
-    (request.stagedKeys.length === 0 && deletable === null && request.addedKeys.length === 0)
-  )
-    return null;
-  const days = await readCountedDays(tx, request.accountId);
-  if (days === null) return null;
+): Promise<string[]> {
+  const { stagedKeys, addedKeys, accountId } = request;
   const vanished =
     deletable === null
       ? []
-      : await tx.execute<{ key: string }>(statements.readVanished(parent, deletable, request.accountId));
-  const addedBefore = new Set(request.addedKeys);
-  const stored = request.stagedKeys.filter((key) => !addedBefore.has(key));
-  const keys = [...stored, ...vanished.map(({ key }) => key)];
-  await addSteps(tx, days, { keys, sign: -1 });
-  return { days, keys };
+      : await tx.execute<{ key: string }>(statements.readVanished(parent, deletable, accountId));
+  const added = new Set(addedKeys);
+  return [...stagedKeys.filter((key) => !added.has(key)), ...vanished.map(({ key }) => key)];
 }
 
 async function mergeIssues(
@@ -219,29 +197,33 @@ async function mergeIssues(
  * updated and deleted rows; `unchanged` counts staged versions that were not needed.
  */
 export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
-  const { covered } = request;
+  const { accountId, covered } = request;
+  const { stream } = shape;
   const added = request.addedKeys.length;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { deletable, failure } = await guardDeletions(tx, shape, request);
-  const counted = await takeOutDays(tx, shape, { request, deletable });
+  const mayChange = request.stagedKeys.length + added > 0 || deletable !== null;
+  const countsDays = stream.countsDays === true && mayChange;
+  // For a row that was changed in the warehouse, the previous count is unknown.
+  const days = countsDays && !request.fullCompare ? await readCountedDays(tx, accountId) : null;
+  const changing = days === null ? [] : await readChanging(tx, shape, { request, deletable });
+  if (days !== null) await addSteps(tx, days, { keys: changing, sign: -1 });
   const counts = request.stagedKeys.length > 0 ? await mergeRows(tx, shape, request) : noCounts();
   const note =
     covered === null
       ? null
       : await keepWhatMayBeKeyless(tx, shape, { ...request, covered, appeared: counts.inserted + added });
-  const deletedKeys: string[] = [];
-  if (deletable !== null) {
-    const rows = await tx.execute<{ key: string }>(statements.markVanished(shape.parent, deletable, request));
-    for (const { key } of rows) deletedKeys.push(key);
-  }
+  const deleted =
+    deletable === null
+      ? []
+      : await tx.execute<{ key: string }>(statements.markVanished(shape.parent, deletable, request));
+  const deletedKeys = deleted.map(({ key }) => key);
   counts.deleted = deletedKeys.length;
-  const changed = counts.inserted + counts.updated + added > 0;
-  if (counted !== null) {
-    await addSteps(tx, counted.days, { keys: [...counted.keys, ...request.addedKeys], sign: 1 });
-    await applySteps(tx, request.accountId);
-  } else if (shape.stream.countsDays === true && (changed || counts.deleted > 0)) {
-    // For a row that was changed in the warehouse, the previous count is unknown.
-    await voidDays(tx, request.accountId);
+  if (days !== null) {
+    await addSteps(tx, days, { keys: [...changing, ...request.addedKeys], sign: 1 });
+    await applySteps(tx, accountId);
+  } else if (countsDays && counts.inserted + counts.updated + counts.deleted + added > 0) {
+    await voidDays(tx, accountId);
   }
   if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys });
   return { counts, note, failure };

@@ -31,8 +31,8 @@ export function createTransaction(options: LoadOptions) {
   let saved: readonly Stored[] | undefined;
 
   /** Begins the transaction unless it is open. */
-  async function begin(): Promise<void> {
-    if (session.transactionTime === null) await session.begin();
+  async function begin(): Promise<WriteTime> {
+    return session.transactionTime ?? (await session.begin());
   }
 
   return {
@@ -53,9 +53,7 @@ export function createTransaction(options: LoadOptions) {
       stored = [...saved];
     },
     async commit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
-      await begin();
-      const time = session.transactionTime;
-      if (time === null) throw new TypeError('there is no transaction');
+      const time = await begin();
       const counts = { ...committed };
       for (const one of stored) addCounts(counts, one.counts);
       const hasStagedIssues = stored.some((one) => one.hasIssues);

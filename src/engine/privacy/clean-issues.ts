@@ -5,7 +5,7 @@ import type { Queryable } from '../database/connection.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
 import { Received } from '../../shared/received.ts';
-import type { IssueKind, ReadContext, StreamDefinition } from '../streams/stream.ts';
+import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { isForgotten } from './find-people.ts';
 import { parseRecord, readRecord } from '../loading/record.ts';
 import { buildRejection, fingerprintOf, type StagedIssue } from '../loading/staged-issue.ts';
@@ -19,18 +19,11 @@ export interface CleaningScope {
   readonly protection: Protection;
 }
 
-interface StoredIssue extends Record<string, unknown> {
-  readonly fingerprint: string;
-  readonly record_id: string | null;
-  readonly field: string | null;
-  readonly kind: IssueKind;
-  readonly problem: string;
-  readonly value: string | null;
-  readonly identity: string | null;
-  readonly context: string | null;
-}
-
 type Content = Pick<StagedIssue, 'fingerprint' | 'record_id' | 'problem' | 'identity' | 'value'>;
+/** `value` and `context`: JSON. */
+type StoredIssue = Omit<Content, 'value'> &
+  Pick<StagedIssue, 'field' | 'kind'> &
+  Readonly<Record<'value' | 'context', string | null>>;
 
 /** undefined: the issue stays as it is. null: the issue is deleted. */
 function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Content | null | undefined {
@@ -52,13 +45,7 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
   const kept = isOfPerson(issue, { key, stream, protection }) ? null : protection.ofValue(value);
   if (kept === value && key === issue.record_id) return undefined;
   const problem = kept === value || isUnknown ? issue.problem : 'what came names somebody who was forgotten';
-  return {
-    fingerprint: fingerprintOf(issue, key),
-    record_id: key,
-    problem,
-    identity: issue.identity,
-    value: kept,
-  };
+  return { ...issue, fingerprint: fingerprintOf(issue, key), record_id: key, problem, value: kept };
 }
 
 /**

@@ -38,12 +38,6 @@ export interface PrivacySettings {
 
 export const NO_PRIVACY: PrivacySettings = { omit: [], pseudonymize: [] };
 
-interface StreamPrivacy {
-  /** null: everything may be stored. */
-  readonly protection: Protection | null;
-  readonly policy: Policy;
-}
-
 interface Scope {
   readonly stream: StreamDefinition;
   readonly accountId: string;
@@ -110,11 +104,11 @@ export async function readForgottenWithKey(
   return forgotten;
 }
 
-/** Errors: `privacy_key_wrong`. */
+/** `protection` null: everything may be stored. Errors: `privacy_key_wrong`. */
 export async function readPrivacy(
   db: Queryable,
   { stream, accountId, settings }: Scope,
-): Promise<StreamPrivacy> {
+): Promise<{ readonly protection: Protection | null; readonly policy: Policy }> {
   const pseudonyms = pseudonymsOf(settings);
   const forgotten = await readForgottenWithKey(db, accountId, settings);
   const policy = policyOf(stream, {
@@ -137,6 +131,8 @@ export interface CleanResult {
 }
 
 interface Applied {
+  /** null: everything may be stored. */
+  readonly protection: Protection | null;
   /** undefined: nothing changed since the last run. */
   readonly cleaned: CleanResult | undefined;
   readonly lifted: Lifted;
@@ -144,23 +140,22 @@ interface Applied {
 
 const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
 
-/** Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before. */
+/**
+ * Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before.
+ * Errors: `privacy_key_wrong`.
+ */
 export async function applyPrivacy(
   session: StreamSession,
-  {
-    stream,
-    accountId,
-    privacy: { protection, policy },
-    signal,
-  }: Omit<Scope, 'settings'> & { readonly privacy: StreamPrivacy; readonly signal: AbortSignal },
+  { stream, accountId, settings, signal }: Scope & { readonly signal: AbortSignal },
 ): Promise<Applied> {
   const { db } = session.connection;
+  const { protection, policy } = await readPrivacy(db, { stream, accountId, settings });
   const scope = { accountId, stream: stream.name };
   const found = await readCleaning(db, scope);
   const before = found?.policy ?? NO_POLICY;
   const progress = cleaningProgress(found, policy);
   if (progress === 'done' && isSamePolicy(before, policy))
-    return { cleaned: undefined, lifted: before.lifted ?? {} };
+    return { protection, cleaned: undefined, lifted: before.lifted ?? {} };
   const now = protectedBy(policy);
   const unprotected = protectedBy(before).filter((column) => !now.includes(column));
   const lacking = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
@@ -180,6 +175,7 @@ export async function applyPrivacy(
   await writeCleaning(db, scope, { ...state, position: null });
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   return {
+    protection,
     cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected },
     lifted: state.policy.lifted ?? {},
   };

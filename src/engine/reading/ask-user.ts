@@ -10,6 +10,9 @@ export type UserLookup =
   | { readonly kind: 'found' | 'unusable'; readonly userId: string; readonly record: Received }
   | { readonly kind: 'unknown'; readonly userId: string };
 
+/** An id for which the service fails in each run gets few requests, because a later run tries again. */
+const MOST_RETRIES = 4;
+
 /**
  * The forms of an id as a parameter, one after the other while the service refuses the form. The example shows a number; an
  * id that is not one can only be text. Beyond 2^53 text comes first: a service may round a number.
@@ -25,8 +28,7 @@ export async function askForUser({ stream, service }: Source, userId: string): P
   const { api, meter, signal } = service;
   for (const user of toUserParameters(userId)) {
     try {
-      // Few retries, because a later run tries again.
-      const request = { method, objectKey, params: { user }, fewRetries: true, meter, signal };
+      const request = { method, objectKey, params: { user }, mostRetries: MOST_RETRIES, meter, signal };
       const object = await api.fetchObject(request);
       const record = Received.of(
         isWireRecord(object) ? { ...object, [keyField]: object[keyField] ?? userId } : null,

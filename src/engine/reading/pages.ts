@@ -14,11 +14,12 @@ const MOST_REPEATS = 20;
 export type Source = Pick<ReadRequest, 'stream' | 'service'>;
 export type Params = Readonly<Record<string, unknown>>;
 
-/** The request for a stream's list. `fewRetries`: it is similar to a request that failed. */
+/** The request for a stream's list. `fewRetries`: it is similar to a request that failed, and two attempts show whether it fails, too. */
 export function toListRequest({ stream, service }: Source, params: Params, fewRetries = false): ListRequest {
   const { method, responseKey: listKey, keyField, peekFields = [] } = stream;
   const { meter, signal } = service;
-  return { method, listKey, fields: [keyField, ...peekFields], params, meter, signal, fewRetries };
+  const mostRetries = fewRetries ? 1 : undefined;
+  return { method, listKey, fields: [keyField, ...peekFields], params, meter, signal, mostRetries };
 }
 
 export async function fetchPage(source: Source, params: Params, fewRetries?: boolean): Promise<ListPage> {

@@ -8,7 +8,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
-import { applyPrivacy, NO_PRIVACY, readForgottenWithKey, readPrivacy } from '../privacy/settings.ts';
+import { applyPrivacy, NO_PRIVACY, readForgottenWithKey } from '../privacy/settings.ts';
 import { announceWait, type RunContext } from './run.ts';
 
 interface CleanedStream {
@@ -37,9 +37,8 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
     });
     if (session === undefined) continue;
     try {
-      const scope = { stream, accountId, settings: context.privacy ?? NO_PRIVACY };
-      const privacy = await readPrivacy(session.connection.db, scope);
-      const { cleaned } = await applyPrivacy(session, { ...scope, privacy, signal });
+      const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal };
+      const { cleaned } = await applyPrivacy(session, request);
       if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
       all.push({ stream: stream.name, rowsChanged: cleaned?.rowsChanged ?? null });
     } catch (error) {

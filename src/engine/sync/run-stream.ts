@@ -32,7 +32,7 @@ import {
   type RunRequest,
   type RunResult,
 } from './run.ts';
-import { applyPrivacy, NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
+import { applyPrivacy, NO_PRIVACY } from '../privacy/settings.ts';
 import { runSteps, type SessionRun } from './run-steps.ts';
 
 /** A restarting database is available again within about a second; a longer failure must not block the worker. */
@@ -142,13 +142,16 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
-    const scope = { stream, accountId, settings: context.privacy ?? NO_PRIVACY };
-    const privacy = await readPrivacy(db, scope);
-    const { cleaned, lifted } = await applyPrivacy(session, { ...scope, privacy, signal: context.signal });
+    const { protection, cleaned, lifted } = await applyPrivacy(session, {
+      stream,
+      accountId,
+      settings: context.privacy ?? NO_PRIVACY,
+      signal: context.signal,
+    });
     if (cleaned !== undefined) context.events.onCleaned?.(stream.name, cleaned);
     load = await createLoad({
       session,
-      protection: privacy.protection,
+      protection,
       shape: streamShape(stream),
       ...key,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },

@@ -112,7 +112,7 @@ describe('ids for which the service always fails', () => {
     const { failing } = await startFailing(2, 'server_error');
     await sync();
     makeDue(failing);
-    expect(await worker.run('users')).toMatchObject({ outcome: 'succeeded', requests: 5 });
+    expect(await worker.run('users')).toMatchObject({ outcome: 'succeeded', requests: 11 });
     worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
     makeDue(failing);
     expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
