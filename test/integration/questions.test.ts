@@ -200,4 +200,15 @@ describe('the answers for the Monday meeting about a small past are', () => {
     const isPast = (row: string) => number !== '46' || !row.startsWith(TODAY.slice(0, 7));
     expect(found.filter(isPast), title).toEqual(expected);
   });
+
+  test('49, asked of today, the required part of training_matrix', async () => {
+    const [, ofADay = ''] = questions[48] ?? [];
+    const today = await connection.query<Row>(ofADay.replace('z.today - 45', 'z.today'));
+    const required = await connection.query<Row>(
+      'select user_name, training_label, state, expires_on from safety.training_matrix where is_required',
+    );
+    const texts = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(row)).toSorted();
+    expect(today.length).toBeGreaterThan(0);
+    expect(texts(today)).toEqual(texts(required));
+  });
 });
