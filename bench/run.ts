@@ -1,12 +1,12 @@
 /**
  * The cost of a first load and an unchanged read of each stream, as whole processes, beside the floor (one `COPY` of the same
- * rows) and the peer DuckDB in the same run, and whether the promises of docs/performance.md are kept.
+ * rows) in the same run, and whether the promises of docs/performance.md are kept.
  *
  *   npm run bench                          the four streams, medians of three rounds: some ten minutes
  *   npm run bench -- --records 20000 --rounds 5 --only equipments
  *   npm run bench -- --more                also small loads, quiet runs, changes, and a service that is slow
  *   npm run bench -- --large               also a million records, and one response of more than 500 MB
- *   npm run bench -- --plot docs/performance.svg --markdown
+ *   npm run bench -- --markdown
  *
  * The service, the worker and PostgreSQL are processes of their own. One JSON line a figure goes to stdout, the tables to
  * stderr. DATABASE_URL: a server on which databases may be created; else the embedded one, fsync on.
@@ -14,11 +14,9 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type BenchServer, startServer } from './support/database.ts';
-import { HOW_TO_ADD, isDuckDbThere, peerSchema } from './support/duckdb.ts';
 import { type Figure, medianOf, renderFigures, renderMarkdown, toFigure } from './support/figures.ts';
 import { type Floor, measureFloor } from './support/floor.ts';
-import { writePlot } from './support/plot.ts';
-import { runPeer, runWorker, type startService } from './support/processes.ts';
+import { runWorker, type startService } from './support/processes.ts';
 import {
   BENCH_STREAMS,
   type BenchStream,
@@ -44,7 +42,6 @@ const { values: flags } = parseArgs({
     more: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
-    plot: { type: 'string' },
     markdown: { type: 'boolean', default: false },
   },
 });
@@ -55,8 +52,6 @@ const CHANGE_SHARE = 0.01;
 
 const figures: Figure[] = [];
 const promised: StreamFigure[] = [];
-/** Not the worker's. */
-const ofPeer = new Set<Figure>();
 
 function report(figure: Figure): Figure {
   figures.push(figure);
@@ -66,29 +61,22 @@ function report(figure: Figure): Figure {
 
 interface Round {
   readonly floor: Floor;
-  readonly costs: Readonly<Partial<Record<`${'worker' | 'peer'} ${Phase}`, Cost>>>;
+  readonly costs: Readonly<Record<Phase, Cost>>;
 }
 
-/** Both phases by the worker and, where it is there, by the peer. The vacuum after a first load is no part of a figure. */
-async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
+/** Both phases. The vacuum after a first load is no part of a figure. */
+async function measureRound(stage: Stage): Promise<Round> {
   const { warehouse, stream } = stage;
-  const tidy = () => warehouse.connection.query('vacuum (analyze)');
   const again = stream === 'followups' ? ['backfill', stream, '--restart'] : ['sync', stream, '--force'];
   const first = await measure(stage, () => runWorker(['sync', stream], envOf(stage)));
-  await tidy();
+  await warehouse.connection.query('vacuum (analyze)');
   // A report with an unchanged calculation time is not read: this makes the time seem changed.
   await warehouse.connection.query(
     `update safety_sync.stream_state set calculated_at = calculated_at - interval '1 hour'`,
   );
   const unchanged = await measure(stage, () => runWorker(again, envOf(stage)));
   const floor = await measureFloor(warehouse, { ...LOADED[stream], mostParents: MOST_FLOOR_RECORDS });
-  const costs = { 'worker first': first, 'worker unchanged': unchanged };
-  if (!hasPeer) return { floor, costs };
-  await warehouse.connection.query(peerSchema(stream));
-  const peerFirst = await measure(stage, () => runPeer(stream, envOf(stage)));
-  await tidy();
-  const peerUnchanged = await measure(stage, () => runPeer(stream, envOf(stage)));
-  return { floor, costs: { ...costs, 'peer first': peerFirst, 'peer unchanged': peerUnchanged } };
+  return { floor, costs: { first, unchanged } };
 }
 
 interface LoadRequest {
@@ -108,21 +96,17 @@ async function loadStream(server: BenchServer, request: LoadRequest): Promise<vo
     const all: Round[] = [];
     for (let round = 0; round < rounds; round += 1) {
       await withWarehouse({ server, service, stream }, async (stage) => {
-        all.push(await measureRound(stage, isPromised && isDuckDbThere()));
+        all.push(await measureRound(stage));
       });
     }
     for (const phase of ['first', 'unchanged'] as const) {
       const name = `${phase === 'first' ? 'first load' : phase}, ${count(records)} ${noun}`;
-      for (const who of ['worker', 'peer'] as const) {
-        const figure = who === 'worker' ? name : `${name}: DuckDB`;
-        const [one, ...others] = all.flatMap(({ floor, costs: { [`${who} ${phase}` as const]: cost } }) =>
-          cost === undefined ? [] : [toFigure({ figure, floor, ...cost })],
-        );
-        if (one === undefined) continue;
-        const median = report(medianOf([one, ...others]));
-        if (who === 'peer') ofPeer.add(median);
-        else if (isPromised) promised.push({ stream, phase, figure: median });
-      }
+      const [one, ...others] = all.map(({ floor, costs }) =>
+        toFigure({ figure: name, floor, ...costs[phase] }),
+      );
+      if (one === undefined) continue;
+      const median = report(medianOf([one, ...others]));
+      if (isPromised) promised.push({ stream, phase, figure: median });
     }
   });
 }
@@ -196,11 +180,8 @@ try {
   process.stderr.write(
     `${renderFigures(figures)}\n${cpus()[0]?.model ?? 'a processor'}, ${availableParallelism()} cores, Node ${process.versions.node}, ${server.description}; service, worker and PostgreSQL share them; load ${load.join(', ')}\n`,
   );
-  if (!isDuckDbThere()) process.stderr.write(`${HOW_TO_ADD}\n`);
   if (flags.markdown) process.stderr.write(`${renderMarkdown(figures)}\n`);
-  if (flags.plot !== undefined) await writePlot(flags.plot, figures);
-  const ofWorker = figures.filter((figure) => !ofPeer.has(figure));
-  process.stderr.write(`\n${renderPromises(judge(promised, ofWorker))}\n`);
+  process.stderr.write(`\n${renderPromises(judge(promised, figures))}\n`);
 } finally {
   await server.close();
 }

@@ -93,10 +93,10 @@ const EQUIPMENT = [
   ['e3', '{yard}', false, 'expired'],
 ] as const;
 
-/** Inspections of equipment: done and due as they were first, done as it is now, and when that was seen. */
+/** Inspections of equipment: status, done and due as they were first, done as it is now, and when that was seen. */
 const INSPECTIONS = [
-  ['e1', month(3, 1), month(2, 10), month(2, 12), month(2, 13)],
-  ['e2', null, month(2, 20), month(2, 15), month(2, 16)],
+  ['e1', 'expired', month(3, 1), month(2, 10), month(2, 12), month(2, 13)],
+  ['e2', 'uptodate', null, month(2, 20), month(2, 15), month(2, 16)],
 ] as const;
 
 /** Employee, training, completed on, expiring from, expires on, whether it is required. */
@@ -124,14 +124,14 @@ export const STORY: readonly string[] = [
   ),
   ...EQUIPMENT.map(
     ([id, offices, isInService, status]) =>
-      `insert into safety.equipment (account_id, id, equipment_type_id, field_office_ids, is_in_service, status, _synced_at, _run_id)
-       values ('default', '${id}', '21', '${offices}', ${isInService}, '${status}', now(), 1)`,
+      `insert into safety.equipment (account_id, id, equipment_type_id, field_office_ids, assigned_user_ids, is_in_service, status, _synced_at, _run_id)
+       values ('default', '${id}', '21', '${offices}', '{p1}', ${isInService}, '${status}', now(), 1)`,
   ),
-  ...INSPECTIONS.flatMap(([id, doneBefore, due, done, seen]) => [
-    `insert into safety.equipment_schedule_states (account_id, equipment_id, schedule_id, last_completed_at, expires_at, valid_from, valid_to)
-     values ('default', '${id}', 's', ${at(doneBefore)}, ${at(due)}, ${at(month(3, 2))}, ${at(seen)})`,
-    `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, last_completed_at, expires_at, _valid_from)
-     values ('default', '${id}', 's', ${at(done)}, ${at(ago(-100))}, ${at(seen)})`,
+  ...INSPECTIONS.flatMap(([id, status, doneBefore, due, done, seen]) => [
+    `insert into safety.equipment_schedule_states (account_id, equipment_id, schedule_id, status, last_completed_at, expires_at, valid_from, valid_to)
+     values ('default', '${id}', 's', '${status}', ${at(doneBefore)}, ${at(due)}, ${at(month(3, 2))}, ${at(seen)})`,
+    `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, last_completed_at, expires_at, _valid_from)
+     values ('default', '${id}', 's', 'uptodate', ${at(done)}, ${at(ago(-100))}, ${at(seen)})`,
   ]),
   `insert into safety.training_employee_status
      (account_id, user_id, complete_training_ids, incomplete_training_ids, _valid_from, _synced_at, _run_id)
@@ -165,6 +165,9 @@ const MONDAYS = Array.from({ length: 85 }, (_, days) => ago(84 - days)).filter(i
 
 /** By the number of the question: the rows, each with its cells; an empty one is null. */
 export const EXPECTED_ANSWERS: Readonly<Record<number, readonly string[]>> = {
+  13: ['1'],
+  25: ['p1|Ada|1'],
+  28: ['e1|s|1'],
   32: ['00-07|1|0', '08-30|1|1', '91+|2|1'],
   33: [`${month(2)}|3|50.0|66.7|1`, `${month(3)}|1|100.0|100.0|1`],
   34: ['p1|Ada|3|66.7'],
