@@ -6,7 +6,7 @@
  *   npm run bench -- --records 20000 --rounds 5 --only equipments
  *   npm run bench -- --more                also small loads, quiet runs, changes, and a service that is slow
  *   npm run bench -- --large               also a million records, and one response of more than 500 MB
- *   npm run bench -- --markdown
+ *   npm run bench -- --plot docs/performance.svg --markdown
  *
  * The service, the worker and PostgreSQL are processes of their own. One JSON line a figure goes to stdout, the tables to
  * stderr. DATABASE_URL: a server on which databases may be created; else the embedded one, fsync on.
@@ -16,6 +16,7 @@ import { parseArgs } from 'node:util';
 import { type BenchServer, startServer } from './support/database.ts';
 import { type Figure, medianOf, renderFigures, renderMarkdown, toFigure } from './support/figures.ts';
 import { type Floor, measureFloor } from './support/floor.ts';
+import { writePlot } from './support/plot.ts';
 import { runWorker, type startService } from './support/processes.ts';
 import {
   BENCH_STREAMS,
@@ -42,6 +43,7 @@ const { values: flags } = parseArgs({
     more: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    plot: { type: 'string' },
     markdown: { type: 'boolean', default: false },
   },
 });
@@ -181,6 +183,7 @@ try {
     `${renderFigures(figures)}\n${cpus()[0]?.model ?? 'a processor'}, ${availableParallelism()} cores, Node ${process.versions.node}, ${server.description}; service, worker and PostgreSQL share them; load ${load.join(', ')}\n`,
   );
   if (flags.markdown) process.stderr.write(`${renderMarkdown(figures)}\n`);
+  if (flags.plot !== undefined) await writePlot(flags.plot, figures);
   process.stderr.write(`\n${renderPromises(judge(promised, figures))}\n`);
 } finally {
   await server.close();
