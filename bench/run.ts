@@ -1,6 +1,6 @@
 /**
  * The cost of a first load and an unchanged read of each stream, as whole processes, beside the floor (one `COPY` of the same
- * rows) in the same run, and whether the promises of docs/performance.md are kept.
+ * rows) and the peer DuckDB in the same run, and whether the promises of docs/performance.md are kept.
  *
  *   npm run bench                          the four streams, medians of three rounds: some ten minutes
  *   npm run bench -- --records 20000 --rounds 5 --only equipments
@@ -14,10 +14,11 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type BenchServer, startServer } from './support/database.ts';
+import { HOW_TO_ADD, isDuckDbThere, peerSchema } from './support/duckdb.ts';
 import { type Figure, medianOf, renderFigures, renderMarkdown, toFigure } from './support/figures.ts';
 import { type Floor, measureFloor } from './support/floor.ts';
 import { writePlot } from './support/plot.ts';
-import { runWorker, type startService } from './support/processes.ts';
+import { runPeer, runWorker, type startService } from './support/processes.ts';
 import {
   BENCH_STREAMS,
   type BenchStream,
@@ -54,6 +55,8 @@ const CHANGE_SHARE = 0.01;
 
 const figures: Figure[] = [];
 const promised: StreamFigure[] = [];
+/** Not the worker's. */
+const ofPeer = new Set<Figure>();
 
 function report(figure: Figure): Figure {
   figures.push(figure);
@@ -63,22 +66,29 @@ function report(figure: Figure): Figure {
 
 interface Round {
   readonly floor: Floor;
-  readonly costs: Readonly<Record<Phase, Cost>>;
+  readonly costs: Readonly<Partial<Record<`${'worker' | 'peer'} ${Phase}`, Cost>>>;
 }
 
-/** Both phases. The vacuum after a first load is no part of a figure. */
-async function measureRound(stage: Stage): Promise<Round> {
+/** Both phases by the worker and, where it is there, by the peer. The vacuum after a first load is no part of a figure. */
+async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
   const { warehouse, stream } = stage;
+  const tidy = () => warehouse.connection.query('vacuum (analyze)');
   const again = stream === 'followups' ? ['backfill', stream, '--restart'] : ['sync', stream, '--force'];
   const first = await measure(stage, () => runWorker(['sync', stream], envOf(stage)));
-  await warehouse.connection.query('vacuum (analyze)');
+  await tidy();
   // A report with an unchanged calculation time is not read: this makes the time seem changed.
   await warehouse.connection.query(
     `update safety_sync.stream_state set calculated_at = calculated_at - interval '1 hour'`,
   );
   const unchanged = await measure(stage, () => runWorker(again, envOf(stage)));
   const floor = await measureFloor(warehouse, { ...LOADED[stream], mostParents: MOST_FLOOR_RECORDS });
-  return { floor, costs: { first, unchanged } };
+  const costs = { 'worker first': first, 'worker unchanged': unchanged };
+  if (!hasPeer) return { floor, costs };
+  await warehouse.connection.query(peerSchema(stream));
+  const peerFirst = await measure(stage, () => runPeer(stream, envOf(stage)));
+  await tidy();
+  const peerUnchanged = await measure(stage, () => runPeer(stream, envOf(stage)));
+  return { floor, costs: { ...costs, 'peer first': peerFirst, 'peer unchanged': peerUnchanged } };
 }
 
 interface LoadRequest {
@@ -98,17 +108,21 @@ async function loadStream(server: BenchServer, request: LoadRequest): Promise<vo
     const all: Round[] = [];
     for (let round = 0; round < rounds; round += 1) {
       await withWarehouse({ server, service, stream }, async (stage) => {
-        all.push(await measureRound(stage));
+        all.push(await measureRound(stage, isPromised && isDuckDbThere()));
       });
     }
     for (const phase of ['first', 'unchanged'] as const) {
       const name = `${phase === 'first' ? 'first load' : phase}, ${count(records)} ${noun}`;
-      const [one, ...others] = all.map(({ floor, costs }) =>
-        toFigure({ figure: name, floor, ...costs[phase] }),
-      );
-      if (one === undefined) continue;
-      const median = report(medianOf([one, ...others]));
-      if (isPromised) promised.push({ stream, phase, figure: median });
+      for (const who of ['worker', 'peer'] as const) {
+        const figure = who === 'worker' ? name : `${name}: DuckDB`;
+        const [one, ...others] = all.flatMap(({ floor, costs: { [`${who} ${phase}` as const]: cost } }) =>
+          cost === undefined ? [] : [toFigure({ figure, floor, ...cost })],
+        );
+        if (one === undefined) continue;
+        const median = report(medianOf([one, ...others]));
+        if (who === 'peer') ofPeer.add(median);
+        else if (isPromised) promised.push({ stream, phase, figure: median });
+      }
     }
   });
 }
@@ -182,9 +196,11 @@ try {
   process.stderr.write(
     `${renderFigures(figures)}\n${cpus()[0]?.model ?? 'a processor'}, ${availableParallelism()} cores, Node ${process.versions.node}, ${server.description}; service, worker and PostgreSQL share them; load ${load.join(', ')}\n`,
   );
+  if (!isDuckDbThere()) process.stderr.write(`${HOW_TO_ADD}\n`);
   if (flags.markdown) process.stderr.write(`${renderMarkdown(figures)}\n`);
   if (flags.plot !== undefined) await writePlot(flags.plot, figures);
-  process.stderr.write(`\n${renderPromises(judge(promised, figures))}\n`);
+  const ofWorker = figures.filter((figure) => !ofPeer.has(figure));
+  process.stderr.write(`\n${renderPromises(judge(promised, ofWorker))}\n`);
 } finally {
   await server.close();
 }

@@ -1,4 +1,4 @@
-/** A session of the driver alone, for the floor. Small packets are sent at once, as by the program. */
+/** A session of the driver alone, for floor and peer. Small packets are sent at once, as by the program. */
 import net from 'node:net';
 import postgres from 'postgres';
 

@@ -23,7 +23,7 @@ export interface Warehouse {
   readonly connection: Connection;
   /** Bytes of write-ahead log since PostgreSQL began. */
   walBytes(): Promise<number>;
-  /** Rows that transactions have written in schema `safety` so far. */
+  /** Rows that transactions have written in schema `safety`, and in the peer's, so far. */
   rowsWritten(): Promise<number>;
   drop(): Promise<void>;
 }
@@ -96,7 +96,7 @@ async function createWarehouse(admins: readonly Connection[], nodes: readonly st
       // would be missing.
       await connection.query('select pg_stat_clear_snapshot(), pg_stat_force_next_flush()');
       return await one(
-        `select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) from pg_stat_user_tables where schemaname = 'safety'`,
+        `select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) from pg_stat_user_tables where schemaname in ('safety', 'peer')`,
       );
     },
     async drop() {

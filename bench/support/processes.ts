@@ -1,4 +1,4 @@
-/** The other processes of a measurement: the service and the worker, as their users start them. */
+/** The other processes of a measurement: the service and the worker, as their users start them, and the peer. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -104,10 +104,18 @@ async function compile(name: string): Promise<string> {
 
 /** Runs a verb of the built program to its end. Throws when it fails. */
 export async function runWorker(
-  verb: readonly string[],
+  args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Work> {
-  const args = [PROGRAM, ...verb, '--json'];
+  return await runProcess([PROGRAM, ...args, '--json'], env);
+}
+
+/** Loads a stream with DuckDB. */
+export async function runPeer(stream: string, env: Readonly<Record<string, string>>): Promise<Work> {
+  return await runProcess([await compile('duckdb'), stream], env);
+}
+
+async function runProcess(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Work> {
   const hook = await compile('usage-hook');
   const folder = await mkdtemp(join(tmpdir(), 'safety-sync-bench-'));
   const usageFile = join(folder, 'usage.json');

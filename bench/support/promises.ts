@@ -26,14 +26,14 @@ export type BenchStream = keyof typeof RATIOS;
 export type Phase = 'first' | 'unchanged';
 export const BENCH_STREAMS = Object.keys(RATIOS) as readonly BenchStream[];
 
-/** A figure of a stream and a phase. */
+/** A figure of a stream and a phase, by the worker. */
 export interface StreamFigure {
   readonly stream: BenchStream;
   readonly phase: Phase;
   readonly figure: Figure;
 }
 
-/** `all`: any figure; their memory counts. */
+/** `all`: any figure of the worker; their memory counts. */
 export function judge(measured: readonly StreamFigure[], all: readonly Figure[]): Promised[] {
   const ratios = measured.map(({ stream, phase, figure: { figure: name, ratio } }) => {
     const [promise, aim] = RATIOS[stream][phase];
