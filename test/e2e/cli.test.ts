@@ -62,7 +62,7 @@ describe('usage', () => {
        const { hostname } = os;
        os.hostname = () => {
          const error = new Error('no name');
-         if (error.stack.includes('describeOwner')) throw error;
+         if (error.stack.includes('createApp')) throw error;
          return hostname();
        };
        syncBuiltinESMExports();`,
@@ -72,7 +72,7 @@ describe('usage', () => {
       NODE_OPTIONS: `--import=${hook}`,
     });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^ {4}at describeOwner \(file:.*\/src\/app\.ts:\d+:\d+\)$/m);
+    expect(stderr).toMatch(/^ {4}at createApp \(file:.*\/src\/app\.ts:\d+:\d+\)$/m);
   });
 
   it('what npm runs before the first npx of a checkout builds nothing that is built already', async () => {

@@ -43,7 +43,7 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
   expect(JSON.stringify(request?.headers)).not.toContain(TOKEN);
   expect(request?.headers).toMatchObject({
     'content-type': 'application/json',
-    'user-agent': 'safety-sync-test',
+    'user-agent': 'safety-sync/test',
   });
 });
 
