@@ -113,7 +113,7 @@ export class ElementCutter {
     // The first character after a byte order mark and white space.
     const [first = '{'] = /[^\xef\xbb\xbf\s]/.exec(bytes.toString('latin1', 0, 64)) ?? [];
     if (first !== '{') throw notJson('the response is not a JSON object');
-    const { listAt } = readOutline(bytes, this.listKey);
+    const { listAt } = readOutline(bytes, this.listKey, true);
     if (listAt === undefined) {
       this.checkSize(bytes);
       return bytes;

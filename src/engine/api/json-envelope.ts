@@ -27,8 +27,11 @@ function isKey(text: Buffer, key: string): boolean {
   }
 }
 
-/** Only keys of the outermost object count, even if the key of the list also occurs deeper or in a text. */
-export function readOutline(bytes: Buffer, listKey: string | undefined): Outline {
+/**
+ * Only keys of the outermost object count, even if the key of the list also occurs deeper or in a text. `untilList`: reads no
+ * further than the bracket that opens the list, because a chunk behind it is large.
+ */
+export function readOutline(bytes: Buffer, listKey: string | undefined, untilList = false): Outline {
   let depth = 0;
   let keys = 0;
   let listAt: number | undefined;
@@ -44,6 +47,7 @@ export function readOutline(bytes: Buffer, listKey: string | undefined): Outline
       text = bytes.subarray(start, at);
     } else if ((byte | LOWER_BIT) === OPENING_BRACE) {
       if (isList && byte === OPENING_BRACKET) listAt ??= at + 1;
+      if (untilList && listAt !== undefined) break;
       depth += 1;
     } else if ((byte | LOWER_BIT) === CLOSING_BRACE) {
       depth -= 1;
