@@ -41,7 +41,7 @@ export interface Verb<Options = never> {
 }
 
 /** What a verb prints, and its exit code. */
-export interface Answer {
+export interface Output {
   /** With --json. */
   readonly json: unknown;
   /** Without. */
@@ -51,10 +51,10 @@ export interface Answer {
 }
 
 /** Returns the exit code. */
-export function printAnswer(
+export function printOutput(
   { terminal }: CommandContext,
   options: CommonOptions,
-  { json, lines, code = EXIT.ok }: Answer,
+  { json, lines, code = EXIT.ok }: Output,
 ): number {
   terminal.print(options.json ? stringifyExactJson(json) : lines().join('\n'));
   return code;
@@ -132,13 +132,13 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /**
- * Loads the configuration, opens the warehouse, runs the verb, prints its answer, closes everything. A signal ends it within
- * seconds. `work` returns an exit code if it has printed its answer itself.
+ * Loads the configuration, opens the warehouse, runs the verb, prints its output, closes everything. A signal ends it within
+ * seconds. `work` returns an exit code if it has printed its output itself.
  */
 export async function withApp(
   context: CommandContext,
   options: WithAppOptions,
-  work: (app: App) => Promise<Answer | number>,
+  work: (app: App) => Promise<Output | number>,
 ): Promise<number> {
   const { terminal, signal, env } = context;
   const config = configOf(context, options);
@@ -149,7 +149,7 @@ export async function withApp(
     signal,
     say: (line) => terminal.note(terminal.noteColors.dim(line)),
   });
-  async function prepareAndWork(): Promise<Answer | number> {
+  async function prepareAndWork(): Promise<Output | number> {
     if (options.migrates === 'by_itself') return await work(app);
     if (options.migrates || app.isEmbedded) {
       const { applied } = await (options.migrates ? app.migrate() : app.warehouse.migrate());
@@ -160,8 +160,8 @@ export async function withApp(
     return await work(app);
   }
   try {
-    const answer = await endedBy(signal, prepareAndWork());
-    return typeof answer === 'number' ? answer : printAnswer(context, options, answer);
+    const output = await endedBy(signal, prepareAndWork());
+    return typeof output === 'number' ? output : printOutput(context, options, output);
   } finally {
     await app.close();
     await stopTracing();

@@ -25,7 +25,7 @@ import {
   type CommandContext,
   configOf,
   JSON_OPTION,
-  printAnswer,
+  printOutput,
   type Verb,
   withApp,
 } from '../verb.ts';
@@ -146,7 +146,7 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
   };
   const sent = await Promise.all(channels.map(tryChannel));
   const { green, red } = terminal.colors;
-  return printAnswer(context, options, {
+  return printOutput(context, options, {
     json: { channels: sent },
     lines: () =>
       sent.map(({ taken, place, problem, advice }) =>

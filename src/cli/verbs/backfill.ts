@@ -12,7 +12,7 @@ import { accountFields, streamLabel } from '../run-results.ts';
 import { runVerb } from '../run-verb.ts';
 import type { Colors } from '../terminal.ts';
 import {
-  type Answer,
+  type Output,
   type CommonOptions,
   type CommandContext,
   JSON_OPTION,
@@ -80,7 +80,7 @@ async function readPlan(
   { terminal }: CommandContext,
   { accounts, warehouse }: App,
   { streams, range, restart }: BackfillAsked,
-): Promise<Answer> {
+): Promise<Output> {
   const status = await readMigrationStatus(warehouse.connection);
   const isMigrated = status.pending === 0;
   const plan: AccountForecast[] = [];

@@ -6,7 +6,7 @@ import { markFailed, startSpan } from '../../shared/with-span.ts';
 import { createHttp, type Sending } from './http.ts';
 import { createLimiter } from './limiter.ts';
 import type {
-  Answer,
+  ListParts,
   ApiClientOptions,
   ApiRequest,
   ClientPressure,
@@ -29,7 +29,7 @@ export interface ApiClient {
    * The request keeps its slot until its last batch is taken. A consumer must not use this client in between, because with
    * a concurrency of 1 it would wait for itself.
    */
-  list(request: ListRequest): Answer;
+  list(request: ListRequest): ListParts;
   /** A list that fits into memory, because the service limits the size of a page. */
   page(request: ListRequest): Promise<ListPage>;
   /** The property that holds the object. */
@@ -61,7 +61,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const closing = new AbortController();
 
   /** One HTTP request, in a span and for `onRequest`. The span has no parameters, because they may be personal data. */
-  async function* send(request: ApiRequest, attempt: number, sending: Omit<Sending, 'onBytes'>): Answer {
+  async function* send(request: ApiRequest, attempt: number, sending: Omit<Sending, 'onBytes'>): ListParts {
     const { method, params } = request;
     const startedMs = clock.monotonicMs();
     let bytes = 0;
@@ -95,7 +95,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   }
 
   /** Repeats the request at once if the service refused the token and a new one is available. */
-  async function* ask(request: ApiRequest, signal: AbortSignal, attempt: number): Answer {
+  async function* ask(request: ApiRequest, signal: AbortSignal, attempt: number): ListParts {
     for (let isRepeated = attempt > 1; ; isRepeated = true) {
       request.meter.requests += 1;
       if (isRepeated) {
@@ -112,7 +112,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  async function* attempt(request: ApiRequest, signal: AbortSignal, attemptNumber: number): Answer {
+  async function* attempt(request: ApiRequest, signal: AbortSignal, attemptNumber: number): ListParts {
     const ordinal = await slots.enter(signal);
     try {
       const response = yield* ask(request, signal, attemptNumber);
@@ -129,7 +129,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  async function* list(request: ApiRequest): Answer {
+  async function* list(request: ApiRequest): ListParts {
     const { method } = request;
     const stop = new AbortController();
     const sources = [closing.signal, request.signal].filter((source) => source !== undefined);
@@ -160,10 +160,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   }
 
   async function page(request: ApiRequest): Promise<ListPage> {
-    const answer = list(request);
+    const parts = list(request);
     let records: Received[] = [];
     for (;;) {
-      const next = await answer.next();
+      const next = await parts.next();
       if (next.done === true) return { ...next.value, records };
       records = next.value.kind === 'restart' ? [] : [...records, ...next.value.records];
     }

@@ -8,7 +8,7 @@ import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { ElementCutter } from './element-cutter.ts';
 import { readPaging } from './paging.ts';
-import type { Answer, ApiClientOptions, ApiRequest, ListResponse } from './requests.ts';
+import type { ListParts, ApiClientOptions, ApiRequest, ListResponse } from './requests.ts';
 import { ACCEPTED_ENCODINGS, readBody, WaitingBudget } from './response-body.ts';
 import {
   type ResponseContext,
@@ -105,7 +105,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
   };
 
   /** Rejects with a SafetySyncError only. */
-  async function* send(request: ApiRequest, { token, onBytes, signal }: Sending): Answer {
+  async function* send(request: ApiRequest, { token, onBytes, signal }: Sending): ListParts {
     const { method, params, meter, listKey } = request;
     const timedOut = new AbortController();
     const ended = AbortSignal.any([signal, timedOut.signal]);

@@ -91,7 +91,7 @@ export interface ListResponse {
 }
 
 /** The parts of a response as it arrives, and the rest of it at its end. */
-export type Answer = AsyncGenerator<ListPart, ListResponse, undefined>;
+export type ListParts = AsyncGenerator<ListPart, ListResponse, undefined>;
 
 export interface ListPage extends ListResponse {
   readonly records: readonly Received[];
