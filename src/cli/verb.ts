@@ -40,7 +40,7 @@ export interface Verb<Options = never> {
   run(context: CommandContext, options: Options, names: readonly string[]): Promise<number>;
 }
 
-/** What a verb prints, and its exit code. */
+/** The printed output of a verb, and its exit code. */
 export interface Output {
   /** With --json. */
   readonly json: unknown;

@@ -85,7 +85,7 @@ export interface Fault {
   readonly role: string;
   /** The role itself, or one that inherits from it. */
   readonly member: string;
-  /** What `member` is or may do. */
+  /** The rights and memberships of `member`. */
   readonly problem: string;
   readonly remedy: string;
 }

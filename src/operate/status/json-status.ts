@@ -2,7 +2,7 @@
 import { toIso } from '../../shared/time.ts';
 import type { Status } from './status.ts';
 
-/** Of the fields in ms, those that are durations; all others are times. */
+/** Fields in ms that are durations; all others are times. */
 const DURATIONS = ['durationMs', 'longestWaitMs'];
 
 const isTime = (name: string): boolean => name.endsWith('Ms') && !DURATIONS.includes(name);
