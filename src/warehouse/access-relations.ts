@@ -85,7 +85,7 @@ export interface Fault {
   readonly role: string;
   /** The role itself, or one that inherits from it. */
   readonly member: string;
-  /** The rights and memberships of `member`. */
+  /** The right or membership of `member` that shows more. */
   readonly problem: string;
   readonly remedy: string;
 }
