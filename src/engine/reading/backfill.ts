@@ -92,8 +92,11 @@ function createBackfill(
 }
 
 /** Continues a backfill that was cut off, if it has the same range; else begins a new one. */
-export async function* readBackfill(read: ReadRequest): Steps<BackfillOutcome> {
-  const { stream, settings, state, warehouse, range = WHOLE_TIME, restart = false } = read;
+export async function* readBackfill(
+  read: ReadRequest,
+  { range = WHOLE_TIME, restart = false }: Pick<ReadRequest, 'range' | 'restart'>,
+): Steps<BackfillOutcome> {
+  const { stream, settings, state, warehouse } = read;
   const stop = new AbortController();
   const service = { ...read.service, signal: AbortSignal.any([read.service.signal, stop.signal]) };
   const reader = createSliceReader({ stream, service });

@@ -124,7 +124,8 @@ function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }
 async function* readFirstSync(read: ReadRequest): Steps<ReadOutcome> {
   const { clock } = read.service;
   const startedMs = clock.monotonicMs();
-  const { plan, isResumed, failure, holes } = yield* readBackfill(read);
+  // The range of a request is for a backfill: a first sync reads everything.
+  const { plan, isResumed, failure, holes } = yield* readBackfill(read, {});
   const tookLong = clock.monotonicMs() - startedMs > LONG_MS;
   if (failure !== null || plan.watermark === null || !(isResumed || tookLong)) {
     return toOutcome(read, { failure, watermark: plan.watermark, holes });
@@ -150,7 +151,7 @@ async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadO
 /** Only a backfill of everything has read all changes that the service had made when it began. */
 async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
   const { range = WHOLE_TIME, state } = read;
-  const { plan, failure, holes } = yield* readBackfill(read);
+  const { plan, failure, holes } = yield* readBackfill(read, read);
   const watermark = isWholeTime(range) ? laterWatermark(state.watermark, plan.watermark) : state.watermark;
   return toOutcome(read, { failure, watermark, holes });
 }
