@@ -6,7 +6,7 @@
  *   npm run bench -- --records 20000 --rounds 5 --only equipments
  *   npm run bench -- --more                also small loads, quiet runs, changes, and a service that is slow
  *   npm run bench -- --large               also a million records, and one response of more than 500 MB
- *   npm run bench -- --plot docs/performance.svg --markdown
+ *   npm run bench -- --markdown            also the table for docs/performance.md
  *
  * The service, the worker and PostgreSQL are processes of their own. One JSON line a figure goes to stdout, the tables to
  * stderr. DATABASE_URL: a server on which databases may be created; else the embedded one, fsync on.
@@ -17,7 +17,6 @@ import { type BenchServer, startServer } from './support/database.ts';
 import { HOW_TO_ADD, isDuckDbThere, peerSchema } from './support/duckdb.ts';
 import { type Figure, medianOf, renderFigures, renderMarkdown, toFigure } from './support/figures.ts';
 import { type Floor, measureFloor } from './support/floor.ts';
-import { writePlot } from './support/plot.ts';
 import { runPeer, runWorker, type startService } from './support/processes.ts';
 import {
   BENCH_STREAMS,
@@ -44,7 +43,6 @@ const { values: flags } = parseArgs({
     more: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
-    plot: { type: 'string' },
     markdown: { type: 'boolean', default: false },
   },
 });
@@ -198,7 +196,6 @@ try {
   );
   if (!isDuckDbThere()) process.stderr.write(`${HOW_TO_ADD}\n`);
   if (flags.markdown) process.stderr.write(`${renderMarkdown(figures)}\n`);
-  if (flags.plot !== undefined) await writePlot(flags.plot, figures);
   const ofWorker = figures.filter((figure) => !ofPeer.has(figure));
   process.stderr.write(`\n${renderPromises(judge(promised, ofWorker))}\n`);
 } finally {
