@@ -6,7 +6,7 @@ import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '.
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
-import { asGiven } from '../database/sql-names.ts';
+import { asGiven, instantOf, type TransactionTime } from '../database/sql-names.ts';
 
 /** null: there is no bound. */
 const toBound = (ms: number): string | null => toIso(Number.isFinite(ms) ? ms : null);
@@ -79,7 +79,7 @@ function toSlice(row: typeof backfillSlices.$inferSelect): LedgerSlice {
 /** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
 export async function writeLedger(
   db: Queryable,
-  scope: StreamKey,
+  scope: StreamKey & TransactionTime,
   changes: readonly LedgerChange[],
 ): Promise<void> {
   for (const change of changes) {
@@ -147,12 +147,19 @@ async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeS
     select ${scope.accountId}::text, ${scope.stream}::text, u.*, 'pending' from unnest(${boundsOf(slices)}) as u`);
 }
 
-/** In one statement, because several readers change their slices between two commits. */
-async function writeSlices(db: Queryable, scope: StreamKey, slices: readonly LedgerSlice[]): Promise<void> {
+/**
+ * In one statement, because several readers change their slices between two commits. The time is a value, because Citus
+ * allows no function that reads the clock in a `case`.
+ */
+async function writeSlices(
+  db: Queryable,
+  scope: StreamKey & TransactionTime,
+  slices: readonly LedgerSlice[],
+): Promise<void> {
   const { account_id, stream, created_from, created_to } = backfillSlices;
   await db.execute(sql`
     update ${backfillSlices} set status = u.status, read_to = u.read_to, expected = u.expected, records = u.records,
-      failures = u.failures, finished_at = case when u.status <> 'pending' then statement_timestamp() end
+      failures = u.failures, finished_at = case when u.status <> 'pending' then ${instantOf(scope)} end
     from unnest(${boundsOf(slices)}, ${listOf(slices, 'text', ({ status }) => status)},
       ${listOf(slices, 'timestamptz', ({ readToMs }) => toIso(readToMs))}, ${listOf(slices, 'bigint', ({ expected }) => expected)},
       ${listOf(slices, 'bigint', ({ records }) => records)}, ${listOf(slices, 'int', ({ failures }) => failures)})
