@@ -273,6 +273,33 @@ describe('a backfill', () => {
     await isEqual();
   });
 
+  test.each(casesOf({ few: [3], all: [3, 5, 9, 14, 20] }))(
+    'cut off at page %i leaves a hole of an earlier run open until its record is stored',
+    async (page) => {
+      await start({ retryAttempts: 1 });
+      const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
+      const isStored = async () =>
+        (await worker.query(`select 1 from safety.followups where id = '${broken}'`)).length === 1;
+      const isRefused = { outcome: 'failed', error: { code: 'range_unreadable' } };
+      worker.sandbox.readings.unrenderable = [broken];
+      expect(await worker.run('followups')).toMatchObject(isRefused);
+      await cutOffAtPage(page, () => backfill());
+      // The sync reads the ranges that the backfill had planned and not read, and is cut off as well.
+      await cutOffAtPage(page, () => worker.run('followups'));
+      for (const id of followups().keys()) {
+        followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+      }
+      expect(await worker.run('followups')).toMatchObject(isRefused);
+      expect(await isStored()).toBe(false);
+      worker.sandbox.readings.unrenderable = [];
+      await sync();
+      expect(await isStored()).toBe(true);
+      await isEqual();
+      const open = `select 1 from safety_sync.backfill_slices where failures > 0 and status <> 'done'`;
+      expect(await worker.query(open)).toEqual([]);
+    },
+  );
+
   inProof(() => {
     test('with --restart forgets how far it had come and reads everything', async () => {
       await start();

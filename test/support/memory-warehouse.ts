@@ -39,7 +39,7 @@ const toPending = ({ fromMs, toMs }: TimeSlice): LedgerSlice => ({
   records: 0,
   failures: 0,
 });
-const isHole = ({ slice }: StoredSlice): boolean => slice.status === 'failed' && slice.failures > 0;
+const isHole = ({ slice }: StoredSlice): boolean => slice.status !== 'done' && slice.failures > 0;
 const newestFirst = (one: StoredSlice, other: StoredSlice): number => other.slice.toMs - one.slice.toMs;
 
 export class MemoryWarehouse {
@@ -118,18 +118,19 @@ export class MemoryWarehouse {
   holes(): Hole[] {
     return this.slices.filter(isHole).map(({ slice, finishedAt }) => {
       const waitMs = Math.min(DAY_MS, 15 * MINUTE_MS * 2 ** (slice.failures - 1));
-      return { slice, isDue: finishedAt + waitMs <= this.#now() };
+      return { slice, isDue: slice.status === 'pending' || finishedAt + waitMs <= this.#now() };
     });
   }
 
   write(note: Note): void {
     switch (note.kind) {
       case 'plan': {
-        const { fromMs, toMs } = note.plan;
+        const fromMs = Math.min(...note.slices.map((slice) => slice.fromMs));
+        const toMs = Math.max(...note.slices.map((slice) => slice.toMs));
         const isBeside = ({ slice }: StoredSlice): boolean => slice.fromMs < fromMs || slice.toMs > toMs;
         this.plan = note.plan;
         this.slices = this.slices.filter((one) => isHole(one) && isBeside(one));
-        this.#put(note.slices.map(toPending));
+        this.#put(note.slices);
         break;
       }
       case 'slice':
@@ -137,7 +138,7 @@ export class MemoryWarehouse {
         break;
       case 'cut':
         this.slices = this.slices.filter(({ slice }) => !isSame(slice, note.slice));
-        this.#put(note.parts.map(toPending));
+        this.#put(note.parts);
         break;
       case 'hole': {
         const known = this.slices.find(({ slice }) => isSame(slice, note.slice))?.slice;

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
-import { and, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, ne, type SQL, sql } from 'drizzle-orm';
 import { backoff } from '../../shared/backoff.ts';
 import { DAY_MS, MINUTE_MS, toIso, toMs } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
@@ -39,17 +39,18 @@ export async function readLedger(
 /** Delay before a hole is read again. */
 const HOLE_DELAYS = { firstMs: 15 * MINUTE_MS, mostMs: DAY_MS };
 
-/** Slices that were left out, newest first. */
+/** Newest first. */
 export async function readHoles(db: Queryable, scope: StreamKey): Promise<Hole[]> {
   const { status, failures, created_to } = backfillSlices;
   const rows = await db
     .select({ row: backfillSlices, now: sql<string>`statement_timestamp()` })
     .from(backfillSlices)
-    .where(and(inScope(scope), eq(status, 'failed'), gt(failures, 0)))
+    .where(and(inScope(scope), ne(status, 'done'), gt(failures, 0)))
     .orderBy(desc(created_to));
   return rows.map(({ row, now }) => ({
     slice: toSlice(row),
-    isDue: toMs(row.finished_at ?? now) + backoff(row.failures, HOLE_DELAYS) <= toMs(now),
+    isDue:
+      row.finished_at === null || toMs(row.finished_at) + backoff(row.failures, HOLE_DELAYS) <= toMs(now),
   }));
 }
 
@@ -106,14 +107,14 @@ async function addHole(db: Queryable, scope: StreamKey, slice: TimeSlice): Promi
       set status = excluded.status, failures = s.failures + 1, finished_at = excluded.finished_at`);
 }
 
-/**
- * Deletes the entries of an earlier backfill from the ledger, except the holes that this one does not cover.
- */
+/** Deletes the entries of an earlier backfill from the ledger, except the holes that this one does not cover. */
 async function writePlan(
   db: Queryable,
-  scope: StreamKey,
-  { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] },
+  scope: StreamKey & TransactionTime,
+  { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly LedgerSlice[] },
 ): Promise<void> {
+  const from = toIso(Math.min(...slices.map(({ fromMs }) => fromMs)));
+  const to = toIso(Math.max(...slices.map(({ toMs: ms }) => ms)));
   const values = {
     backfill_from: toBound(plan.fromMs),
     backfill_to: toBound(plan.toMs),
@@ -127,30 +128,42 @@ async function writePlan(
     .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: asGiven(values) });
   await db.execute(sql`
     delete from ${backfillSlices} where account_id = ${scope.accountId} and stream = ${scope.stream}
-      and not (status = 'failed' and failures > 0 and (coalesce(created_from < ${values.backfill_from}::timestamptz, false)
-        or coalesce(created_to > ${values.backfill_to}::timestamptz, false)))`);
+      and not (status <> 'done' and failures > 0 and (created_from < ${from}::timestamptz or created_to > ${to}::timestamptz))`);
   await addSlices(db, scope, slices);
 }
 
-/** A parameter with one value of each slice. */
-const listOf = <Slice extends TimeSlice>(
-  slices: readonly Slice[],
-  type: string,
-  valueOf: (slice: Slice) => string | number | null,
-): SQL => sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
-const boundsOf = (slices: readonly TimeSlice[]): SQL =>
-  sql`${listOf(slices, 'timestamptz', (slice) => toIso(slice.fromMs))}, ${listOf(slices, 'timestamptz', (slice) => toIso(slice.toMs))}`;
+/** Rows `u` with the columns of SLICE_COLUMNS, one for each slice. */
+function rowsOf(slices: readonly LedgerSlice[]): SQL {
+  const list = (type: string, valueOf: (slice: LedgerSlice) => string | number | null): SQL =>
+    sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
+  const lists = [
+    list('timestamptz', (slice) => toIso(slice.fromMs)),
+    list('timestamptz', (slice) => toIso(slice.toMs)),
+    list('text', ({ status }) => status),
+    list('timestamptz', ({ readToMs }) => toIso(readToMs)),
+    list('bigint', ({ expected }) => expected),
+    list('bigint', ({ records }) => records),
+    list('int', ({ failures }) => failures),
+  ];
+  return sql`unnest(${sql.join(lists, sql`, `)}) as u (${SLICE_COLUMNS})`;
+}
+const SLICE_COLUMNS = sql.raw('created_from, created_to, status, read_to, expected, records, failures');
 
-async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeSlice[]): Promise<void> {
+/** The time is a value, because Citus allows no function that reads the clock in a `case`. */
+const finishedAt = (scope: TransactionTime): SQL =>
+  sql`case when u.status <> 'pending' then ${instantOf(scope)} end`;
+
+async function addSlices(
+  db: Queryable,
+  scope: StreamKey & TransactionTime,
+  slices: readonly LedgerSlice[],
+): Promise<void> {
   await db.execute(sql`
-    insert into ${backfillSlices} (account_id, stream, created_from, created_to, status)
-    select ${scope.accountId}::text, ${scope.stream}::text, u.*, 'pending' from unnest(${boundsOf(slices)}) as u`);
+    insert into ${backfillSlices} (account_id, stream, ${SLICE_COLUMNS}, finished_at)
+    select ${scope.accountId}::text, ${scope.stream}::text, u.*, ${finishedAt(scope)} from ${rowsOf(slices)}`);
 }
 
-/**
- * In one statement, because several readers change their slices between two commits. The time is a value, because Citus
- * allows no function that reads the clock in a `case`.
- */
+/** In one statement, because several readers change their slices between two commits. */
 async function writeSlices(
   db: Queryable,
   scope: StreamKey & TransactionTime,
@@ -159,11 +172,8 @@ async function writeSlices(
   const { account_id, stream, created_from, created_to } = backfillSlices;
   await db.execute(sql`
     update ${backfillSlices} set status = u.status, read_to = u.read_to, expected = u.expected, records = u.records,
-      failures = u.failures, finished_at = case when u.status <> 'pending' then ${instantOf(scope)} end
-    from unnest(${boundsOf(slices)}, ${listOf(slices, 'text', ({ status }) => status)},
-      ${listOf(slices, 'timestamptz', ({ readToMs }) => toIso(readToMs))}, ${listOf(slices, 'bigint', ({ expected }) => expected)},
-      ${listOf(slices, 'bigint', ({ records }) => records)}, ${listOf(slices, 'int', ({ failures }) => failures)})
-      as u (created_from, created_to, status, read_to, expected, records, failures)
+      failures = u.failures, finished_at = ${finishedAt(scope)}
+    from ${rowsOf(slices)}
     where ${account_id} = ${scope.accountId} and ${stream} = ${scope.stream}
       and ${created_from} = u.created_from and ${created_to} = u.created_to`);
 }

@@ -35,8 +35,8 @@ export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice
   }));
 }
 
-export function toPending({ fromMs, toMs }: TimeSlice): LedgerSlice {
-  return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0, failures: 0 };
+export function toPending({ fromMs, toMs }: TimeSlice, failures = 0): LedgerSlice {
+  return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0, failures };
 }
 
 export function toDone({ fromMs, toMs }: TimeSlice, count: number): LedgerSlice {
@@ -78,7 +78,10 @@ interface MadePlan {
   readonly isRead: boolean;
 }
 
-/** Yields the plan, which is stored before its slices are read. A range that fits into one response is read at once. */
+/**
+ * Yields the plan, which is stored before its slices are read. A range that fits into one response is read at once. A slice
+ * with an open hole stays a hole until it is read, because the watermark is past the changes of its records.
+ */
 export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: SliceReader): Steps<MadePlan> {
   const { clock } = read.service;
   const { page: first, distinct, shortfall } = await fetchFirst(range, reader);
@@ -100,14 +103,13 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const parts = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil((total ?? 0) / sliceRecords)).map(
     (part) => (part.fromMs === busyFrom ? { ...part, fromMs: Math.min(bottom, busyFrom) } : part),
   );
-  const slices = parts.map((part) => (isRead ? toDone(part, distinct) : toPending(part)));
-  yield {
-    ...records(isRead ? first.records : []),
-    notes: [
-      { kind: 'plan', plan, slices: parts },
-      ...(isRead ? slices : []).map((slice) => ({ kind: 'slice', slice }) as const),
-    ],
-  };
+  const holes = (await read.warehouse.readHoles()).map(({ slice }) => slice);
+  const hasHole = (part: TimeSlice) =>
+    holes.some((hole) => hole.fromMs < part.toMs && part.fromMs < hole.toMs);
+  const slices = parts.map((part) =>
+    isRead ? toDone(part, distinct) : toPending(part, hasHole(part) ? 1 : 0),
+  );
+  yield { ...records(isRead ? first.records : []), notes: [{ kind: 'plan', plan, slices }] };
   yield { kind: 'commit' };
   return { plan, slices, total, sliceRecords, isRead };
 }

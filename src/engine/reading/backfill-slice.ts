@@ -96,13 +96,14 @@ export async function* readSlice(
     state = { ...state, records: seenBefore + seen };
     if (Number.isFinite(remainingTo)) {
       const rest = (state.expected ?? 0) - state.records;
-      const older = { fromMs: state.fromMs, toMs: remainingTo };
-      const parts = rest > 2 * sliceRecords ? cutEvenly(older, Math.ceil(rest / sliceRecords)) : [];
+      const remaining = { fromMs: state.fromMs, toMs: remainingTo };
+      const parts = rest > 2 * sliceRecords ? cutEvenly(remaining, Math.ceil(rest / sliceRecords)) : [];
       // More records in one millisecond than a response holds do not lower the border: then only several parts are smaller.
       const isSmaller = parts.length > (remainingTo < state.toMs ? 0 : 1);
       if (isSmaller && remainingTo > state.fromMs) {
         const newer = toDone({ fromMs: remainingTo, toMs: state.toMs }, state.records);
-        yield replace(backfill, { ...work, slice: state }, [newer, ...parts.map(toPending)], list);
+        const older = parts.map((part) => toPending(part, state.failures));
+        yield replace(backfill, { ...work, slice: state }, [newer, ...older], list);
         return;
       }
       state = { ...state, readToMs: Math.min(state.readToMs, remainingTo) };
@@ -117,9 +118,9 @@ export async function* readSlice(
     yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
     return;
   }
-  const halves = cutEvenly(state, 2);
+  const halves = cutEvenly(state, 2).map((half) => toPending(half, state.failures));
   if (work.halvings < MOST_HALVINGS && halves.length === 2) {
-    yield replace(backfill, { slice: state, halvings: work.halvings + 1 }, halves.map(toPending));
+    yield replace(backfill, { slice: state, halvings: work.halvings + 1 }, halves);
     return;
   }
   backfill.failures.push(failure);
@@ -149,10 +150,7 @@ function replace(
   const open = parts.filter(({ status }) => status === 'pending');
   backfill.queue.unshift(...open.map((part) => ({ slice: part, halvings })));
   for (const { status, records: count } of smaller) if (status === 'done') backfill.seen += count;
-  return toStep(backfill, list, [
-    { kind: 'cut', slice, parts },
-    ...parts.map((part) => ({ kind: 'slice', slice: part }) as const),
-  ]);
+  return toStep(backfill, list, [{ kind: 'cut', slice, parts }]);
 }
 
 /** The newer part of the slice was read, the hole is left out, and the older part is next. */
@@ -172,7 +170,7 @@ function leaveOut(
   }
   return replace(backfill, { slice, halvings }, [
     toDone({ fromMs: hole.toMs, toMs: slice.toMs }, slice.records),
-    { ...toPending(hole), status: 'failed', failures: slice.failures + 1 },
-    toPending({ fromMs: slice.fromMs, toMs: hole.fromMs }),
+    { ...toPending(hole, slice.failures + 1), status: 'failed' },
+    toPending({ fromMs: slice.fromMs, toMs: hole.fromMs }, slice.failures),
   ]);
 }

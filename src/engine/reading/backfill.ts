@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { withTimeout } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
+import { makePlan, sliceRecordsFor, toPending } from './backfill-plan.ts';
 import { type Backfill, type OpenHole, readSlice } from './backfill-slice.ts';
 import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
 import { toIncomplete } from './pages.ts';
@@ -38,6 +38,10 @@ interface BackfillOutcome {
 }
 
 export const isOpen = (slice: LedgerSlice): boolean => slice.status !== 'done';
+
+/** A slice with a hole is read from its beginning, because syncs have left out the changes of all its records since. */
+const toOpen = (slice: LedgerSlice): LedgerSlice =>
+  slice.failures > 0 ? toPending(slice, slice.failures) : { ...slice, status: 'pending' };
 
 const isSameRange = (plan: BackfillPlan, range: TimeSlice): boolean =>
   plan.fromMs === range.fromMs && plan.toMs === range.toMs;
@@ -72,14 +76,14 @@ function createBackfill(
   },
 ): Backfill {
   const { plan, slices, sliceRecords, total } = options;
-  const open = slices.filter(isOpen);
+  const open = slices.filter(isOpen).map(toOpen);
   const done = slices.filter((slice) => !isOpen(slice));
   const count = (some: readonly LedgerSlice[]) => some.reduce((sum, slice) => sum + slice.records, 0);
   return {
     plan,
     reader,
     sliceRecords,
-    queue: open.map((slice) => ({ slice: { ...slice, status: 'pending' }, halvings: 0 })),
+    queue: open.map((slice) => ({ slice, halvings: 0 })),
     failures: [],
     holes: [],
     isTopOpen: plan.toMs === Infinity,
@@ -87,7 +91,7 @@ function createBackfill(
     undated: new Set(),
     topMs: Math.max(...slices.map((slice) => slice.toMs)),
     bottomMs: Math.min(...slices.map((slice) => slice.fromMs)),
-    progress: { records: count(slices), total: total ?? null, slicesDone: done.length },
+    progress: { records: count([...done, ...open]), total: total ?? null, slicesDone: done.length },
   };
 }
 

@@ -84,12 +84,15 @@ export interface LedgerSlice extends TimeSlice {
   readonly records: number;
   /**
    * Number of consecutive failures to get a response with a certain record of the slice, although the service was available;
-   * 0: the slice is no hole.
+   * 0: the slice has no hole. A slice of a new plan, or a part of a hole, keeps the failures until it is read.
    */
   readonly failures: number;
 }
 
-/** A slice that was left out because the service fails for one of its records: no record of it is stored. */
+/**
+ * A slice with failures that is not done: reads of changes leave it out. Example: the service fails for one of its records,
+ * or a backfill has planned a range with such a record anew and has not read it.
+ */
 export interface Hole {
   readonly slice: LedgerSlice;
   /** The hole has waited long enough for another attempt. */
@@ -98,13 +101,13 @@ export interface Hole {
 
 /** A change of the backfill's ledger. */
 export type LedgerChange =
-  /** A new plan replaces everything that the ledger holds. */
-  | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] }
+  /** A new plan replaces everything that the ledger holds, except the holes that its slices do not cover. */
+  | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly LedgerSlice[] }
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
   /** A range that was left out of a read of changes. */
   | { readonly kind: 'hole'; readonly slice: TimeSlice }
   /** Smaller slices that replace one slice. */
-  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly TimeSlice[] };
+  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly LedgerSlice[] };
 
 /** A user id to look up. */
 export interface DueLookup {

@@ -127,6 +127,22 @@ describe('a follow-up for which the service fails', () => {
     expectSucceeded(await worker.run('followups'));
     await isEqual();
   });
+
+  test('costs no change of a range that was planned anew and partly read when the worker was killed', async () => {
+    await start();
+    expectSucceeded(await worker.run('followups'));
+    const at = (place: number): number => byCreation()[place]?.created_on ?? 0;
+    const slice = { fromMs: at(20), toMs: at(80), readToMs: at(40), expected: 60, records: 40, failures: 1 };
+    worker.warehouseOf('followups').write({ kind: 'slice', slice: { ...slice, status: 'pending' } });
+    worker.time.now += MINUTE_MS;
+    followups().update(byCreation()[60]?.id ?? '', {
+      updated_on: worker.serviceNow(),
+      m_assignee_id: 'moved',
+    });
+    expectSucceeded(await worker.run('followups'));
+    await isEqual();
+    expect(holes()).toEqual([]);
+  });
 });
 
 test('an outage in which every response fails is asked about a few times, and leaves nothing out', async () => {
