@@ -53,8 +53,7 @@ export const NO_STATE: StreamState = {
 
 /** Records without key and identity in the last complete read of a stream. */
 export interface KeylessMemory {
-  /** One fingerprint for the content of each record. */
-  readonly fingerprints: readonly string[];
+  readonly count: number;
   /** Keys of rows that may be such a record. */
   readonly kept: readonly string[];
 }
