@@ -164,6 +164,26 @@ test('a service that uses data as names of fields is reported with a thousand of
   expect(await openIssues('resources')).toHaveLength(900);
 });
 
+test('a record with thousands of values that cannot be stored has a hundred issues, and one for the others', async () => {
+  await start();
+  const build = (date: unknown) => ({
+    ...SPECIMENS.followups.build('odd'),
+    messages: Array.from({ length: 3000 }, (_, at) => ({ id: `m${at}`, date, note: 'kept' })),
+  });
+  worker.sandbox.store.followups.put(build('noon'));
+  await sync('followups');
+  expect(await openIssues('followups')).toHaveLength(101);
+  expect(
+    await worker.query(
+      `select kind, record_id, problem like 'more than 100 values%' as is_others from safety_sync.data_issues where field is null`,
+    ),
+  ).toEqual([{ kind: 'field_nulled', record_id: 'odd', is_others: true }]);
+  await expectWarehouseEqualsSource(worker, { tables: ['followups', 'followup_messages'] });
+  worker.sandbox.store.followups.put(build(1));
+  await sync('followups');
+  expect(await openIssues('followups')).toEqual([]);
+});
+
 test('identifiers that become equal because of characters that PostgreSQL cannot store are reported', async () => {
   await start();
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');

@@ -10,14 +10,14 @@ import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { msOfInstant } from '../streams/time-text.ts';
+import { BatchIssues } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
 import { normalize, type PreparedRecord } from './normalize.ts';
 import { identityOf, isStorable, type KeyedRecord, parseRecord, type ReadRecord } from './record.ts';
-import { buildRejection, type StagedIssue } from './staged-issue.ts';
-import { markSeen, writeIssues } from './staging.ts';
-import { collectUnknownFields } from './unknown-fields.ts';
+import { buildRejection } from './staged-issue.ts';
+import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 10;
@@ -43,7 +43,7 @@ export interface Prepared extends BatchResult {
   readonly seen: readonly string[];
   readonly added: CopyText;
   readonly changed: CopyText;
-  readonly issues: StagedIssue[];
+  readonly issues: BatchIssues;
 }
 
 /** A batch that was stored in a transaction, for its commit. */
@@ -135,22 +135,14 @@ export function createBatches(options: LoadOptions) {
   }
 
   /** Builds the rows of records with different keys. */
-  function addRows(
-    into: Prepared,
-    news: readonly News[],
-    { unknownFields, mayCopy }: { unknownFields: ReturnType<typeof collectUnknownFields>; mayCopy: boolean },
-  ): void {
+  function addRows(into: Prepared, news: readonly News[], mayCopy: boolean): void {
     const added: PreparedRecord[] = [];
     const changed: PreparedRecord[] = [];
     for (const { read, isNew } of news) {
       const isCopied = mayCopy && isNew;
       // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
       const parsed = parseRecord(stream, read);
-      const { issues, ...rows } = normalize(stream, read, parsed);
-      for (const issue of issues) {
-        if (issue.kind === 'unknown_field') unknownFields.add(issue);
-        else into.issues.push({ ...issue, is_staged: !isCopied });
-      }
+      const rows = normalize(stream, read, parsed, (issue) => into.issues.add(issue, read, !isCopied));
       for (const { position, column } of userColumns) {
         const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
         for (const row of ofTable) addUserIds(row[column], into.userIds);
@@ -175,9 +167,7 @@ export function createBatches(options: LoadOptions) {
       seen: tracksSeen ? [...new Set(keysOf(records))] : [],
       added: copies.begin('tables'),
       changed: copies.begin('stages'),
-      issues: records.flatMap((one) =>
-        isStorable(one) ? [] : [buildRejection(stream, one, parseRecord(stream, one))],
-      ),
+      issues: new BatchIssues(listed),
       userIds: new Set(),
       counts: {
         ...noCounts(),
@@ -188,15 +178,16 @@ export function createBatches(options: LoadOptions) {
       resolvedIdentities: [],
       resolvedKeys,
     };
+    for (const one of records) {
+      if (!isStorable(one)) batch.issues.put(buildRejection(stream, one, parseRecord(stream, one)));
+    }
     await oneAtATime(async () => {
-      const unknownFields = collectUnknownFields(listed);
       // Rows in the order of their primary key fill its pages: the keys of 100,000 new follow-ups take a quarter less.
       const inKeyOrder = news.toSorted((one, other) => (one.read.key < other.read.key ? -1 : 1));
       for (let at = 0; at < news.length; at += RECORDS_OF_A_TURN) {
         if (at > 0) await nextTurn();
-        addRows(batch, inKeyOrder.slice(at, at + RECORDS_OF_A_TURN), { unknownFields, mayCopy });
+        addRows(batch, inKeyOrder.slice(at, at + RECORDS_OF_A_TURN), mayCopy);
       }
-      batch.issues.push(...unknownFields.issues);
     });
     return batch;
   }
@@ -208,16 +199,17 @@ export function createBatches(options: LoadOptions) {
     const refused = [...(await copies.send(added)), ...(await copies.send(changed))];
     await marked;
     const refusedOrds = new Set(refused.map(({ record }) => record.ord));
-    const staged = [
-      ...issues.filter(({ of_row, ord }) => !of_row || !refusedOrds.has(ord)),
-      ...refused.map(({ record, error }) =>
-        buildRejection(stream, record, {
-          ...parseRecord(stream, record),
-          problem: `PostgreSQL cannot store it: ${error.message}`,
-        }),
-      ),
-    ];
-    await writeIssues(connection, staged);
+    const lines = issues.close();
+    await writeIssues(connection, lines);
+    if (refused.length > 0) {
+      await dropIssuesOf(connection, [...refusedOrds]);
+      const rejections = new BatchIssues(listed);
+      for (const { record, error } of refused) {
+        const problem = `PostgreSQL cannot store it: ${error.message}`;
+        rejections.put(buildRejection(stream, record, { ...parseRecord(stream, record), problem }));
+      }
+      await writeIssues(connection, rejections.close());
+    }
     const addedKeys = keysOf(added.records.filter(({ ord }) => !refusedOrds.has(ord)));
     const { counts } = result;
     return {
@@ -225,7 +217,7 @@ export function createBatches(options: LoadOptions) {
       counts: { ...counts, inserted: addedKeys.length, rejected: counts.rejected + refused.length },
       addedKeys,
       stagedKeys: keysOf(changed.records),
-      hasIssues: staged.length > 0,
+      hasIssues: lines.length > 0 || refused.length > 0,
     };
   }
 

@@ -68,10 +68,3 @@ export class CopyChunks {
     return this.full;
   }
 }
-
-/** The lines of rows, in chunks. */
-export function toCopyText(columns: readonly ColumnShape[], rows: Iterable<Row>): readonly Buffer[] {
-  const chunks = new CopyChunks();
-  for (const row of rows) chunks.add(toCopyLine(columns, row));
-  return chunks.close();
-}

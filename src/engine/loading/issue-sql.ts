@@ -13,7 +13,7 @@ import {
 } from '../database/sql-names.ts';
 import type { ColumnShape, TableCoverage, TableShape } from '../database/table-shape.ts';
 import type { StreamKey } from '../control-tables/control-tables.ts';
-import { MOST_UNKNOWN_FIELDS, UNLISTED } from './unknown-fields.ts';
+import { MOST_UNKNOWN_FIELDS, UNLISTED } from './staged-issue.ts';
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'ord', type: 'bigint' },

@@ -1,8 +1,7 @@
-/** The normalize step: converts a received record to rows and issues. Pure. */
+/** The normalize step: converts a received record to rows, and reports its issues. Pure. */
 import { RawJson } from '../../shared/exact-json.ts';
-import type { RecordIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { RecordIssue, ReportIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import type { ParsedRecord, ReadRecord } from './record.ts';
-import { type StagedIssue, toStagedIssue } from './staged-issue.ts';
 
 interface RowsOfRecord {
   readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
@@ -27,13 +26,11 @@ export function normalize(
   stream: StreamDefinition,
   read: ReadRecord,
   { value, text, isKeyAltered }: ParsedRecord,
-): RowsOfRecord & { readonly issues: StagedIssue[] } {
-  const issues: StagedIssue[] = [];
-  const rows = stream.toRows(value as WireRecord, read.about, (issue) => {
-    issues.push(toStagedIssue(issue, read));
-  });
-  if (isKeyAltered) issues.push(toStagedIssue(alteredKey(stream, read.key), read));
+  report: ReportIssue = () => undefined,
+): RowsOfRecord {
+  const rows = stream.toRows(value as WireRecord, read.about, report);
+  if (isKeyAltered) report(alteredKey(stream, read.key));
   // Assigned in place, because a copy of the row costs as much as filling it.
   const parent = Object.assign(rows.parent, { _hash: read.hash, _raw: new RawJson(text) });
-  return { parent, children: rows.children, issues };
+  return { parent, children: rows.children };
 }

@@ -47,6 +47,11 @@ export const fingerprintOf = (
   key: string | null,
 ): string => toUuid(JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]));
 
+/** Maximum number of unknown fields with an issue of their own, for each stream of an account. */
+export const MOST_UNKNOWN_FIELDS = 1000;
+/** Identifies the issue about unknown fields beyond the bound. */
+export const UNLISTED = fingerprintOf({ kind: 'unknown_field', field: null }, null);
+
 /** Characters of a place that fit into an index, for any field names of the service. */
 const LONGEST_FIELD = 300;
 

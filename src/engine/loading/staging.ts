@@ -3,10 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { Connection, Queryable } from '../database/connection.ts';
 import { createDayStage } from '../history/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { toCopyText } from './copy-text.ts';
-import type { Row } from '../streams/stream.ts';
 import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
-import type { StagedIssue } from './staged-issue.ts';
 import { createStage, readVanished } from './merge-sql.ts';
 import type { StreamShape, TableCoverage, TableShape } from '../database/table-shape.ts';
 
@@ -30,14 +27,18 @@ export async function markSeen(
   );
 }
 
-export async function writeIssues(connection: Connection, issues: readonly StagedIssue[]): Promise<void> {
-  if (issues.length === 0) return;
+/** `lines`: in the format of COPY. */
+export async function writeIssues(connection: Connection, lines: readonly Buffer[]): Promise<void> {
+  if (lines.length === 0) return;
   const columns = ISSUE_STAGE_COLUMNS.map(({ name }) => `"${name}"`).join(', ');
-  const rows = issues as readonly (StagedIssue & Row)[];
-  await connection.copy(
-    `copy pg_temp.stage_issues (${columns}) from stdin`,
-    toCopyText(ISSUE_STAGE_COLUMNS, rows),
-  );
+  await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, lines);
+}
+
+/** Removes the issues of rows that PostgreSQL has refused. */
+export async function dropIssuesOf(connection: Connection, ords: readonly number[]): Promise<void> {
+  await connection.query('delete from pg_temp.stage_issues where of_row and ord = any ($1::bigint[])', [
+    toArrayLiteral(ords),
+  ]);
 }
 
 /** Keys of the live rows in the coverage that were not marked as seen. */

@@ -6,12 +6,11 @@ import type { TableShape } from '../database/table-shape.ts';
 import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize } from '../loading/normalize.ts';
 import { parseRecord, readRecord } from '../loading/record.ts';
-import type { StagedIssue } from '../loading/staged-issue.ts';
 import { type StreamShape, streamShape } from '../database/table-shape.ts';
 import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
 import { streamNamed } from '../streams/index.ts';
-import type { Row, StreamName } from '../streams/stream.ts';
+import type { RecordIssue, Row, StreamName } from '../streams/stream.ts';
 import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import type { RunContext } from './run.ts';
 
@@ -35,7 +34,9 @@ export interface Verification {
   /** Differences first. */
   readonly fields: readonly FieldComparison[];
   /** Values that differ from the service's for a reason, for example because they cannot be stored. */
-  readonly remarks: readonly Pick<StagedIssue, 'kind' | 'field' | 'problem' | 'value'>[];
+  readonly remarks: readonly (Pick<RecordIssue, 'kind' | 'problem' | 'value'> & {
+    readonly field: string | null;
+  })[];
   /** Columns that are omitted or pseudonymized by the privacy settings. */
   readonly withheld: readonly string[];
   /** When the row last changed here. */
@@ -106,7 +107,8 @@ async function compareFields(
     const remark = { kind: 'record_rejected', field: null, problem, value } as const;
     return { fields: [], remarks: [remark], isRejected: true };
   }
-  const { issues, ...rows } = normalize(stream, read, parsed);
+  const issues: RecordIssue[] = [];
+  const rows = normalize(stream, read, parsed, (issue) => void issues.push(issue));
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
     const ofTable: readonly Row[] =
