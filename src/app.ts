@@ -44,7 +44,7 @@ interface CreateAppOptions {
   readonly trialDelays?: Backoff | undefined;
 }
 
-/** `secrets` may grow. */
+/** Secrets that are added to the list later are removed from the log as well. */
 export function buildLogger(config: Config, secrets: readonly string[] = secretsOf(config)): Logger {
   return createLogger({ ...config.log, secrets });
 }

@@ -89,7 +89,7 @@ export function renderResults(
   );
 }
 
-/** A run that failed, now or according to its record. */
+/** A failed run: of this command, or of an earlier one by its row in `runs`. */
 export interface Failure {
   /** With its account where there are several. */
   readonly stream: string;

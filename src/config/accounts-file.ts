@@ -30,7 +30,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const NAME = 'SAFETY_ACCOUNTS_FILE';
 
-/** The keys of an entry, in the order of the documents and of the problems. */
+/** The keys of an entry. Documents and error messages list them in this order. */
 const KEYS = [
   'name',
   'base_url',

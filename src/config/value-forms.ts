@@ -103,7 +103,7 @@ export const accountName = z
   .regex(/^[\w.@:-]{1,100}$/)
   .describe('1 to 100 letters, digits or _ . @ : -');
 
-/** For readers: printable, on one line. */
+/** Printable text on one line, because people read it. */
 export const lineOfText = z
   .string()
   .regex(/^[^\p{Cc}]{1,200}$/u)

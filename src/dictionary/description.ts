@@ -43,7 +43,7 @@ export const linkTo = (what: string, kind: string): string =>
 /** The columns beside the id of a person, who is named in a sentence and at its beginning. */
 export const person = (column: string, named: string, Named: string): Meanings => ({
   [`${column}_name`]: `Name of ${named}; null without a person, or when the service sends no name.`,
-  [`${column}_key`]: `${Named}: people.user_key, account_id/${column}_id; null without a person.`,
+  [`${column}_key`]: `${Named}, as the key of joins with people.user_key, in the form account_id/${column}_id; null without a person.`,
 });
 
 /** The columns of views with a row for each day. */

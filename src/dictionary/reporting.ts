@@ -50,14 +50,14 @@ export const describeReporting = (stream: string): Descriptions => ({
       id: 'The id as text, also for numeric ids.',
       label: 'Name of the object. Views show it as …_label, and show the id as text when it has no label.',
       parent_id:
-        'Id of the parent, which has the same kind, for example the region of a field office; null without a parent.',
+        'Id of the parent, a label of the same kind, for example the region to which a field office belongs; null without a parent.',
     },
   ),
   people: relation(
     'One row for every person with an id in a stored row, now or earlier. Each …_key of a person in another view therefore has its row here.',
     {
       user_id: 'Identifier of the person: users.id; a pseudonym after the person was forgotten.',
-      name: 'Name in users; the id where the service sends no name, or has not been asked yet.',
+      name: 'Name in users; the id if the service sends no name, or if the name was not requested yet.',
       is_trained_here:
         'Whether the training report contains the person, that is, training_employee_status has a live row.',
       is_forgotten: 'Whether the person was forgotten (safety-sync forget).',

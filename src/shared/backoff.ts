@@ -1,4 +1,4 @@
-/** The only formula for delays between attempts, and a loop for work that only needs such delays. */
+/** The formula for delays between attempts, and a loop (p-retry with the same bounds) for work that needs nothing else. */
 import pRetry from 'p-retry';
 
 export interface Backoff {
@@ -27,7 +27,7 @@ export function backoff(
   return floorMs + random() * (fullMs - floorMs);
 }
 
-interface Retrying {
+interface RetryOptions {
   readonly attempts: number;
   readonly delays: Backoff;
   /** No attempt begins after an abort. */
@@ -37,7 +37,7 @@ interface Retrying {
 }
 
 /** Repeats work that fails; rejects with the error of the last attempt. */
-export async function retrying<T>(work: () => Promise<T>, options: Retrying): Promise<T> {
+export async function retrying<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { attempts, delays, signal, isFinal } = options;
   let last: unknown;
   const attempt = async (): Promise<T> => {

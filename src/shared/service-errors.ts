@@ -149,7 +149,7 @@ export const TRANSPORT_ERRORS = {
     recovery: 'retry',
     meaning:
       'The response began and ended early. The whole request is repeated; the part that had arrived is dropped.',
-    advice: 'The response ended in the middle; check the network between.',
+    advice: 'The response ended in the middle; check the network between the worker and the service.',
   },
   response_invalid: {
     recovery: 'retry',

@@ -19,7 +19,7 @@ export const WAREHOUSE_ERRORS = {
   database_newer: {
     recovery: 'fix_usage',
     meaning:
-      'A newer version of safety-sync has migrated the warehouse; the message names both versions. This one does not know the columns that it would have to fill, so it does not store any row. A worker that runs ends with its next run.',
+      'A newer version of safety-sync has migrated the warehouse; the message names both versions. This one does not know the columns that it would have to fill, so it does not store any row. A worker of the older version stops at its next run.',
     advice:
       'Use that version of safety-sync, or a newer one; to go back, restore the backup from before the upgrade.',
   },
@@ -32,7 +32,7 @@ export const WAREHOUSE_ERRORS = {
   citus_missing: {
     recovery: 'fail_stream',
     meaning:
-      '`migrate --citus` in a database that does not have the extension: it is no coordinator of a Citus cluster.',
+      '`migrate --citus` was run in a database without the extension citus, which is therefore no coordinator of a Citus cluster.',
     advice:
       'Point DATABASE_URL at the coordinator of a Citus cluster, in a database where create extension citus was run; or migrate without --citus.',
   },

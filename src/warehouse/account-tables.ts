@@ -169,7 +169,7 @@ interface StepRequest {
   readonly after: Position | undefined;
 }
 
-/** Makes the next step, part of a transaction; undefined: the table is done. */
+/** Changes the account of the next rows, part of a transaction. Returns undefined after the last row. */
 export async function takeStep(
   connection: TextQueries,
   table: AccountTable,

@@ -131,9 +131,12 @@ test.each(questions)('%s', async (title, sql, answer) => {
     return await tx.execute<Row>(sql);
   });
   expect(rows.length).toBeGreaterThan(0);
-  answers.set(title, renderAnswer(rows));
+  // An answer with the same columns stays, because answers depend on the day on which they are made.
+  const columns = Object.keys(rows[0] ?? {});
+  const isKept = columnsOf(answer).join() === columns.join();
+  answers.set(title, isKept ? answer.trimEnd() : renderAnswer(rows));
   if (isWriting) return;
-  expect(columnsOf(answer), 'run npm run docs:generate').toEqual(Object.keys(rows[0] ?? {}));
+  expect(columnsOf(answer), 'run npm run docs:generate').toEqual(columns);
 });
 
 /** The answer to the question with this number's title. */

@@ -23,7 +23,7 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
 };
 
 interface Group extends IssueRow {
-  /** Those of an unknown field are not counted one by one. */
+  /** Number of records; for an unknown field, how often it was received. */
   records: number;
 }
 

@@ -21,12 +21,12 @@ import { createToken } from './token.ts';
 
 export interface ApiClient {
   /**
-   * Yields the list in batches while its response arrives, and returns the rest of the response. The records count only
-   * once the generator has returned. No batch is read ahead of the consumer. A consumer that leaves the generator early
+   * Yields the records while their response arrives, and returns the rest of the response. The records count only
+   * once the generator has returned. Nothing is read ahead of the consumer. A consumer that leaves the generator early
    * ends the request, which frees its slot and connection. While a `next` is pending, `return` waits for it, so only the
    * signal ends the request at once.
    *
-   * The request keeps its slot until its last batch is taken. A consumer must not use this client in between, because with
+   * The request keeps its slot until its last records are taken. A consumer must not use this client in between, because with
    * a concurrency of 1 it would wait for itself.
    */
   list(request: ListRequest): ListParts;

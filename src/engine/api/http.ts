@@ -137,7 +137,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
       meter.lastRequestId = headers.requestId ?? meter.lastRequestId;
       // A body that is destroyed while it arrives emits an error; the reader has thrown its own.
       response.body.on('error', () => undefined);
-      const batches = readBody({
+      const elements = readBody({
         body: response.body,
         contentEncoding: headers.contentEncoding,
         cutter: new ElementCutter(listKey, request.fields),
@@ -148,7 +148,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
           onBytes(bytes);
         },
       });
-      const { envelope, count } = yield* batches;
+      const { envelope, count } = yield* elements;
       assertAccepted(envelope, request, answered);
       const { serviceTimeMs, requestId } = headers;
       return { count, envelope, paging: readPaging(envelope), serviceTimeMs, requestId };

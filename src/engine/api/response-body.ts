@@ -106,9 +106,9 @@ interface WaitingBudgetOptions {
   readonly onExhausted: () => void;
 }
 
-/** A batch is passed on when it has as many records or bytes. */
-const BATCH_RECORDS = 500;
-const BATCH_BYTES = 1024 * 1024;
+/** Elements are passed on when there are as many records or bytes. */
+const YIELDED_RECORDS = 500;
+const YIELDED_BYTES = 1024 * 1024;
 
 /** Bytes of an unusable response that are kept for the excerpt in the error. */
 const HEAD_BYTES = 4096;
@@ -123,14 +123,14 @@ interface BodyReading {
 }
 
 /**
- * Yields the records in batches, and returns the part outside of the list at the end of the response. Throws
+ * Yields the records as they arrive, and returns the part outside of the list at the end of the response. Throws
  * UnusableResponse, or the error that broke the connection.
  */
 export async function* readBody(reading: BodyReading): AsyncGenerator<ListPart, CutResponse, undefined> {
   const { body, cutter, budget } = reading;
   let head = Buffer.alloc(0);
-  let batch: Received[] = [];
-  let batchBytes = 0;
+  let elements: Received[] = [];
+  let elementBytes = 0;
   try {
     const chunks = openChunks(body, reading.contentEncoding, (bytes) => {
       budget.receive(bytes);
@@ -143,17 +143,17 @@ export async function* readBody(reading: BodyReading): AsyncGenerator<ListPart, 
       if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
       cutter.push(chunk);
       const taken = cutter.take();
-      batch = batch.length === 0 ? taken : batch.concat(taken);
-      batchBytes += chunk.length;
-      if (batch.length >= BATCH_RECORDS || (batch.length > 0 && batchBytes >= BATCH_BYTES)) {
-        yield { kind: 'records', records: batch };
-        batch = [];
-        batchBytes = 0;
+      elements = elements.length === 0 ? taken : elements.concat(taken);
+      elementBytes += chunk.length;
+      if (elements.length >= YIELDED_RECORDS || (elements.length > 0 && elementBytes >= YIELDED_BYTES)) {
+        yield { kind: 'records', records: elements };
+        elements = [];
+        elementBytes = 0;
       }
     }
     const response = cutter.end();
-    batch = batch.concat(cutter.take());
-    if (batch.length > 0) yield { kind: 'records', records: batch };
+    elements = elements.concat(cutter.take());
+    if (elements.length > 0) yield { kind: 'records', records: elements };
     return response;
   } catch (error) {
     const found = toUnusable(error);

@@ -8,7 +8,7 @@ import type { ListParts, ApiClientOptions, ApiRequest } from './requests.ts';
 
 type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
 
-interface Retrying {
+interface RetryRequest {
   readonly options: ApiClientOptions;
   readonly limiter: Pick<Limiter, 'coolingMs'>;
   readonly request: ApiRequest;
@@ -33,7 +33,7 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
 }
 
 /** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
-export async function* retry({ options, limiter, request, signal, attempt }: Retrying): ListParts {
+export async function* retry({ options, limiter, request, signal, attempt }: RetryRequest): ListParts {
   const { method, mostRetries = Infinity } = request;
   const { clock } = options;
   let failedMs: number | undefined;

@@ -16,10 +16,7 @@ import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 
 /** The rate at which a cycle starts, as a share of the previous one. */
 const START_SHARE = 0.96;
-/**
- * The minimum number of requests, and the minimum time in ms, after which a cycle has grown back to the rate
- * that was throttled.
- */
+/** The rate of a cycle returns to the throttled rate after at least this many requests and this many ms. */
 const CYCLE_REQUESTS = 120;
 const CYCLE_MS = 80_000;
 /**

@@ -32,7 +32,7 @@ export function createSlots(limiter: Limiter) {
     },
     /**
      * Waits until a request may start, and returns its ordinal, which identifies it for the limiter. Rejects with the
-     * signal's reason when that is aborted; a request that is not the first in the queue leaves it when its turn comes.
+     * reason of an aborted signal; if the signal is aborted while other requests are ahead, only after them.
      */
     enter: (signal: AbortSignal): Promise<number> => queue(() => start(signal)),
     /** The request has ended. */

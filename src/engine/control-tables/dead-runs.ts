@@ -11,17 +11,17 @@ import { readHolders } from './lock-holders.ts';
 import { closeDeadRuns, type RunRow } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
 
-type OpenRun = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
+type RunningRow = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
 
 /**
  * Returns the given runs that are recorded as running although their worker died. A run takes its lock before it has a record and closes the
  * record before it releases the lock: a record that still says `running` after its lock was seen free belongs
  * to a worker that died. A standby cannot see the locks of its primary, so it reports none.
  */
-export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Promise<ReadonlySet<number>> {
+export async function findDeadRuns(db: Queryable, open: readonly RunningRow[]): Promise<ReadonlySet<number>> {
   const accountIds = [...new Set(open.map((run) => run.account_id))];
   const streams = [...new Set(open.map(({ stream }) => stream))];
-  const keyOf = ({ account_id: id, stream }: Omit<OpenRun, 'run_id'>) => `${stream} ${id}`;
+  const keyOf = ({ account_id: id, stream }: Omit<RunningRow, 'run_id'>) => `${stream} ${id}`;
   const holders = open.length === 0 ? [] : await readHolders(db, accountIds, streams);
   const held = new Set(holders.filter((one) => one.is_loader).map(keyOf));
   const unlocked = open.filter((run) => !held.has(keyOf(run))).map((run) => run.run_id);

@@ -7,7 +7,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** Open issues: by them the loader detects that a record has become valid. */
+/** Open issues, which the loader needs to find records that have become valid. */
 export interface OpenIssues {
   readonly areAny: boolean;
   /** The parts that do not change, for records without a usable key. */
@@ -34,7 +34,7 @@ export async function readOpenIssues(db: Queryable, { accountId, stream }: Strea
 interface IssueFilter {
   readonly accountIds: readonly string[];
   readonly stream?: StreamName | undefined;
-  /** Also resolved ones. */
+  /** True: resolved issues are returned as well. */
   readonly includeResolved: boolean;
 }
 

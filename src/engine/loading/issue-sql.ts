@@ -69,7 +69,7 @@ export function recordIssues(scope: IssueWrites): SQL {
       resolved_at = null`;
 }
 
-/** Rejections in the coverage of a read. */
+/** Condition: the rejected record belongs to the parts that were read. */
 const inCoverage = ({ column, parts }: TableCoverage): SQL =>
   column === null ? sql`true` : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
 

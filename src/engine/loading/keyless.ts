@@ -40,8 +40,8 @@ interface KeylessRequest {
 }
 
 /**
- * Marks rows that may be records without a key as seen, and returns a note with their number. Part of the transaction,
- * before rows are marked as deleted.
+ * Adds rows that may be records without a key to `stage_seen`, so that they are not deleted, and returns a note with their
+ * number. Part of the transaction, before rows are marked as deleted.
  */
 export async function keepWhatMayBeKeyless(
   tx: Queryable,

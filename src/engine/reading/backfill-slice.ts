@@ -136,7 +136,7 @@ async function findShortfall(
   if (state.expected === null || state.records >= state.expected) return null;
   const total = (await reader.fetchTotal({ fromMs: bounds.fromMs, toMs: state.toMs })) ?? 0;
   if (state.records >= total) return null;
-  return reader.toIncomplete(state, `${total} records were announced, ${state.records} delivered`);
+  return reader.incompleteOf(state, `${total} records were announced, ${state.records} delivered`);
 }
 
 /** Puts smaller slices in the place of one, newest first, in the ledger and, those that are not read, at the front of the queue. */

@@ -140,7 +140,7 @@ function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncErr
 }
 
 /** Reads parts that earlier runs left out. Returns the parts for which the service still fails. */
-export async function* readHoles(
+export async function* retryHoles(
   read: ReadRequest,
   holes: readonly Hole[],
 ): Steps<Pick<BackfillOutcome, 'holes' | 'failure'>> {

@@ -2,7 +2,7 @@
 import { SafetySyncError } from '../../shared/errors.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Hole, ServiceTime, TimeSlice } from '../streams/state.ts';
-import { readBackfill, readHoles } from './backfill.ts';
+import { readBackfill, retryHoles } from './backfill.ts';
 import type { OpenHole } from './backfill-slice.ts';
 import { describeSlice, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
@@ -142,7 +142,7 @@ async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadO
   const changes = yield* readChanges(read, watermark, without);
   if (changes.failure !== null) return toOutcome(read, changes);
   const isTried = ({ isDue }: Hole): boolean => isDue || !read.isScheduled;
-  const tried = yield* readHoles(read, known.filter(isTried));
+  const tried = yield* retryHoles(read, known.filter(isTried));
   const waiting = known.filter((hole) => !isTried(hole));
   const holes = [...tried.holes, ...changes.holes, ...waiting];
   return toOutcome(read, { ...changes, failure: tried.failure, holes });

@@ -65,7 +65,7 @@ export interface KnownRecord {
 /** The part of a run's request that its reader needs. */
 export interface ReadOptions {
   readonly kind: RunKind;
-  /** Ignore "nothing can have changed yet". */
+  /** Send requests even if the service's cache cannot have changed. */
   readonly force: boolean;
   /** backfill: the creation time to cover; default: everything. */
   readonly range?: TimeSlice;

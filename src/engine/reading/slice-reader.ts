@@ -84,13 +84,13 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       },
     });
 
-  const toIncomplete = (slice: TimeSlice, why: string) =>
+  const incompleteOf = (slice: TimeSlice, why: string) =>
     new SafetySyncError('read_incomplete', `${method}, created ${describeSlice(slice)}: ${why}`);
 
   return {
     keyField,
     pageSize,
-    toIncomplete,
+    incompleteOf,
     probe,
     /** How many records the slice has according to the service; undefined when it returns no total. */
     fetchTotal,
@@ -121,7 +121,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
         if (page.records.length >= total && distinct + (await countExtra(tally.repeated)) >= total)
           return { page, distinct: total, shortfall: null };
         const why = `${total} records were announced, ${distinct} delivered`;
-        return { page, distinct, shortfall: toIncomplete(slice, why) };
+        return { page, distinct, shortfall: incompleteOf(slice, why) };
       }
     },
 
@@ -162,10 +162,10 @@ export function createSliceReader(source: Source, filters: Params = {}) {
         if (shortfall === null) {
           // Growth is normal: only a slice that does not grow must show the same records again.
           if (slice.toMs === Infinity) return 0;
-          throw toIncomplete(slice, 'each attempt returns other records, and the service returns no total');
+          throw incompleteOf(slice, 'each attempt returns other records, and the service returns no total');
         }
         const extra = await countExtra(tally.repeated);
-        if (extra === 0 || tally.shortfall(extra) !== null) throw toIncomplete(slice, shortfall);
+        if (extra === 0 || tally.shortfall(extra) !== null) throw incompleteOf(slice, shortfall);
         return extra;
       }
     },

@@ -28,14 +28,18 @@ const equipmentFields = {
   field_office_ids: field(
     'fieldOffice_id',
     as.identifiers,
-    'Field offices; one row each in equipment_field_offices.',
+    'Ids of the field offices; equipment_field_offices has one row for each.',
   ),
   line_of_business_id: field('lineOfBusiness_id', as.identifier, 'Line of business.'),
-  client_ids: field('clients_id', as.identifiers, 'Clients; one row each in equipment_clients.'),
+  client_ids: field(
+    'clients_id',
+    as.identifiers,
+    'Ids of the clients; equipment_clients has one row for each.',
+  ),
   assigned_user_ids: field(
     'assignedUsers_id',
     as.identifiers,
-    'People that it is assigned to; one row each in equipment_assigned_users.',
+    'Ids of the people that it is assigned to; equipment_assigned_users has one row for each.',
   ),
   title: field('title', as.text, 'Title.'),
   notes: field('notes', as.text, 'Notes.'),
@@ -68,7 +72,12 @@ const scheduleFields = {
   schedule_id: field('schedule_id', as.key, 'Inspection schedule.'),
   status: field('status', status, STATUSES),
   expires_at: field('expiresOn', as.instant, 'When the inspection expires.', DOES_NOT_EXPIRE),
-  expiring_at: field('expiringOn', as.instant, 'Time from which it counts as expiring.', DOES_NOT_EXPIRE),
+  expiring_at: field(
+    'expiringOn',
+    as.instant,
+    'Time from which the inspection has the status expiring.',
+    DOES_NOT_EXPIRE,
+  ),
   last_completed_at: field(
     'lastCompletedOn',
     as.instant,
@@ -108,11 +117,11 @@ export const equipmentScheduleStates = safetySchema.table(
 const metavalueColumns = {
   equipment_id,
   metafield_id: column(() => text().notNull(), 'The field. Source: key in metavalues.'),
-  number_value: column(() => numeric(), 'Its value where that is a number; else null.'),
-  text_value: column(() => text(), 'Its value where that is a text; else null.'),
+  number_value: column(() => numeric(), 'The value of the field if it is a number; otherwise null.'),
+  text_value: column(() => text(), 'The value of the field if it is a text; otherwise null.'),
   item_ids: column(
     () => bigintText().array(),
-    'Its value where items are chosen; one row each in equipment_metavalue_items. Source: item_ids; else null.',
+    'The value of the field if items are chosen; equipment_metavalue_items has one row for each. Source: item_ids; otherwise null.',
   ),
 };
 

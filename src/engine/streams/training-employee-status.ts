@@ -77,7 +77,7 @@ const completionFields = {
   starts_expiring_on: field(
     'startsExpiringOn',
     as.date,
-    'Day from which it counts as expiring.',
+    'Day from which the completion counts as expiring.',
     DOES_NOT_EXPIRE,
   ),
   is_required: field('is_required', as.boolean, 'Whether the training is required of the employee.'),

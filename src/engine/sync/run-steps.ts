@@ -149,7 +149,7 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
   const { context, load, stream, key, meter } = run;
   const { db } = run.session.connection;
   let notes: Note[] = [];
-  let [read, readBefore] = [0, 0];
+  let [received, receivedBefore] = [0, 0];
   /** A commit of the records so far, with their notes and the run's counters. */
   const takeCommit = (): CommitOptions => {
     const taken = notes;
@@ -167,8 +167,8 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
     switch (step.kind) {
       case 'records':
         await load.add(step.records, step.about);
-        read += step.records.length;
-        context.events.onRead?.(stream.name, read);
+        received += step.records.length;
+        context.events.onRead?.(stream.name, received);
         notes.push(...(step.notes ?? []));
         if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
         // Without notes the ledger would not contain these records, and they would be read again.
@@ -178,11 +178,11 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
         break;
       case 'savepoint':
         await load.savepoint();
-        readBefore = read;
+        receivedBefore = received;
         break;
       case 'rollback':
         await load.rollback();
-        read = readBefore;
+        received = receivedBefore;
         break;
       case 'commit':
         await load.commit(takeCommit());

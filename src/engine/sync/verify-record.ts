@@ -15,7 +15,7 @@ import { NO_PRIVACY, readPrivacy } from '../privacy/settings.ts';
 import type { RunContext } from './run.ts';
 
 export interface FieldComparison {
-  /** A column, or `followup_messages[9001].note`; without a column if a whole row exists on one side only. */
+  /** `due_on`, or `followup_messages[9001].note`; `followup_messages[9001]` if one side lacks the whole row. */
   readonly field: string;
   readonly isEqual: boolean;
   /** null also if there is no row. */

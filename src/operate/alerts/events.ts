@@ -86,7 +86,7 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
     advice: null,
   },
   delete_guard: {
-    when: 'a snapshot would mark more than `MAX_DELETE_RATIO` as deleted',
+    when: 'a snapshot lacks a larger share of the live rows than `MAX_DELETE_RATIO`',
     begun: (alert) =>
       `${streamsOf(alert)}: so many records are missing at the source that the delete guard marks none as deleted`,
     over: (alert) => `${streamsOf(alert)}: the delete guard does not stop the sync any more`,

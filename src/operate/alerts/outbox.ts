@@ -125,8 +125,8 @@ export const failedReportsOf = (rows: readonly OutboxRow[]): FailedReport[] =>
   );
 
 /**
- * Inserts rows. An ended alert with the same key is overwritten once its messages were sent, a report when its schedule has
- * changed.
+ * Inserts rows. An ended alert with the same key is replaced after its messages were sent; a report with the same key is
+ * replaced if its schedule has changed.
  */
 export async function beginRows(
   db: Queryable,

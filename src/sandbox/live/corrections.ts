@@ -33,7 +33,7 @@ function changeAnySchedule(
   });
 }
 
-/** `correct` applies them in this order, again and again. */
+/** `correct` applies one of them at each call, in this order. */
 export const CORRECTIONS: readonly ((context: LiveContext) => void)[] = [
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done + YEAR_MS })),
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done - DAY_MS })),

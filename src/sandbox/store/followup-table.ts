@@ -85,7 +85,7 @@ export class FollowupTable extends RecordTable<Followup, Row> {
     return changed ?? this.#build(slot);
   }
 
-  /** A planted record without a usable time keeps its position; a new one counts as created now. */
+  /** A record without a usable `created_on` keeps its place in the list; if its key is new, the present time decides the place. */
   protected override store(key: string, record: Followup): Row {
     const known = this.kept.get(key);
     if (known !== undefined) this.#rows.splice(this.#rows.lastIndexOf(known), 1);

@@ -23,7 +23,7 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
     asked,
     keyField: 'id',
     pageSize: 3,
-    toIncomplete: (_, why) => new SafetySyncError('read_incomplete', why),
+    incompleteOf: (_, why) => new SafetySyncError('read_incomplete', why),
     fetch: (slice) => {
       asked.push({ fromMs: slice.fromMs, toMs: slice.toMs });
       const answered = pages[next++];
