@@ -65,7 +65,7 @@ export const describeControl = (stream: string): Descriptions => ({
     read_parts:
       'equipments: each type that a successful run requested, with the time of the last such run; null before the first.',
     keyless:
-      'For the worker: number of records without a usable key in the last complete read, and the keys of rows that may be these records; null: none.',
+      'For the worker: records without a usable key in the last complete read, by content, and the keys of rows that may be these records; null: none.',
     retained_at:
       'Last removal of everything that is older than RETENTION_… allows; null: never removed, or retention is off.',
   }),

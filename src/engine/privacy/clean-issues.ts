@@ -67,7 +67,7 @@ export async function cleanIssues(
   after: string,
 ): Promise<string | undefined> {
   const ofStream = sql`d.account_id = ${scope.accountId} and d.stream = ${scope.shape.stream.name}`;
-  // It contains ids of people. Without it the next complete read keeps more rows.
+  // It contains ids of people and checksums of unprotected content. Without it the next complete read keeps more rows.
   await db.execute(sql`update safety_sync.stream_state set keyless = null
     where account_id = ${scope.accountId} and stream = ${scope.shape.stream.name} and keyless is not null`);
   const rows = await db.execute<StoredIssue>(sql`

@@ -53,7 +53,8 @@ export const NO_STATE: StreamState = {
 
 /** Records without key and identity in the last complete read of a stream. */
 export interface KeylessMemory {
-  readonly count: number;
+  /** One fingerprint for the content of each record. */
+  readonly fingerprints: readonly string[];
   /** Keys of rows that may be such a record. */
   readonly kept: readonly string[];
 }
