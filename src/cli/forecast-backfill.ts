@@ -7,7 +7,7 @@ import type { LedgerSlice, TimeSlice } from '../engine/streams/state.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import { readStreamState } from '../engine/control-tables/stream-state.ts';
 import { readLedger } from '../engine/control-tables/backfill-ledger.ts';
-import { isOpen, isResumable } from '../engine/reading/backfill.ts';
+import { isOpen, isResumable, toOpen } from '../engine/reading/backfill.ts';
 import { sliceRecordsFor } from '../engine/reading/backfill-plan.ts';
 import { toCreationFilters } from '../engine/reading/creation-slice.ts';
 import type { RunContext } from '../engine/sync/run.ts';
@@ -57,7 +57,7 @@ export async function forecastBackfill(
   const slices =
     resumed?.length ?? Math.max(1, Math.ceil((total ?? 0) / sliceRecordsFor(readers, readMode.pageSize)));
   const open = resumed?.filter(isOpen).length ?? slices;
-  const done = resumed?.reduce((sum, slice) => sum + slice.records, 0) ?? 0;
+  const done = resumed?.reduce((sum, slice) => sum + (isOpen(slice) ? toOpen(slice) : slice).records, 0) ?? 0;
   const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
   // One for the total, and one to find the oldest record of a new backfill.
   const first = resumed === undefined ? 2 : 1;

@@ -76,13 +76,13 @@ export const describeControl = (stream: string): Descriptions => ({
       created_from: 'Lower bound of the creation time.',
       created_to: 'Upper bound of the creation time.',
       status:
-        'State of the slice: pending, done or failed. A failed slice with failures was left out; later runs try it again at growing intervals.',
+        'State of the slice: pending, done or failed. A slice with failures that is not done is left out of reads of changes; later runs try it again at growing intervals.',
       read_to:
-        'Everything that was created from this time on is stored, so an interrupted slice continues here; null before the first store.',
+        'Everything that was created from this time on is stored, so an interrupted slice without failures continues here; null before the first store.',
       expected: 'Total that the service reported at the start of the slice; null before the start.',
       records: 'Number of distinct records read.',
       failures:
-        'Number of consecutive attempts for which the service failed for every response with a certain record of the slice; 0: none.',
+        'Number of consecutive attempts for which the service failed for every response with a certain record of the slice; 1 also for a slice of a new backfill that contains such a record; 0: none.',
       finished_at: 'End of the slice; null before.',
     },
   ),

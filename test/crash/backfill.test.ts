@@ -300,6 +300,42 @@ describe('a backfill', () => {
     },
   );
 
+  test('reads a hole that a sync has left out meanwhile together with its slice', async () => {
+    await start({ retryAttempts: 1 });
+    await sync();
+    await cutOffAtPage(4, () => backfill());
+    const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
+    worker.time.now += MINUTE_MS;
+    followups().update(broken, { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+    worker.sandbox.readings.unrenderable = [broken];
+    const isRefused = { outcome: 'failed', error: { code: 'range_unreadable' } };
+    for (const run of [() => worker.run('followups'), backfill, backfill])
+      expect(await run()).toMatchObject(isRefused);
+    worker.sandbox.readings.unrenderable = [];
+    await sync();
+    await isEqual();
+    expect((await ledger()).filter(({ status }) => status !== 'done')).toEqual([]);
+  });
+
+  test('of a part of a slice with a hole, which an interrupted backfill planned, disturbs no sync', async () => {
+    await start({ retryAttempts: 1 });
+    const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
+    worker.sandbox.readings.unrenderable = [broken];
+    const isRefused = { outcome: 'failed', error: { code: 'range_unreadable' } };
+    expect(await worker.run('followups')).toMatchObject(isRefused);
+    await cutOffAtPage(4, () => backfill());
+    expect(await backfill({ fromMs: createdAt(0.08), toMs: createdAt(0.15) })).toMatchObject(isRefused);
+    worker.time.now += MINUTE_MS;
+    followups().update([...followups().keys()][200] ?? '', {
+      updated_on: worker.serviceNow(),
+      m_assignee_id: 'moved',
+    });
+    expect(await worker.run('followups')).toMatchObject({ ...isRefused, counts: { updated: 1 } });
+    worker.sandbox.readings.unrenderable = [];
+    await sync();
+    await isEqual();
+  });
+
   inProof(() => {
     test('with --restart forgets how far it had come and reads everything', async () => {
       await start();

@@ -134,8 +134,10 @@ test('a record that never has a key keeps no other one from being deleted, also 
   worker.sandbox.store.employees.put(employee, 'keyless');
   await read(TRAINING);
   const [first = '', second = '', third = '', fourth = '', fifth = ''] = keysOf(TRAINING);
+  // The new row does not count as this record with a key.
+  worker.sandbox.store.employees.put(SPECIMENS[TRAINING].build('new'));
   worker.sandbox.store.employees.delete(first);
-  expect(await read(TRAINING)).toMatchObject({ deleted: 1 });
+  expect(await read(TRAINING)).toMatchObject({ inserted: 1, deleted: 1 });
   worker.sandbox.store.employees.update('keyless', { percent_complete: 37 });
   worker.sandbox.store.employees.delete(second);
   expect(await read(TRAINING)).toMatchObject({ deleted: 1 });
@@ -168,6 +170,21 @@ test('records of one content that lose their keys one after the other are not de
   await read(TRAINING);
   expect(await deletedOf(TRAINING)).toEqual([]);
   await expectWarehouseEqualsSource(worker, { tables: ['training_employee_status'] });
+});
+
+test('a record that returns from deletion with its key explains no other one without a key', async () => {
+  await start();
+  await read(TRAINING);
+  const [first = '', second = ''] = keysOf(TRAINING);
+  const whole = { ...(records(TRAINING).get(first) as object) };
+  worker.sandbox.store.employees.delete(first);
+  expect(await read(TRAINING)).toMatchObject({ deleted: 1 });
+  records(TRAINING).put({ ...whole, m_user_id: null }, first);
+  expect(await read(TRAINING)).toMatchObject({ deleted: 0, rejected: 1 });
+  records(TRAINING).put(whole, first);
+  loseKey(TRAINING, second);
+  expect(await read(TRAINING)).toMatchObject({ updated: 1, deleted: 0, rejected: 1 });
+  expect(await deletedOf(TRAINING)).toEqual([]);
 });
 
 test('of records that tell what they are, only the row that they may be is kept', async () => {

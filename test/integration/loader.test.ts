@@ -20,16 +20,17 @@ const openLoad = (
   stream: StreamDefinition,
   {
     tracksSeen = false,
+    runId = 1,
     of = session,
     identities = new Set(),
-  }: { tracksSeen?: boolean; of?: StreamSession; identities?: ReadonlySet<string> } = {},
+  }: { tracksSeen?: boolean; runId?: number; of?: StreamSession; identities?: ReadonlySet<string> } = {},
 ): Promise<Load> =>
   createLoad({
     protection: null,
     session: of,
     shape: streamShape(stream),
     accountId: 'default',
-    runId: 1,
+    runId,
     guard: { maxRatio: 1, allowMassDelete: false },
     fullCompare: false,
     tracksSeen,
@@ -140,6 +141,17 @@ test('of two versions in one transaction the newer one stays, whichever was read
     expect(await stored()).toMatchObject({ [id]: 'new' });
     expect(await historyOf()).toEqual([]);
   }
+});
+
+test('the stored version stays, if it is read after an older one that another batch of the transaction holds', async () => {
+  const newer = followup('a', 5, [message('new')]);
+  await add([newer], {});
+  await commit();
+  load = await openLoad(streamNamed('followups'), { runId: 2 });
+  await add([followup('a', 4, [message('old')]), ...fillBatch('one')], {});
+  await add([newer, ...fill('last', 1)], {});
+  expect(await commit()).toMatchObject({ updated: 0, unchanged: 2 });
+  expect(await stored()).toMatchObject({ a: 'new' });
 });
 
 test('what was wrong with a version that made room for a newer one is no issue', async () => {

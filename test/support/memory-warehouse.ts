@@ -40,6 +40,8 @@ const toPending = ({ fromMs, toMs }: TimeSlice): LedgerSlice => ({
   failures: 0,
 });
 const isHole = ({ slice }: StoredSlice): boolean => slice.status !== 'done' && slice.failures > 0;
+const isHoleWithin = (one: StoredSlice, { fromMs, toMs }: TimeSlice): boolean =>
+  isHole(one) && one.slice.fromMs >= fromMs && one.slice.toMs <= toMs;
 const newestFirst = (one: StoredSlice, other: StoredSlice): number => other.slice.toMs - one.slice.toMs;
 
 export class MemoryWarehouse {
@@ -135,6 +137,8 @@ export class MemoryWarehouse {
       }
       case 'slice':
         this.#put([note.slice]);
+        if (note.slice.status === 'done')
+          this.slices = this.slices.filter((one) => !isHoleWithin(one, note.slice));
         break;
       case 'cut':
         this.slices = this.slices.filter(({ slice }) => !isSame(slice, note.slice));

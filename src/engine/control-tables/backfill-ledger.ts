@@ -96,6 +96,20 @@ export async function writeLedger(
   // After a cut, because a slice that was cut has no row any more.
   const slices = changes.flatMap((change) => (change.kind === 'slice' ? [change.slice] : []));
   if (slices.length > 0) await writeSlices(db, scope, slices);
+  const done = slices.filter(({ status }) => status === 'done');
+  if (done.length > 0) await deleteHolesWithin(db, scope, done);
+}
+
+/** Holes within slices that were read to their end. */
+async function deleteHolesWithin(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+  slices: readonly LedgerSlice[],
+): Promise<void> {
+  await db.execute(sql`
+    delete from ${backfillSlices} h using ${rowsOf(slices)}
+    where h.account_id = ${accountId} and h.stream = ${stream} and h.status <> 'done' and h.failures > 0
+      and h.created_from >= u.created_from and h.created_to <= u.created_to`);
 }
 
 /** If the range is already a hole, it has failed again. */
@@ -132,7 +146,10 @@ async function writePlan(
   await addSlices(db, scope, slices);
 }
 
-/** Rows `u` with the columns of SLICE_COLUMNS, one for each slice. */
+const SLICE_NAMES = ['created_from', 'created_to', 'status', 'read_to', 'expected', 'records', 'failures'];
+const SLICE_COLUMNS = sql.raw(SLICE_NAMES.join(', '));
+
+/** Rows `u` with these columns, one for each slice. */
 function rowsOf(slices: readonly LedgerSlice[]): SQL {
   const list = (type: string, valueOf: (slice: LedgerSlice) => string | number | null): SQL =>
     sql`${toArrayLiteral(slices.map(valueOf))}::${sql.raw(type)}[]`;
@@ -147,12 +164,12 @@ function rowsOf(slices: readonly LedgerSlice[]): SQL {
   ];
   return sql`unnest(${sql.join(lists, sql`, `)}) as u (${SLICE_COLUMNS})`;
 }
-const SLICE_COLUMNS = sql.raw('created_from, created_to, status, read_to, expected, records, failures');
 
 /** The time is a value, because Citus allows no function that reads the clock in a `case`. */
 const finishedAt = (scope: TransactionTime): SQL =>
   sql`case when u.status <> 'pending' then ${instantOf(scope)} end`;
 
+/** A part may have the bounds of a hole that a sync has left out meanwhile: it takes its place. */
 async function addSlices(
   db: Queryable,
   scope: StreamKey & TransactionTime,
@@ -160,7 +177,9 @@ async function addSlices(
 ): Promise<void> {
   await db.execute(sql`
     insert into ${backfillSlices} (account_id, stream, ${SLICE_COLUMNS}, finished_at)
-    select ${scope.accountId}::text, ${scope.stream}::text, u.*, ${finishedAt(scope)} from ${rowsOf(slices)}`);
+    select ${scope.accountId}::text, ${scope.stream}::text, u.*, ${finishedAt(scope)} from ${rowsOf(slices)}
+    on conflict (account_id, stream, created_from, created_to) do update set (${SLICE_COLUMNS}, finished_at)
+      = (${sql.raw(SLICE_NAMES.map((name) => `excluded.${name}`).join(', '))}, excluded.finished_at)`);
 }
 
 /** In one statement, because several readers change their slices between two commits. */

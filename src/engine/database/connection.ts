@@ -22,10 +22,7 @@ import {
 
 export type Database = PostgresJsDatabase;
 /** Functions that read and write control tables take a database or one of its transactions. */
-export type Queryable = Pick<
-  Database,
-  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute'
->;
+export type Queryable = Pick<Database, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
 
 interface ConnectionOptions {
   readonly url: string;
@@ -52,7 +49,7 @@ export interface Connection {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
   /**
    * `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
-   * wait for it; statements through `db` must not be sent meanwhile.
+   * and statements through `db` wait for it.
    */
   copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */

@@ -101,6 +101,8 @@ export function createBatches(options: LoadOptions) {
   const { stream, parent, children } = shape;
   const compare = createComparison(session, shape, accountId);
   const copies = createRecordCopies(session, shape, options);
+  /** Keys of the records that the open transaction has staged. */
+  const staged = new Set<string>();
   /** Fingerprints of unknown fields that have an issue of their own. */
   const listed = new Set(openIssues.unknownFields);
   const tables = [parent, ...children].map(({ table }) => table);
@@ -126,7 +128,8 @@ export function createBatches(options: LoadOptions) {
     const resolvedKeys: string[] = [];
     for (const [at, read] of records.entries()) {
       const hash = stored.get(read.key);
-      const isUnchanged = hash !== undefined || statuses[at] === 'unchanged';
+      // If another version is staged, the merge needs both to keep the newer one.
+      const isUnchanged = (hash !== undefined || statuses[at] === 'unchanged') && !staged.has(read.key);
       if (!isUnchanged || fullCompare) {
         news.push({ read: hash === undefined ? read : { ...read, hash }, isNew: statuses[at] === 'added' });
       } else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
@@ -210,16 +213,23 @@ export function createBatches(options: LoadOptions) {
       }
       await writeIssues(connection, rejections.close());
     }
+    const stagedKeys = keysOf(changed.records);
+    for (const key of stagedKeys) staged.add(key);
     const addedKeys = keysOf(added.records.filter(({ ord }) => !refusedOrds.has(ord)));
     const { counts } = result;
     return {
       ...result,
       counts: { ...counts, inserted: addedKeys.length, rejected: counts.rejected + refused.length },
       addedKeys,
-      stagedKeys: keysOf(changed.records),
+      stagedKeys,
       hasIssues: lines.length > 0 || refused.length > 0,
     };
   }
 
-  return { prepare, store };
+  return {
+    prepare,
+    store,
+    /** The transaction has ended. */
+    forgetStaged: () => staged.clear(),
+  };
 }

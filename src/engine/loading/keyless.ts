@@ -24,7 +24,7 @@ interface KeylessRead {
   readonly fingerprints: readonly string[];
   /** Keys of all live rows that the read did not show. */
   readonly missing: ReadonlySet<string>;
-  /** Number of new records: each may be one with a repaired key. */
+  /** Number of new records, and of those that were marked as deleted: each may be one with a repaired key. */
   readonly appeared: number;
 }
 

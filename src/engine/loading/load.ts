@@ -115,6 +115,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     committing = enqueue(() =>
       withSpan('store', spanAttributes, async (span) => {
         await transaction.commit(commit);
+        batches.forgetStaged();
         span.setAttributes(countAttributes(transaction.committed));
       }),
     );

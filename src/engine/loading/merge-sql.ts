@@ -67,6 +67,12 @@ export function countRepeated(parent: TableShape, within: RunKey & WriteTime): S
     where t._run_id = ${within.runId}::bigint and t._synced_at = ${syncedAtOf(within)}`;
 }
 
+/** Counts staged records with a row that is marked as deleted. */
+export function countReturning(parent: TableShape, accountId: string): SQL {
+  return sql`select count(*)::int as count from ${staged(parent, parent.key)} s join ${target(parent)} t
+      on t.account_id = ${accountId} and ${same('t', 's', parent.key)} where t._deleted_at is not null`;
+}
+
 /** Deletes rows of children after the version of their parent was dropped. */
 export function dropOrphans(parent: TableShape, child: TableShape): SQL {
   return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;

@@ -208,11 +208,14 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   const days = countsDays && !request.fullCompare ? await readCountedDays(tx, accountId) : null;
   const changing = days === null ? [] : await readChanging(tx, shape, { request, deletable });
   if (days !== null) await addSteps(tx, days, { keys: changing, sign: -1 });
+  const mayBeKeyless = covered !== null && request.keyless !== null;
+  const [returning] = mayBeKeyless
+    ? await tx.execute<{ count: number }>(statements.countReturning(shape.parent, accountId))
+    : [];
   const counts = request.stagedKeys.length > 0 ? await mergeRows(tx, shape, request) : noCounts();
+  const appeared = counts.inserted + added + (returning?.count ?? 0);
   const note =
-    covered === null
-      ? null
-      : await keepWhatMayBeKeyless(tx, shape, { ...request, covered, appeared: counts.inserted + added });
+    covered === null ? null : await keepWhatMayBeKeyless(tx, shape, { ...request, covered, appeared });
   const deleted =
     deletable === null
       ? []

@@ -161,13 +161,15 @@ function leaveOut(
   finalRecords: number,
 ): RecordsStep {
   const hole = { fromMs: boundOr(part.fromMs, slice.fromMs), toMs: boundOr(part.toMs, slice.toMs) };
-  backfill.holes.push({ slice: toHole(part), error });
   if (hole.fromMs >= slice.toMs) {
     // Newer than the plan: the slice is requested once more, up to the beginning of the plan.
     backfill.isTopOpen = false;
+    backfill.holes.push({ slice: toHole(part), error });
     backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
     return toStep(backfill, [], [{ kind: 'hole', slice: toHole(part) }]);
   }
+  // Records newer than the plan are in no hole of the ledger, so the read of changes must not leave them out.
+  backfill.holes.push({ slice: hole, error });
   return replace(backfill, { slice, halvings }, [
     toDone({ fromMs: hole.toMs, toMs: slice.toMs }, slice.records),
     { ...toPending(hole, slice.failures + 1), status: 'failed' },

@@ -140,8 +140,8 @@ export async function* readCachedReport(
     const responseClock = { serviceMs: first.serviceTimeMs, ourMs: clock.now() };
     const calculatedAtMs = readLastUpdated(first);
     const check = { atMs, freshForMs: freshFor(cacheMs, responseClock.serviceMs ?? atMs, calculatedAtMs) };
-    if (read.kind === 'sync' && calculatedAtMs !== undefined) {
-      if (calculatedAtMs === state.calculatedAt?.ms) {
+    if (read.kind !== 'backfill' && calculatedAtMs !== undefined) {
+      if (read.kind === 'sync' && calculatedAtMs === state.calculatedAt?.ms) {
         const note = 'the training report has not changed';
         return { kind: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
       }

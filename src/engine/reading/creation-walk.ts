@@ -187,14 +187,15 @@ export async function* walkCreation(
     for (let isFirst = true; ;) {
       const task = tasks.pop();
       if (task === undefined) break;
-      if (task.byPages === true) {
-        yield* readByPages(task, counted);
-        continue;
-      }
       let response: SliceResponse;
       try {
+        if (task.byPages === true) {
+          yield* readByPages(task, counted);
+          continue;
+        }
         response = await reader.fetch(task, { isSuspect: task.isSuspect });
       } catch (error) {
+        inHand = undefined;
         yield* narrow(task, error);
         continue;
       }
@@ -215,8 +216,13 @@ export async function* walkCreation(
     const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
     // How many records a hole has is unknown: then only those count that no filter shows.
     const records = hasHoles ? Infinity : counted + undated.size;
-    if (await reader.isAnyUnseen(slice, { topMs, records, undated: undated.size }))
+    if (!(await reader.isAnyUnseen(slice, { topMs, records, undated: undated.size }))) return;
+    try {
       yield* readByPages(slice, 0);
+    } catch (error) {
+      // A page with the record of a hole fails as well: the sync that closes the last hole reads what no filter shows.
+      if (!hasHoles || !isRequestSpecific(error)) throw error;
+    }
   }
 
   try {

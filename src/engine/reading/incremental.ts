@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../shared/time.ts';
 import type { Hole, ServiceTime, TimeSlice } from '../streams/state.ts';
 import { readBackfill, retryHoles } from './backfill.ts';
 import type { OpenHole } from './backfill-slice.ts';
-import { describeSlice, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
+import { describeSlice, FAILING_TIME, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import { toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -145,7 +145,19 @@ async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadO
   const tried = yield* retryHoles(read, known.filter(isTried));
   const waiting = known.filter((hole) => !isTried(hole));
   const holes = [...tried.holes, ...changes.holes, ...waiting];
+  if (known.length > 0 && holes.length === 0 && tried.failure === null) yield* readUndated(read);
   return toOutcome(read, { ...changes, failure: tried.failure, holes });
+}
+
+/**
+ * Reads everything by page numbers if no filter on creation time shows some records, because their pages may have failed
+ * while a hole was open. A failure is thrown, so that the holes stay open.
+ */
+async function* readUndated(read: ReadRequest): Steps {
+  const reader = createSliceReader(read);
+  const seen = { topMs: FAILING_TIME.toMs, records: Infinity, undated: 0 };
+  if (!(await reader.isAnyUnseen(WHOLE_TIME, seen))) return;
+  for await (const list of reader.readByPages(WHOLE_TIME)) yield records(list);
 }
 
 /** Only a backfill of everything has read all changes that the service had made when it began. */

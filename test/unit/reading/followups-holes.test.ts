@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Followup } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { createGate } from '../../support/gate.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import {
   createMemoryWorker,
@@ -13,12 +14,12 @@ import { expectSucceeded } from '../../support/timed-worker.ts';
 let worker: MemoryWorker;
 afterEach(() => worker.close());
 
-async function start(): Promise<void> {
+async function start(size = 120): Promise<void> {
   worker = await createMemoryWorker({
     retryAttempts: 1,
     settings: { readers: 2 },
     sandbox: {
-      size: { followups: 120, employees: 2, equipment: 2, resources: 2, users: 12 },
+      size: { followups: size, employees: 2, equipment: 2, resources: 2, users: 12 },
       readings: { largestPage: 10 },
     },
   });
@@ -124,6 +125,85 @@ describe('a follow-up for which the service fails', () => {
     expectSucceeded(await worker.run('followups', { kind: 'backfill', range }));
     expect(holes()).toMatchObject([{ from: broken?.created_on }]);
     failFor();
+    expectSucceeded(await worker.run('followups'));
+    await isEqual();
+  });
+
+  test.each(['unfiltered', 'as-before'] as const)(
+    'costs itself alone beside one without a creation time (%s), which comes when the service has mended it',
+    async (undatedFollowups) => {
+      await start();
+      worker.sandbox.readings.undatedFollowups = undatedFollowups;
+      followups().update(idAt(30), { created_on: null as never });
+      failFor(idAt(61));
+      expect(await worker.run('followups')).toMatchObject(isFailing);
+      expect(watermark()).not.toBeNull();
+      worker.time.now += 60 * MINUTE_MS;
+      followups().update(idAt(10), { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+      followups().update(idAt(30), { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+      followups().update(idAt(61), { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+      expect(await worker.run('followups')).toMatchObject(isFailing);
+      expect(worker.warehouseOf('followups').live().get(idAt(10))).toMatchObject({ m_assignee_id: 'moved' });
+      failFor();
+      expectSucceeded(await worker.run('followups'));
+      await isEqual();
+      expect(holes()).toEqual([]);
+    },
+  );
+
+  test.each([true, false])(
+    'costs its millisecond, which holds more than a response (first sync: %s)',
+    async (isFirst) => {
+      await start();
+      if (!isFirst) expectSucceeded(await worker.run('followups'));
+      worker.time.now += MINUTE_MS;
+      for (let at = 0; at < 30; at += 1) raise(`crowd-${at}`);
+      worker.time.now += MINUTE_MS;
+      raise('new');
+      failFor('crowd-13');
+      for (let round = 0; round < 2; round += 1) {
+        expect(await worker.run('followups')).toMatchObject(isFailing);
+        expect(watermark()).toBe(worker.serviceNow());
+        expect(storedIds()).toContain('new');
+      }
+      failFor();
+      expectSucceeded(await worker.run('followups'));
+      await isEqual();
+    },
+  );
+
+  test('costs no record that was raised after the plan, if its slice cannot be divided any further', async () => {
+    await start(240);
+    // The first sync is cut off after its plan.
+    worker.sandbox.faults.next(
+      ({ params }) => 'created_after' in params,
+      { kind: 'error', error: 'parameter_invalid' },
+      100,
+    );
+    expect(await worker.run('followups')).toMatchObject({ outcome: 'failed' });
+    worker.sandbox.faults.clear();
+    const topFrom = Math.max(...worker.warehouseOf('followups').slices.map(({ slice }) => slice.fromMs));
+    worker.time.now += MINUTE_MS;
+    raise('after the plan');
+    worker.time.now += MINUTE_MS;
+    raise('newest');
+    worker.time.now += 28 * MINUTE_MS;
+    const sorted = byCreation().map(({ id }) => id);
+    followups().update(sorted[160] ?? '', { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+    failFor(...[25, 75, 95, 115, 135, 238].map((at) => sorted[at] ?? ''));
+    // The response for the newest slice comes last: until then the other failures have used all divisions.
+    const others = createGate();
+    let ofOldest = 0;
+    worker.sandbox.hooks.beforeResponse = async ({ params }) => {
+      if (params['limit'] !== 500) return;
+      const [after, before] = [params['created_after'], params['created_before']];
+      if (before === undefined && Number(after) >= topFrom - 1) await others.opened;
+      if (after === undefined && before !== undefined && (ofOldest += 1) === 2) others.open();
+    };
+    expect(await worker.run('followups')).toMatchObject(isFailing);
+    worker.sandbox.hooks.beforeResponse = undefined;
+    failFor();
+    worker.time.now += MINUTE_MS;
     expectSucceeded(await worker.run('followups'));
     await isEqual();
   });

@@ -188,6 +188,18 @@ describe('a time that was wrong', () => {
     await isEqual();
   });
 
+  test('a reconcile does not store an older one either: nobody who is in the newer one counts as deleted', async () => {
+    await start();
+    await sync();
+    worker.sandbox.store.employees.delete([...worker.sandbox.store.employees.keys()][0] ?? '');
+    worker.time.now += 6 * MINUTE_MS;
+    respondAs(NOON - 5 * MINUTE_MS);
+    const before = worker.stateOf(STREAM).calculatedAt;
+    const result = await worker.run(STREAM, { kind: 'reconcile', trigger: 'schedule' });
+    expect(result).toMatchObject({ outcome: 'skipped', counts: { deleted: 0 } });
+    expect(worker.stateOf(STREAM).calculatedAt).toEqual(before);
+  });
+
   test('a newer calculation in between starts the 15 minutes again', async () => {
     await start();
     await sync();
