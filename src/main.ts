@@ -37,5 +37,8 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   terminal: createTerminal(process.env),
   signal: stop.signal,
 });
+// Output to a slow reader is written first.
+const { stdout, stderr } = process;
+await Promise.all([stdout, stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))));
 // Ends the process although connections to vanished hosts, or retries of the trace exporter, are still pending.
 setTimeout(() => process.exit(), 500).unref();

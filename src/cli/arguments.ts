@@ -38,13 +38,18 @@ export function parseWholeNumber(
   return value;
 }
 
-/** `2026-03-01` (its beginning in UTC) or a full ISO time. */
+/** `2026-03-01` (its beginning) or an ISO time; in UTC without a zone. */
 export function parseDate(text: string, name: string): number {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const ms = Date.parse(isDay ? `${text}T00:00:00Z` : text);
-  const isReal = !isDay || (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text));
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(ms) || !isReal) {
-    throw usageError(`${name}: expected a day such as 2026-03-01 or an ISO time, got ${text}`);
+  const [, day = '', time = 'T00:00', zone = 'Z'] =
+    /^(\d{4}-\d{2}-\d{2})(?:(T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2})?)?$/.exec(text) ?? [];
+  const dayMs = Date.parse(`${day}T00:00:00Z`);
+  // Date.parse takes the 30th of February for the 2nd of March.
+  const isReal = !Number.isNaN(dayMs) && new Date(dayMs).toISOString().startsWith(day);
+  const ms = Date.parse(`${day}${time}${zone}`);
+  if (!isReal || Number.isNaN(ms)) {
+    throw usageError(
+      `${name}: expected a day such as 2026-03-01 or an ISO time such as 2026-03-01T12:00Z, got ${text}`,
+    );
   }
   return ms;
 }

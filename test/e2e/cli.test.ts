@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { exec, execFile } from 'node:child_process';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -30,6 +30,18 @@ beforeEach(() => {
 interface JsonRuns {
   runs: { stream: string; outcome: string; records_read: number; inserted: number; unchanged: number }[];
 }
+
+it('output to a reader that is slow is complete', async () => {
+  await stage.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
+    select 'slow', 'resources', 'sync', 'manual', 'succeeded', 'host', '1' from generate_series(1, 1000)`);
+  await stage.query(`insert into safety_sync.stream_state (account_id, stream) values ('slow', 'resources')`);
+  const env = { ...stage.env, SAFETY_ACCOUNT: 'slow', PATH: process.env['PATH'] };
+  const command = `"${process.execPath}" "${BINARY}" runs --json --limit 1000 | (sleep 1.5; cat)`;
+  const { stdout } = await promisify(exec)(command, { env, maxBuffer: 1e7 });
+  expect((JSON.parse(stdout) as JsonRuns).runs).toHaveLength(1000);
+  await stage.query(`delete from safety_sync.runs where account_id = 'slow'`);
+  await stage.query(`delete from safety_sync.stream_state where account_id = 'slow'`);
+});
 
 describe('usage', () => {
   it.each(VERBS)('%s --help says what it does and how to call it', async (verb) => {

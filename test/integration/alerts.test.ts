@@ -227,6 +227,67 @@ it('one of several workers sends, the first one', async () => {
   expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓']);
 });
 
+it('a run that is stopped from outside ends no alert, because the stream has not succeeded', async () => {
+  const one = startNotifying({ afterMs: 0 });
+  await fail();
+  await one.lookAndSend();
+  await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, finished_at, error_code, owner,
+      backend_pid, program_version)
+    values ('default', 'resources', 'sync', 'manual', 'failed', now(), 'interrupted', 'host pid 1', 1, '1.0.0')`);
+  passedMs += SECOND_MS;
+  await one.lookAndSend();
+  expect(hook.texts).toEqual([expect.stringContaining('✗ Resources fails')]);
+});
+
+it('a stream that fails for another reason causes no message that it succeeds', async () => {
+  const one = startNotifying({ afterMs: 0 });
+  await fail();
+  await one.lookAndSend();
+  worker.sandbox.access.set('inactive');
+  await worker.run('resources', { force: true });
+  passedMs += SECOND_MS;
+  await one.lookAndSend();
+  worker.sandbox.access.set('active');
+  await succeed();
+  passedMs += SECOND_MS;
+  await one.lookAndSend();
+  expect(hook.texts.slice(1)).toEqual([
+    expect.stringMatching(/^✗ The service refuses the credentials[^✓]*$/),
+    expect.stringMatching(/✓ Resources succeeds again/),
+  ]);
+});
+
+it('what begins again while its end was being sent by a worker that was killed is sent', async () => {
+  const other = startNotifying({ owner: 'other', afterMs: 0 });
+  await fail();
+  await other.lookAndSend();
+  await succeed();
+  passedMs += SECOND_MS;
+  const { claimed, dead, bury } = startDying();
+  void dead.lookAndSend();
+  await claimed;
+  await fail();
+  passedMs += CLAIM_MS;
+  await other.lookAndSend();
+  expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✗']);
+  await bury();
+});
+
+it('an alert of a channel that is configured no more is not counted', async () => {
+  const mailed = startNotifying({
+    afterMs: 0,
+    channels: [{ name: 'mail', place: 'mail', send: () => Promise.resolve() }],
+  });
+  await fail();
+  await mailed.lookAndSend();
+  expect(mailed.status.open).toBe(1);
+  await succeed();
+  passedMs += SECOND_MS;
+  const one = startNotifying({ afterMs: 0 });
+  await one.lookAndSend();
+  expect(one.status.open).toBe(0);
+});
+
 it('what a worker had claimed when it was killed is sent by another one, and not before its claim has ended', async () => {
   const { claimed, dead, bury } = startDying();
   const other = startNotifying({ owner: 'other', afterMs: 0 });
@@ -795,7 +856,7 @@ describe('safety-sync alerts', () => {
     await worker.query(`update safety_sync.stream_state set last_success_at = null where stream = 'users'`);
     expect(await both()).toMatchObject({
       code: 1,
-      alerts: expect.stringContaining('not every stream has been synced yet') as string,
+      alerts: expect.stringContaining('not every stream is synced') as string,
     });
     await worker.query(`update safety_sync.stream_state set last_success_at = now() where stream = 'users'`);
   });

@@ -57,7 +57,8 @@ export async function checkService({
       report(ok(what, `responds, ${total} records`));
     } catch (error) {
       const failure = toFailure(what, error);
-      state.refused = failure.isRefusal === true;
+      // Another method may be allowed.
+      state.refused = failure.isRefusal === true && failure.code !== 'token_permission';
       state.unreachable = failure.code === 'network_error';
       report(failure);
     }

@@ -91,11 +91,15 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       freshnessBudgetMinutes,
     });
     const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
+    const channels = configuredChannels(notifications).map(({ name }) => name);
+    const hasChannels = channels.length > 0;
+    const ofChannels = rows
+      .filter(isAlert)
+      .filter(({ channel }) => !hasChannels || channels.includes(channel));
     const listed = listOf(
-      rows.filter(isAlert).toSorted((one, other) => one.beganMs - other.beganMs),
+      ofChannels.toSorted((one, other) => one.beganMs - other.beganMs),
       conditions,
     );
-    const hasChannels = configuredChannels(notifications).length > 0;
     const table = () =>
       renderRows(
         listed,
@@ -110,7 +114,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
       );
     const none = wrong.isWell
       ? 'No alert is open. To see whether an alert arrives: safety-sync alerts test'
-      : 'No alert is open, but not every stream has been synced yet: safety-sync status';
+      : 'No alert is open, but not every stream is synced: safety-sync status';
     const missing = wrong.workerMissing === null ? [] : [context.terminal.colors.red(wrong.workerMissing)];
     return {
       json: {

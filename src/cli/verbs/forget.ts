@@ -1,5 +1,6 @@
 import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
+import { isSearched } from '../../engine/privacy/people.ts';
 import { forgetPerson } from '../../engine/sync/forget.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { accountFields } from '../run-results.ts';
@@ -19,8 +20,12 @@ interface ForgetOptions extends CommonOptions {
 
 const MOST_NAMED = 5;
 
-/** `id`: as it was typed. */
-function describeForgotten(id: string, person: Awaited<ReturnType<typeof forgetPerson>>): string[] {
+/** `id` and `names`: as they were typed. */
+function describeForgotten(
+  id: string,
+  names: readonly string[],
+  person: Awaited<ReturnType<typeof forgetPerson>>,
+): string[] {
   const { pseudonym, streams, runs, isNameKnown, namesakes } = person;
   const rewritten = streams.flatMap(({ stream, rowsChanged }) =>
     (rowsChanged ?? 0) > 0 ? [{ stream, rows: rowsChanged ?? 0 }] : [],
@@ -37,6 +42,12 @@ function describeForgotten(id: string, person: Awaited<ReturnType<typeof forgetP
   if (!isNameKnown) {
     lines.push(
       `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"`,
+    );
+  }
+  const notSearched = names.filter((name) => !isSearched(name));
+  if (notSearched.length > 0) {
+    lines.push(
+      `Not searched in texts: ${notSearched.join(', ')}. A single word is also the name of others; to store no texts, omit their columns (PRIVACY_OMIT).`,
     );
   }
   if (namesakes.length > 0) {
@@ -72,7 +83,7 @@ async function runForget(
         streams: streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 })),
         runs_changed: runs,
       },
-      lines: () => describeForgotten(id, person),
+      lines: () => describeForgotten(id, options.name ?? [], person),
     };
   });
 }

@@ -102,7 +102,11 @@ const toIdText = (id: string): string | undefined =>
 const rotationsOf = (words: readonly string[]): string[][] =>
   words.map((_, at) => [...words.slice(at), ...words.slice(0, at)]);
 
-/** Texts that identify a person. A name of one word is not used, because all people with that name have it. */
+/** A name of one word is not searched in texts, because all people with that name have it. */
+export const isSearched = (name: string): boolean =>
+  (name.match(WORD) ?? []).length > 1 && name.trim().split(/[\s,]+/).length > 1;
+
+/** Texts that identify a person. */
 export function forgottenTexts(
   pseudonyms: Pseudonyms,
   { id, names }: { readonly id: string; readonly names: readonly string[] },
@@ -112,8 +116,8 @@ export function forgottenTexts(
   const idText = toIdText(id);
   if (idText !== undefined) known.set(pseudonyms.of(idText), null);
   for (const name of names) {
+    if (!isSearched(name)) continue;
     const words = name.match(WORD) ?? [];
-    if (words.length < 2 || name.trim().split(/[\s,]+/).length < 2) continue;
     for (const one of rotationsOf(words)) known.set(pseudonyms.of(toNameText(one)), words.length);
   }
   return [...known].map(([pseudonym, words]) => ({ pseudonym, person, words }));

@@ -16,8 +16,8 @@ function notTried(stream: StreamName, reason: string): RunResult {
 }
 
 /**
- * A failure of one stream never stops another; refused credentials stop the streams that have not begun. Returns a result
- * for each stream, in the requested order.
+ * A failure of one stream never stops another; refused credentials stop the streams that have not begun, unless they are
+ * refused for one method only. Returns a result for each stream, in the requested order.
  */
 export async function syncStreams(context: RunContext, request: SyncRequest): Promise<RunResult[]> {
   const results = new Map<StreamName, RunResult>();
@@ -30,7 +30,8 @@ export async function syncStreams(context: RunContext, request: SyncRequest): Pr
   const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'lookup';
   await Promise.all(request.streams.filter((stream) => !isLookup(stream)).map(run));
   const lookups = request.streams.filter(isLookup);
-  const [authFailure] = [...results.values()].flatMap((result) => authFailureOf(result) ?? []);
+  const failures = [...results.values()].flatMap((result) => authFailureOf(result) ?? []);
+  const authFailure = failures.find(({ code }) => code !== 'token_permission');
   if (authFailure !== undefined) {
     const reason = `not tried: the service refuses the credentials (${authFailure.code})`;
     for (const stream of lookups) keep(notTried(stream, reason));

@@ -7,7 +7,7 @@ import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { type FailedReport, type OutboxKey, textOfKey } from './outbox.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { freshnessOf } from '../status/build-status.ts';
-import { type AccountsRead, isEndedFromOutside, type StreamFacts } from '../status/read-accounts.ts';
+import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
 
 export interface Condition extends OutboxKey {
   readonly event: AlertEvent;
@@ -27,15 +27,14 @@ interface ConditionFacts {
 
 /** A failed reconcile is a failure of its own while syncs succeed. */
 export function failureOf(accountId: string, facts: StreamFacts): Condition[] {
-  const { stream, lastRun, running, failedReconcile } = facts;
-  // The next run corrects an end from outside, and a stream without a next run becomes stale.
-  const isFailing = lastRun?.status === 'failed' && !isEndedFromOutside(lastRun);
-  const code = isFailing ? lastRun.errorCode : (failedReconcile ?? null);
-  if (code === null) return [];
+  const { stream, running, failingWith, failedReconcile } = facts;
+  const code = failingWith ?? failedReconcile;
+  if (code === undefined) return [];
   const of = (event: Condition['event'], subject: string): Condition[] => [
     { accountId, event, subject, code, detail: null, isUndecided: running !== null },
   ];
-  if (!isFailing && code !== 'delete_guard') return of('stream_failing', `reconcile of ${stream}`);
+  if (failingWith === undefined && code !== 'delete_guard')
+    return of('stream_failing', `reconcile of ${stream}`);
   const isRefused = code in ERROR_KINDS && ERROR_KINDS[code as ErrorCode].recovery === 'fail_run';
   if (isRefused) return of('credentials_refused', code === 'token_permission' ? stream : '');
   return of(code === 'delete_guard' ? 'delete_guard' : 'stream_failing', stream);

@@ -149,15 +149,19 @@ export async function beginRows(
       or (t.channel = 'report' and t.detail <> excluded.detail)`);
 }
 
-/** Reopens alerts with a resolution that was not sent yet: no message is sent about the resolution or the new beginning. */
+/**
+ * Reopens alerts with a resolution that was not sent yet: no message is sent about the resolution or the new beginning. If a
+ * worker died while it sent the resolution, that may have arrived, so the new beginning is sent.
+ */
 export async function resumeAlerts(
   db: Queryable,
   rows: readonly RowKey[],
   { asOfMs, nowMs }: Observed,
 ): Promise<void> {
   if (rows.length === 0) return;
-  await db.execute(sql`update ${outbox} set ended_at = null, due_at = case when sent_at is null then due_at end,
-      claimed_by = null
+  await db.execute(sql`update ${outbox} set ended_at = null, claimed_by = null,
+      due_at = case when claimed_by is not null then ${instant(nowMs)} when sent_at is null then due_at end,
+      sent_at = case when claimed_by is null then sent_at end
     where ${matches(rows)} and ended_at <= ${instant(asOfMs)} and due_at is not null
       and (claimed_by is null or due_at <= ${instant(nowMs)})`);
 }

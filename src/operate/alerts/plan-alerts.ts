@@ -25,6 +25,15 @@ export interface ChannelPlan {
 /** Sent without delay: a later run may hide these conditions but does not correct them. */
 const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
 
+const FAILURES: readonly AlertEvent[] = ['stream_failing', 'credentials_refused', 'delete_guard'];
+
+/** A stream that fails for another reason has not succeeded: its alert is over with its next success. */
+const isSameFailure = (row: AlertRow, { accountId, event, subject }: Condition): boolean =>
+  FAILURES.includes(row.event) &&
+  FAILURES.includes(event) &&
+  accountId === row.accountId &&
+  (subject === row.subject || subject === '' || row.subject === '');
+
 function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
   const { conditions, nowMs, afterMs } = facts;
   const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
@@ -45,7 +54,11 @@ function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
     resumed: rows.filter((row) => row.endedMs !== null && present.has(textOfKey(row))),
     // The worker that saw an outage of the database records it afterwards, so no present condition confirms or ends it.
     ended: rows.filter(
-      (row) => row.endedMs === null && !present.has(textOfKey(row)) && row.event !== 'database_away',
+      (row) =>
+        row.endedMs === null &&
+        !present.has(textOfKey(row)) &&
+        row.event !== 'database_away' &&
+        !conditions.some((condition) => isSameFailure(row, condition)),
     ),
     due: rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row)),
   };

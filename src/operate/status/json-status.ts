@@ -15,7 +15,7 @@ function toJson(value: unknown): unknown {
     Object.entries(value).map(([name, one]: [string, unknown]) =>
       isTime(name)
         ? [
-            toSnakeCase(name === 'atMs' ? 'at' : name.replace(/Ms$/, 'At')),
+            toSnakeCase(name.replace(/(At|^at)?Ms$/, (_, at?: string) => at ?? 'At')),
             typeof one === 'number' ? toIso(one) : one,
           ]
         : [toSnakeCase(name), toJson(one)],

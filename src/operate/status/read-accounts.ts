@@ -34,6 +34,8 @@ export interface StreamFacts {
   readonly openIssues: number;
   /** When everything that was older than its retention had been removed. */
   readonly retainedMs: number | null;
+  /** Error code of the newest run that was not ended from outside, if it failed. */
+  readonly failingWith?: string | undefined;
   /** Error code of the newest reconcile, if it failed: no later sync does its work. */
   readonly failedReconcile?: string | undefined;
   /** The session that holds the stream's lock without a run, in words; absent: none. No sync can start until it ends. */
@@ -112,9 +114,8 @@ async function readNewest(db: Queryable, accounts: string, condition: SQL) {
 }
 
 const HAS_ENDED = sql`r.status <> 'running' and ${TOOK_PLACE}`;
-/** Not ended from outside. */
-const IS_RECONCILED = sql`r.kind = 'reconcile' and r.status in ('succeeded', 'failed')
-  and coalesce(r.error_code, '') not in ('interrupted', 'worker_died')`;
+const BY_ITSELF = sql`coalesce(r.error_code, '') not in ('interrupted', 'worker_died')`;
+const IS_RECONCILED = sql`r.kind = 'reconcile' and r.status in ('succeeded', 'failed') and ${BY_ITSELF}`;
 
 /** The open run of each stream, and whether its worker is dead. */
 async function readOpenRuns(db: Queryable, accounts: string) {
@@ -148,12 +149,14 @@ export async function readAccounts(
   const database = { databaseNowMs: Number(row?.now), readAtMs, pendingMigrations: pending };
   if (pending > 0) return { ...database, accounts: new Map() };
   const list = toArrayLiteral(accountIds);
-  const states = await readStates(db, list);
   const heldUp = await readHeldUp(db, accountIds);
   const reconciles = await readNewest(db, list, IS_RECONCILED);
   // Open runs are read before ended ones, so that a run that ends in between is not missed.
   const open = await readOpenRuns(db, list);
   const ended = await readNewest(db, list, HAS_ENDED);
+  const decided = await readNewest(db, list, sql`${HAS_ENDED} and ${BY_ITSELF}`);
+  // After the runs, so that a first run that ends in between has its success.
+  const states = await readStates(db, list);
   const issues = await countIssues(db, list);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
     const key = keyOf({ account_id, stream });
@@ -161,6 +164,8 @@ export async function readAccounts(
     const run = open.get(key);
     const last = ended.get(key);
     const reconcile = reconciles.get(key);
+    const codeOf = (one: typeof reconcile) =>
+      one?.status === 'failed' ? (one.error_code ?? 'internal_error') : undefined;
     const lastRun = last === undefined ? null : { status: last.status, errorCode: last.error_code };
     return {
       stream,
@@ -173,8 +178,8 @@ export async function readAccounts(
       lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
       running: run?.isDead === false ? {} : null,
       openIssues: issues.get(key)?.count ?? 0,
-      failedReconcile:
-        reconcile?.status === 'failed' ? (reconcile.error_code ?? 'internal_error') : undefined,
+      failingWith: codeOf(decided.get(key)),
+      failedReconcile: codeOf(reconcile),
       heldUpBy: heldUp.get(key),
     };
   };

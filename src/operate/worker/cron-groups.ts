@@ -69,8 +69,11 @@ const STEP_BACK_MS = MINUTE_MS;
 /** A hash of a name as a number from 0 to 1. */
 export const shareOf = (name: string): number => parseInt(hash('sha256', name).slice(0, 8), 16) / 2 ** 32;
 
-const untilNextMs = (task: ScheduledTask): number =>
-  (task.getNextRuns(1)[0]?.getTime() ?? Infinity) - Date.now();
+/** The next run by `clock`. node-cron computes it first, because that takes ms, in which both clocks go on. */
+function nextAtMs(task: ScheduledTask, clock: Clock): number {
+  const nextMs = task.getNextRuns(1)[0]?.getTime() ?? Infinity;
+  return nextMs - Date.now() + clock.now();
+}
 
 function buildGroups<Target extends OfAccount>(
   entries: readonly CronEntry<Target>[],
@@ -89,7 +92,7 @@ function buildGroups<Target extends OfAccount>(
       .map(({ target }) => ({ target, share: shareOf(target.accountId) }))
       .sort((one, other) => one.share - other.share);
     const task = cron.createTask(expression, () => undefined, { timezone });
-    return { task, members, nextAtMs: clock.now() + untilNextMs(task), tick: null };
+    return { task, members, nextAtMs: nextAtMs(task, clock), tick: null };
   });
 }
 
@@ -108,7 +111,7 @@ export function startCronGroups<Target extends OfAccount>(options: CronGroupsOpt
     share * overMs - (clock.monotonicMs() - beganMs);
 
   function plan(group: Group<Target>): void {
-    group.nextAtMs = clock.now() + untilNextMs(group.task);
+    group.nextAtMs = nextAtMs(group.task, clock);
   }
 
   function beginTick(group: Group<Target>, isLate: boolean): void {

@@ -51,6 +51,7 @@ export function createMonitor(options: MonitorOptions) {
   const { clock, outage, log, everyMs } = options;
   let latest = NOT_READ;
   let timer: NodeJS.Timeout | undefined;
+  let timerAtMs = Infinity;
   let isStopped = false;
   let countAtMs = -Infinity;
   let restUntilMs = -Infinity;
@@ -137,10 +138,17 @@ export function createMonitor(options: MonitorOptions) {
     schedule(everyMs);
   });
 
+  /** A later call does not delay a read that is already scheduled: with many accounts runs end all the time. */
   function schedule(ms: number): void {
+    const nowMs = clock.monotonicMs();
+    const atMs = Math.max(nowMs + ms, restUntilMs);
+    if (isStopped || atMs >= timerAtMs) return;
     clearTimeout(timer);
-    const restMs = Math.max(0, restUntilMs - clock.monotonicMs());
-    if (!isStopped) timer = setTimeout(() => void refresh(), Math.max(ms, restMs));
+    timerAtMs = atMs;
+    timer = setTimeout(() => {
+      timerAtMs = Infinity;
+      void refresh();
+    }, atMs - nowMs);
   }
 
   return {

@@ -104,7 +104,9 @@ export function buildRoutes({ status, statusOfOne, redact, metrics }: RoutesOpti
   const route = (size: number, toPage: (status: Status, isOneOfMany: boolean) => Page) => {
     return async (query: URLSearchParams): Promise<Page> => {
       const accountId = query.get('account');
-      if (accountId === null || status().accountCount === 1) return toPage(shown(query, size), false);
+      const all = status();
+      const isOnly = all.accountCount === 1 && all.accounts[0]?.accountId === accountId;
+      if (accountId === null || isOnly) return toPage(shown(query, size), false);
       const found = await statusOfOne(accountId);
       if (found === undefined) return jsonPage(404, { error: 'no account has that name' });
       return toPage(redactStatus(found, redact), true);

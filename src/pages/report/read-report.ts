@@ -112,10 +112,10 @@ export async function readReport(
         today: clock?.today ?? '',
         asOfMs: databaseNowMs,
         answers: answers as unknown as Answers,
-        streams: streams.map(({ stream, lastSuccessMs, lastRun }) => ({
+        streams: streams.map(({ stream, lastSuccessMs, failingWith = null }) => ({
           stream,
           lastSuccessMs,
-          failedWith: lastRun?.status === 'failed' ? lastRun.errorCode : null,
+          failedWith: failingWith,
         })),
         issues: await readIssueGroups(tx, accountId),
         recordUrls: await readRecordUrls(tx, accountId, recordUrls),

@@ -68,7 +68,7 @@ function labelsHint({ answers }: Report): Html | null {
   const { timeToCloseByForm: forms, gapsByTraining: trainings, equipmentByType: types } = answers;
   const hasBareIds =
     forms.some((row) => row.form_id !== null && row.form_label === row.form_id) ||
-    trainings.some((row) => row.training_label === String(row.training_id)) ||
+    trainings.some((row) => row.training_label === row.training_id) ||
     types.some((row) => row.equipment_type_id !== null && row.equipment_type_label === row.equipment_type_id);
   if (!hasBareIds) return null;
   return html`<p class="note">

@@ -1,6 +1,7 @@
 import pc from 'picocolors';
 import { describe, expect, it, vi } from 'vitest';
 import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
+import { parseDate } from '../../../src/cli/arguments.ts';
 import { renderFailures } from '../../../src/cli/run-results.ts';
 import { logResult } from '../../../src/operate/worker/run-log.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
@@ -27,6 +28,32 @@ describe('a duration', () => {
     [5 * 86_400_000 + 23.6 * 3_600_000, '6 d'],
   ])('of %d ms reads %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
+  });
+});
+
+describe('a time as an argument', () => {
+  it.each([
+    ['2026-03-01', Date.UTC(2026, 2, 1)],
+    ['2026-03-01T12:30', Date.UTC(2026, 2, 1, 12, 30)],
+    ['2026-03-01T12:30:05.5', Date.UTC(2026, 2, 1, 12, 30, 5, 500)],
+    ['2026-03-01T12:30:05Z', Date.UTC(2026, 2, 1, 12, 30, 5)],
+    ['2026-03-01T12:30+02:00', Date.UTC(2026, 2, 1, 10, 30)],
+  ])('%s is in UTC if it has no zone', (text, ms) => {
+    vi.stubEnv('TZ', 'America/New_York');
+    expect(parseDate(text, '--from')).toBe(ms);
+    vi.unstubAllEnvs();
+  });
+
+  it.each([
+    '2026-02-30',
+    '2026-02-30T00:00:00Z',
+    '2026-11-24 (x)',
+    '2026-11-24T25:00',
+    '2026',
+    'yesterday',
+    '',
+  ])('%j is refused', (text) => {
+    expect(() => parseDate(text, '--from')).toThrow('--from: expected a day such as 2026-03-01');
   });
 });
 

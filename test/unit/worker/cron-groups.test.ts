@@ -129,6 +129,26 @@ describe('a clock that jumps', () => {
     },
   );
 
+  it('that goes on while the next tick is computed repeats none', async () => {
+    // After the first reading of the clock passes the time that the first computation of a cron expression takes.
+    let computingMs = 13;
+    const now = () => {
+      const read = Date.now();
+      vi.setSystemTime(read + computingMs);
+      computingMs = 0;
+      return read;
+    };
+    groups = startCronGroups({
+      entries: [{ target: { accountId: 'one' }, timezone: 'UTC', expression: QUARTERLY }],
+      spreadMs: 0,
+      clock: { now, monotonicMs: () => performance.now() },
+      onTick: ({ accountId: target }, periodMs) => ticks.push({ target, atMs: Date.now(), periodMs }),
+      onMissed: ({ accountId }) => missed.push(accountId),
+    });
+    await vi.advanceTimersByTimeAsync(31 * MINUTE_MS);
+    expect(ticks.map(({ periodMs }) => Math.round((periodMs ?? 0) / MINUTE_MS))).toEqual([15, 15]);
+  });
+
   it('back by seconds repeats no tick', async () => {
     start(['one'], 0);
     await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);

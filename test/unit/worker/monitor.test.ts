@@ -78,6 +78,21 @@ describe('a look at the database', () => {
     expect(slow).toEqual([expect.stringContaining('has not been read within 5.0 s')]);
   });
 
+  it('that runs ask for again and again is made within a second', async () => {
+    const readAtMs: number[] = [];
+    const made = start({
+      read: () => {
+        readAtMs.push(Date.now());
+        return Promise.resolve(SEEN);
+      },
+    });
+    for (let at = 0; at < 100; at += 1) {
+      made.refreshSoon();
+      await pass(100);
+    }
+    expect(readAtMs.length).toBeGreaterThanOrEqual(10);
+  });
+
   it('is an outage when the database answers nothing at all for ten seconds', async () => {
     const made = start({ read: never, ping: never });
     await pass(9_900);

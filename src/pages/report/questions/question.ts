@@ -34,7 +34,7 @@ export const employee = { user_id: text, user_name: textOrNull };
 export const equipmentType = { equipment_type_id: textOrNull, equipment_type_label: textOrNull };
 export const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
 export const schedule = { schedule_id: text, schedule_label: text };
-export const training = { training_id: number, training_label: text };
+export const training = { training_id: text, training_label: text };
 
 interface QuestionParameters {
   readonly accountId: string;
