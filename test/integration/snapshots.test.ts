@@ -148,10 +148,9 @@ describe('equipment types', () => {
     removeFirst('equipments', 2, '21');
     removeFirst('equipments', 3, '22');
     removeFirst('equipments', 4, '24');
-    const [changed] = [...worker.sandbox.store.equipment].find(
-      ([, one]) => one.equipmentType_id === '24',
-    ) ?? [''];
-    worker.sandbox.store.equipment.update(changed, { notes: 'changed' });
+    // Before the type that fails, and after it.
+    for (const type of ['21', '24'])
+      worker.sandbox.store.equipment.update(keyOfType(type), { notes: 'changed' });
     worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === '22', {
       kind: 'error',
       error: 'content_not_found',
@@ -160,11 +159,11 @@ describe('equipment types', () => {
     expect(result).toMatchObject({
       outcome: 'failed',
       error: { code: 'content_not_found' },
-      counts: { inserted: 0, updated: 1, deleted: 0 },
+      counts: { inserted: 0, updated: 2, deleted: 0 },
     });
     expect((await runsOf(worker, 'equipments'))[0]).toMatchObject({
       status: 'failed',
-      updated: 1,
+      updated: 2,
       deleted: 0,
     });
     expect(await types()).toEqual([
