@@ -162,6 +162,8 @@ test('forget says what it did; without a key it says what is missing', async () 
   expect(done.stdout).toContain('forget 10001 --name "First Last"');
   const named = await stage.run(['forget', '10001', '--name', `${CANARY} Name`, 'Other Name'], privacy());
   expect([named.code, named.stdout]).toEqual([0, expect.not.stringContaining('--name')]);
+  const single = await stage.run(['forget', '10001', '--name', 'Spike'], privacy());
+  expect(single.stdout).toContain('Not searched in texts: Spike.');
   expect(named.stdout).not.toContain('with that name');
   const nobody = await stage.run(['forget', 'E-1'], privacy());
   expect(nobody.stdout).toContain(

@@ -152,6 +152,40 @@ describe('the next step is named', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  test('where the token may not use one method, and every other stream is synced', async () => {
+    const sandbox = await createSandbox({ size: SMALL_SANDBOX });
+    const env = {
+      ...service,
+      SAFETY_BASE_URL: sandbox.url,
+      SAFETY_TOKEN: sandbox.token,
+      DATABASE_URL: database.url,
+    };
+    const refuse = () =>
+      sandbox.faults.next(({ method }) => method === 'resources.list', {
+        kind: 'error',
+        error: 'token_permission',
+      });
+    refuse();
+    const { checks } = JSON.parse((await runInProcess(['check', '--json'], env)).stdout) as {
+      checks: { what: string; result: string; code?: string }[];
+    };
+    const ofService = checks.filter(({ what }) => what.startsWith('service: '));
+    expect(ofService.map(({ what, result }) => [what, result])).toEqual([
+      ['service: resources.list', 'failed'],
+      ['service: followups.list', 'ok'],
+      ['service: training-employee-status.list', 'ok'],
+      ['service: equipments.list', 'skipped'],
+      ['service: users.info', 'ok'],
+    ]);
+    refuse();
+    const { runs } = JSON.parse((await runInProcess(['sync', '--json'], env)).stdout) as {
+      runs: { stream: string; outcome: string }[];
+    };
+    expect(runs.find(({ stream }) => stream === 'resources')?.outcome).toBe('failed');
+    expect(runs.find(({ stream }) => stream === 'users')?.outcome).toBe('succeeded');
+    await sandbox.close();
+  });
+
   test('where https is asked of a port that speaks http', async () => {
     const sandbox = await createSandbox({ size: SMALL_SANDBOX });
     const env = {

@@ -199,7 +199,9 @@ describe('the endpoints of many accounts', () => {
 
   it('an account that is none is not found', async () => {
     expect(await get(mixed(), '/api/status?account=nobody')).toMatchObject({ status: 404 });
-    expect(await get(facts([[account('anna'), sights()]]), '/readyz?account=nobody')).toMatchObject({ status: 404 });
+    expect(await get(facts([[account('anna'), sights()]]), '/readyz?account=nobody')).toMatchObject({
+      status: 404,
+    });
   });
 
   it('/metrics labels every account, says how the queue stands, and forgets what has come right', async () => {

@@ -286,6 +286,7 @@ describe('the status', () => {
       account_id: 'north',
       is_ready: true,
       now_at: iso(NOON),
+      database: { read_at: expect.stringMatching(/Z$/) as string },
       verdict: { sentence: 'Everything is fresh.' },
       next_runs: [{ stream: 'resources', kind: 'sync', at: iso(NOON + 14 * MINUTE_MS) }, {}, {}, {}, {}],
     });
