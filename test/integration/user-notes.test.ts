@@ -40,7 +40,9 @@ async function inTransaction(session: StreamSession, work: () => Promise<void>):
 }
 const waitingForLocks = async () => {
   const [row] = await reader.query<{ waiting: number }>(
-    `select count(*)::int as waiting from pg_locks where not granted`,
+    // Tests of other databases run on the same server.
+    `select count(*)::int as waiting from pg_locks
+     where not granted and database = (select oid from pg_database where datname = current_database())`,
   );
   return row?.waiting;
 };
