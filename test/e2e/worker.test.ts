@@ -126,7 +126,9 @@ describe.concurrent('sync', () => {
       await expect
         .poll(
           () =>
-            stage.query(`select from pg_locks where not granted and relation = 'safety_sync.runs'::regclass`),
+            stage.query(
+              `select from pg_locks l join pg_database d on d.oid = l.database where not granted and datname = current_database() and relation = 'safety_sync.runs'::regclass`,
+            ),
           { timeout: 45_000 },
         )
         .toHaveLength(1);
