@@ -22,23 +22,28 @@ if (process.env['npm_command'] === 'exec') {
   }, 1000).unref();
 }
 // Stdout may be closed early, as in `safety-sync runs | head`: that is no error, but the embedded server must still be
-// stopped.
-for (const stream of [process.stdout, process.stderr]) {
+// stopped. Any other failure, such as a full disk, is one.
+const { stdout, stderr } = process;
+const output = { isCut: false };
+for (const stream of [stdout, stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+    if (error.code !== 'EPIPE' && !output.isCut) {
+      output.isCut = true;
+      if (stream === stdout) stderr.write(`safety-sync: the output cannot be written: ${error.message}\n`);
+    }
     stop.abort(new Error('the end of the reader'));
   });
 }
 
 const { runProgram } = await import('./cli/program.ts');
 const { createTerminal } = await import('./cli/terminal.ts');
-process.exitCode = await runProgram(process.argv.slice(2), {
+const code = await runProgram(process.argv.slice(2), {
   env: process.env,
   terminal: createTerminal(process.env),
   signal: stop.signal,
 });
 // Output to a slow reader is written first.
-const { stdout, stderr } = process;
 await Promise.all([stdout, stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))));
+process.exitCode = output.isCut ? 1 : code;
 // Ends the process although connections to vanished hosts, or retries of the trace exporter, are still pending.
 setTimeout(() => process.exit(), 500).unref();

@@ -1,4 +1,5 @@
 /** Stores the dictionary as COMMENTs, where psql, BI tools and catalogues find it. */
+import { quoted } from './access-relations.ts';
 import type { Connection } from '../engine/database/connection.ts';
 import { dictionaryOf } from '../dictionary/dictionary.ts';
 import { STREAMS } from '../engine/streams/index.ts';
@@ -24,7 +25,6 @@ const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname 
     and pg_has_role(c.relowner, 'usage')`;
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-const quoted = (text: string): string => `"${text}"`;
 
 function meaningOf({ schema, relation, name }: Commented): string | null {
   const description = DICTIONARY[schema as keyof typeof DICTIONARY][relation];
