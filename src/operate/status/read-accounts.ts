@@ -154,7 +154,10 @@ export async function readAccounts(
   // Open runs are read before ended ones, so that a run that ends in between is not missed.
   const open = await readOpenRuns(db, list);
   const ended = await readNewest(db, list, HAS_ENDED);
-  const decided = await readNewest(db, list, sql`${HAS_ENDED} and ${BY_ITSELF}`);
+  const isAnyFromOutside = [...ended.values()].some((one) =>
+    isEndedFromOutside({ errorCode: one.error_code }),
+  );
+  const decided = isAnyFromOutside ? await readNewest(db, list, sql`${HAS_ENDED} and ${BY_ITSELF}`) : ended;
   // After the runs, so that a first run that ends in between has its success.
   const states = await readStates(db, list);
   const issues = await countIssues(db, list);
