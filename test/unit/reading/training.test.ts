@@ -188,7 +188,7 @@ describe('a time that was wrong', () => {
     await isEqual();
   });
 
-  test('a reconcile does not store an older one either: nobody who is in the newer one counts as deleted', async () => {
+  test('a reconcile does not store an older one either, so no employee of the newer one counts as deleted', async () => {
     await start();
     await sync();
     worker.sandbox.store.employees.delete([...worker.sandbox.store.employees.keys()][0] ?? '');
