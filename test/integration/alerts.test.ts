@@ -1,6 +1,7 @@
 /** Alerts as a webhook and a mail server of the test receive them, in a time that the test moves. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
+import type { OffReasons } from '../../src/config/account-config.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
 import { CLAIM_MS, createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
@@ -66,6 +67,7 @@ interface NotifyingWorker extends Notifier {
 interface Options {
   readonly owner?: string;
   readonly channels?: readonly Channel[];
+  readonly offReasons?: OffReasons;
   readonly afterMs?: number;
   readonly attemptMs?: number;
 }
@@ -74,6 +76,7 @@ interface Options {
 function startNotifying({
   owner = 'host pid 1',
   afterMs = AFTER_MS,
+  offReasons = {},
   ...options
 }: Options = {}): NotifyingWorker {
   const channels = options.channels ?? [createWebhook(hook.url)];
@@ -88,7 +91,7 @@ function startNotifying({
   const clock = { now: () => Date.now() + clockPassedMs, monotonicMs: () => performance.now() + passedMs };
   const alerts = createNotifier({
     channels,
-    accounts: [{ id: 'default', offReasons: {}, config: { service: undefined, reportingTimezone: null } }],
+    accounts: [{ id: 'default', offReasons, config: { service: undefined, reportingTimezone: null } }],
     latest: () => ({ seen, problem: outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' }),
     outage: () => outage,
     db: worker.connection.db,
@@ -271,6 +274,19 @@ it('what begins again while its end was being sent by a worker that was killed i
   await other.lookAndSend();
   expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✗']);
   await bury();
+});
+
+it('a stream that is switched off ends its alert without a message, because it has not succeeded', async () => {
+  const before = startNotifying({ afterMs: 0 });
+  await fail();
+  await before.lookAndSend();
+  const after = startNotifying({ afterMs: 0, offReasons: { resources: 'not scheduled' } });
+  passedMs += SECOND_MS;
+  await after.lookAndSend();
+  passedMs += CLAIM_MS;
+  await after.lookAndSend();
+  expect(hook.texts).toEqual([expect.stringContaining('✗ Resources fails')]);
+  expect(after.status.open).toBe(0);
 });
 
 it('an alert of a channel that is configured no more is not counted', async () => {

@@ -11,6 +11,7 @@ import { type AccountConfig, type OffReasons, placeOf } from '../../config/accou
 import {
   type AlertRow,
   beginRows,
+  dropAlerts,
   endAlerts,
   failedReportsOf,
   isAlert,
@@ -117,6 +118,9 @@ export function createNotifier(options: NotifierOptions) {
     ),
   };
   const channels = options.channels.map(({ name }) => name);
+  const offReasons = new Map(accounts.map((one) => [one.id, one.offReasons]));
+  const isOff = ({ accountId, subject }: Pick<AlertRow, 'accountId' | 'subject'>): boolean =>
+    offReasons.get(accountId)?.[subject.replace(/^reconcile of /, '')] !== undefined;
   const destinations: readonly Destination[] = [
     ...options.channels.map((channel) => createAlertDestination(channel, context, options)),
     ...(report === undefined ? [] : [report]),
@@ -130,11 +134,12 @@ export function createNotifier(options: NotifierOptions) {
   /** Why nothing can be recorded; null: it can, as far as is known. */
   let unreadable: string | null = null;
 
-  async function record({ begun, resumed, ended }: ChannelPlan, asOfMs: number): Promise<void> {
+  async function record({ begun, resumed, ended, dropped }: ChannelPlan, asOfMs: number): Promise<void> {
     const at = { asOfMs, nowMs: nowMs() };
     await beginRows(db, begun, at);
     await resumeAlerts(db, resumed, at);
     await endAlerts(db, ended, at);
+    await dropAlerts(db, dropped, at);
   }
 
   /** Logged, because this failure cannot be recorded as an alert. */
@@ -161,7 +166,7 @@ export function createNotifier(options: NotifierOptions) {
       freshnessBudgetMinutes,
     });
     const plan = (rows: readonly OutboxRow[]): ChannelPlan[] => [
-      ...planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs }),
+      ...planAlerts({ rows, conditions, channels, isOff, nowMs: nowMs(), afterMs }),
       ...(report === undefined ? [] : [report.plan(rows, nowMs())]),
     ];
     for (const one of plan(found)) await record(one, seen.databaseNowMs);

@@ -179,6 +179,17 @@ export async function endAlerts(
     where ${matches(rows)} and ended_at is null and began_at < ${instant(asOfMs)}`);
 }
 
+/** Ends alerts of streams that were switched off: whether they would succeed is unknown, so no message is sent. */
+export async function dropAlerts(
+  db: Queryable,
+  rows: readonly RowKey[],
+  { asOfMs, nowMs }: Observed,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await db.execute(sql`update ${outbox} set ended_at = ${instant(nowMs)}, due_at = null, claimed_by = null
+    where ${matches(rows)} and ended_at is null and began_at < ${instant(asOfMs)}`);
+}
+
 /** Claims rows that are due. If several workers claim the same row, one gets it. */
 export async function claimRows(
   db: Queryable,

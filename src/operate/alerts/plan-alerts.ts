@@ -8,6 +8,8 @@ interface AlertFacts {
   readonly rows: readonly OutboxRow[];
   readonly conditions: readonly Condition[];
   readonly channels: readonly AlertChannel[];
+  /** The stream of the alert has no schedule any more. */
+  readonly isOff: (row: Pick<AlertRow, 'accountId' | 'subject'>) => boolean;
   /** By the database's clock. */
   readonly nowMs: number;
   readonly afterMs: number;
@@ -18,6 +20,8 @@ export interface ChannelPlan {
   readonly begun: readonly NewRow[];
   readonly resumed: readonly OutboxRow[];
   readonly ended: readonly OutboxRow[];
+  /** Rows that end without a message. */
+  readonly dropped: readonly OutboxRow[];
   /** Rows that may be claimed and sent now. */
   readonly due: readonly OutboxRow[];
 }
@@ -35,13 +39,21 @@ const isSameFailure = (row: AlertRow, { accountId, event, subject }: Condition):
   (subject === row.subject || subject === '' || row.subject === '');
 
 function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
-  const { conditions, nowMs, afterMs } = facts;
+  const { conditions, nowMs, afterMs, isOff } = facts;
   const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
   const known = new Set(rows.map(textOfKey));
   const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
   /** The first message waits while the failed stream is being retried. */
   const isHeldBack = ({ sentMs, endedMs, tries, ...row }: AlertRow): boolean =>
     sentMs === null && endedMs === null && tries === 0 && present.get(textOfKey(row))?.isUndecided === true;
+  // The worker that saw an outage of the database records it afterwards, so no present condition confirms or ends it.
+  const over = rows.filter(
+    (row) =>
+      row.endedMs === null &&
+      !present.has(textOfKey(row)) &&
+      row.event !== 'database_away' &&
+      !conditions.some((condition) => isSameFailure(row, condition)),
+  );
   return {
     channel,
     begun: conditions
@@ -52,14 +64,8 @@ function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
         dueMs: AT_ONCE.includes(condition.event) ? nowMs : nowMs + afterMs,
       })),
     resumed: rows.filter((row) => row.endedMs !== null && present.has(textOfKey(row))),
-    // The worker that saw an outage of the database records it afterwards, so no present condition confirms or ends it.
-    ended: rows.filter(
-      (row) =>
-        row.endedMs === null &&
-        !present.has(textOfKey(row)) &&
-        row.event !== 'database_away' &&
-        !conditions.some((condition) => isSameFailure(row, condition)),
-    ),
+    ended: over.filter((row) => !isOff(row)),
+    dropped: over.filter(isOff),
     due: rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row)),
   };
 }

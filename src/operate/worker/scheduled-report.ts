@@ -182,6 +182,7 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
           })),
         resumed: [],
         ended: [],
+        dropped: [],
         due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs),
       };
     },
