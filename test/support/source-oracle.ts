@@ -275,6 +275,12 @@ async function askAll(sandbox: Sandbox, question: ListQuestion): Promise<WireObj
   });
 }
 
+/** A service may send the fields of a record in another order each time. */
+const inKeyOrder = (_: string, value: unknown): unknown =>
+  isObject(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+    : value;
+
 /** Reads all announced pages; without a total, reads until a page is refused or brings no new records. */
 async function askPages(
   sandbox: Sandbox,
@@ -291,7 +297,7 @@ async function askPages(
     }
     const received = isPlain ? response[list] : storable(response[list]);
     const found = (received as unknown[]).filter(isObject);
-    const text = JSON.stringify(found);
+    const text = JSON.stringify(found, inKeyOrder);
     if (found.length === 0 || pages.has(text)) return records;
     pages.add(text);
     records.push(...found);
