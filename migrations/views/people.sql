@@ -1,5 +1,5 @@
--- Runs note each id of a person in the transaction that stores the row, so none is missing before its look-up. A forgotten person
--- has no look-up any more, but a row in safety_sync.forgotten; the id is a pseudonym then, and nothing else has that form.
+-- Runs note each id of a person in the transaction that stores the row, so none is missing before its lookup. A forgotten person
+-- has no lookup any more, but a row in safety_sync.forgotten; the id is a pseudonym then, and nothing else has that form.
 -- Readers have no rights in safety_sync: this view reads as its owner and confines its rows itself, as freshness does.
 create or replace view safety.people as
 select p.account_id, p.user_id, coalesce(nullif(u.name, ''), p.user_id) as name, t.user_id is not null as is_trained_here,

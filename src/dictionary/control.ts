@@ -122,13 +122,13 @@ export const describeControl = (stream: string): Descriptions => ({
     started_at: 'Start of the cleaning.',
     finished_at: 'End of the cleaning; null: not done.',
   }),
-  user_lookups: table('Every user id in the records of a stream, with the time of its next look-up.', {
+  user_lookups: table('Every user id in the records of a stream, with the time of its next lookup.', {
     user_id: 'Id of the user.',
     first_met_at: 'First record with the id.',
     asked_at: 'Last request to the service; null before the first.',
     is_known: 'Whether the service knew the id; null before the first request.',
-    failures: 'Number of failed look-ups since the last successful one; 0: none.',
-    last_error: 'Error code of the last look-up; null when it succeeded.',
+    failures: 'Number of failed lookups since the last successful one; 0: none.',
+    last_error: 'Error code of the last lookup; null when it succeeded.',
     due_at: 'Time of the next request.',
   }),
   outbox: table(

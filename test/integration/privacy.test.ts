@@ -456,7 +456,7 @@ describe('somebody who is forgotten', () => {
 
   const places = (relations?: 'tables') => findText(worker, TEXTS, relations);
 
-  test('is a pseudonym in every column, array, _raw, state, issue and look-up, and stays so when the source sends them again', async () => {
+  test('is a pseudonym in every column, array, _raw, state, issue and lookup, and stays so when the source sends them again', async () => {
     await start(KEY_ONLY);
     putPeople('first');
     await sync();

@@ -39,7 +39,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared version.ts engine/streams',
   },
   'engine/control-tables': {
-    owns: 'the control tables: runs, the session and the state of a stream, its slices, look-ups and data issues',
+    owns: 'the control tables: runs, the session and the state of a stream, its slices, lookups and data issues',
     mayImport: 'shared version.ts engine/streams engine/database',
   },
   'engine/history': {

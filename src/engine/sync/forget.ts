@@ -127,7 +127,7 @@ async function readNamesakes(db: Queryable, accountId: string, people: People | 
   return users.flatMap(({ id, name }) => (people === null || people.inText(name) === name ? [] : [id]));
 }
 
-/** Also replaces short ids, because notes and errors may contain ids with failed look-ups. */
+/** Also replaces short ids, because notes and errors may contain ids with failed lookups. */
 function withoutPerson(
   people: People | null,
   { id, person }: { readonly id: string; readonly person: string },
