@@ -146,8 +146,7 @@ async function writePlan(
   await addSlices(db, scope, slices);
 }
 
-const SLICE_NAMES = ['created_from', 'created_to', 'status', 'read_to', 'expected', 'records', 'failures'];
-const SLICE_COLUMNS = sql.raw(SLICE_NAMES.join(', '));
+const SLICE_COLUMNS = sql.raw('created_from, created_to, status, read_to, expected, records, failures');
 
 /** Rows `u` with these columns, one for each slice. */
 function rowsOf(slices: readonly LedgerSlice[]): SQL {
@@ -178,8 +177,8 @@ async function addSlices(
   await db.execute(sql`
     insert into ${backfillSlices} (account_id, stream, ${SLICE_COLUMNS}, finished_at)
     select ${scope.accountId}::text, ${scope.stream}::text, u.*, ${finishedAt(scope)} from ${rowsOf(slices)}
-    on conflict (account_id, stream, created_from, created_to) do update set (${SLICE_COLUMNS}, finished_at)
-      = (${sql.raw(SLICE_NAMES.map((name) => `excluded.${name}`).join(', '))}, excluded.finished_at)`);
+    on conflict (account_id, stream, created_from, created_to) do update set status = excluded.status, read_to = excluded.read_to,
+      expected = excluded.expected, records = excluded.records, failures = excluded.failures, finished_at = excluded.finished_at`);
 }
 
 /** In one statement, because several readers change their slices between two commits. */

@@ -11,7 +11,6 @@ import { type AccountConfig, type OffReasons, placeOf } from '../../config/accou
 import {
   type AlertRow,
   beginRows,
-  dropAlerts,
   endAlerts,
   failedReportsOf,
   isAlert,
@@ -139,7 +138,8 @@ export function createNotifier(options: NotifierOptions) {
     await beginRows(db, begun, at);
     await resumeAlerts(db, resumed, at);
     await endAlerts(db, ended, at);
-    await dropAlerts(db, dropped, at);
+    // Whether a stream that was switched off would succeed is unknown.
+    await endAlerts(db, dropped, { ...at, isSilent: true });
   }
 
   /** Logged, because this failure cannot be recorded as an alert. */

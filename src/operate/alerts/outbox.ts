@@ -166,27 +166,21 @@ export async function resumeAlerts(
       and (claimed_by is null or due_at <= ${instant(nowMs)})`);
 }
 
-/** Resolves alerts. Those never sent are dropped; for the others a resolution is due, for claimed ones after the claim. */
+/**
+ * Resolves alerts. Those never sent are dropped; for the others a resolution is due, for claimed ones after the claim.
+ * `isSilent`: none is due.
+ */
 export async function endAlerts(
   db: Queryable,
   rows: readonly RowKey[],
-  { asOfMs, nowMs }: Observed,
+  { asOfMs, nowMs, isSilent = false }: Observed & { readonly isSilent?: boolean },
 ): Promise<void> {
   if (rows.length === 0) return;
   const now = instant(nowMs);
-  await db.execute(sql`update ${outbox} set ended_at = ${now},
-      due_at = case when claimed_by is not null then due_at when sent_at is not null or tries > 0 then ${now} end
-    where ${matches(rows)} and ended_at is null and began_at < ${instant(asOfMs)}`);
-}
-
-/** Ends alerts of streams that were switched off: whether they would succeed is unknown, so no message is sent. */
-export async function dropAlerts(
-  db: Queryable,
-  rows: readonly RowKey[],
-  { asOfMs, nowMs }: Observed,
-): Promise<void> {
-  if (rows.length === 0) return;
-  await db.execute(sql`update ${outbox} set ended_at = ${instant(nowMs)}, due_at = null, claimed_by = null
+  const due = isSilent
+    ? sql`due_at = null, claimed_by = null`
+    : sql`due_at = case when claimed_by is not null then due_at when sent_at is not null or tries > 0 then ${now} end`;
+  await db.execute(sql`update ${outbox} set ended_at = ${now}, ${due}
     where ${matches(rows)} and ended_at is null and began_at < ${instant(asOfMs)}`);
 }
 
