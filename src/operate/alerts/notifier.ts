@@ -172,7 +172,7 @@ export function createNotifier(options: NotifierOptions) {
     for (const one of plan(found)) await record(one, seen.databaseNowMs);
     // Rows that were just recorded may be due at once.
     const rows = await readOutbox(db, ids);
-    // A row of a channel that is configured no more is not sent, and ends never.
+    // A row of a channel that is configured no more is not sent and never ends.
     alerts = rows.filter(isAlert).filter(({ channel }) => channels.includes(channel));
     failedReports = failedReportsIn(rows);
     for (const one of plan(rows)) senders.get(one.channel)?.sendDue(one);
