@@ -266,16 +266,14 @@ export const equipmentsStream: StreamDefinition = {
     const type = fields.equipment_type_id ?? asked;
     // The response contains the equipment of one type only, so a record without a type gets the requested one.
     const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
-    const schedules = keyedItems({
-      items: fields.schedules,
+    const schedules = keyedItems(fields.schedules, {
       list: 'schedules',
-      keyField: 'schedule_id',
-      key: wire.key,
+      key: scheduleFields.schedule_id,
+      read: readSchedule,
       report,
-    }).map(({ key, item }): RowOf<typeof equipmentSchedules> => {
-      const schedule = readSchedule(item.record, { report, at: `schedules[${item.index}]` });
-      return addColumns(schedule, { equipment_id: id, schedule_id: key });
-    });
+    }).map(({ key, fields: schedule }): RowOf<typeof equipmentSchedules> =>
+      addColumns(schedule, { equipment_id: id, schedule_id: key }),
+    );
     const metavalues = toMetavalueRows(id, fields.metavalues, report);
     const askedTypes: RowOf<typeof equipmentAskedTypes>[] =
       asked === null || asked === type ? [] : [{ equipment_id: id, asked_type_id: asked }];

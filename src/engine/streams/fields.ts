@@ -60,7 +60,7 @@ export function field<T, B extends PgColumnBuilderBase>(
   kind: Kind<T, B>,
   meaning: string,
   otherwise = kind.otherwise,
-): Column<B> & ColumnField<T> {
+): Column<B> & ColumnField<T> & { readonly name: string } {
   const { wire, build } = kind;
   const unit = wire.unit === undefined ? '' : ` (${wire.unit})`;
   const end = otherwise === '' ? '.' : `; ${otherwise}`;

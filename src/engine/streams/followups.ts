@@ -7,7 +7,6 @@ import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.t
 import { figureColumns, figuresOf, handsOn, inOrder } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import * as wire from './wire.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
 
 const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
@@ -249,17 +248,12 @@ export const followupsStream: StreamDefinition = {
   toRows(record, _context, report) {
     const fields = readRecord(record, { report });
     const id = fields.id ?? '';
-    const messages = keyedItems({
-      items: fields.messages,
+    const messages = keyedItems(fields.messages, {
       list: 'messages',
-      keyField: 'id',
-      key: wire.key,
+      key: messageKey.id,
+      read: readMessage,
       report,
-    }).map(({ key, item: { record: message, index: position } }) => ({
-      id: key,
-      index: position,
-      fields: readMessage(message, { report, at: `messages[${position}]` }),
-    }));
+    });
     const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
       ...figuresOf(messages, fields.observer_id),
@@ -270,13 +264,13 @@ export const followupsStream: StreamDefinition = {
       if (handsOn(message)) holder = message.fields.reassignee_id;
       return addColumns(message.fields, {
         followup_id: id,
-        id: message.id,
+        id: message.key,
         position: position + 1,
         _handed_before,
       });
     });
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
-    for (const { id: messageId, index: place, fields: message } of messages) {
+    for (const { key: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
         const at = `messages[${place}].attachments[${position}]`;
         const file = readAttachment(attachment, { report, at });

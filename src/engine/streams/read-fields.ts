@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, ColumnField<unknown>>>;
 /** The values by column. */
 type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
 
-interface ReadFieldsOptions {
+export interface ReadFieldsOptions {
   readonly report: ReportIssue;
   /** The place of the record in its parent: '' or `messages[2]`. */
   readonly at?: string;

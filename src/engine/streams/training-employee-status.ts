@@ -161,18 +161,15 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
       user_id: userId,
       calculated_at: context.calculatedAtMs === undefined ? null : toInstant(context.calculatedAtMs),
     });
-    const completions = keyedItems({
-      items: fields.last_completed,
+    const completions = keyedItems(fields.last_completed, {
       list: 'last_completed',
-      keyField: 'id',
-      key: wire.bigint,
+      key: completionFields.training_id,
+      read: readCompletion,
       report,
       replaces: isMoreRecent,
-    }).map(({ key, item }): RowOf<typeof trainingCompletions> => {
-      const at = `last_completed[${item.index}]`;
-      const completion = readCompletion(item.record, { report, at });
-      return addColumns(completion, { user_id: userId, training_id: key });
-    });
+    }).map(({ key, fields: completion }): RowOf<typeof trainingCompletions> =>
+      addColumns(completion, { user_id: userId, training_id: key }),
+    );
     return { parent, children: [completions] };
   },
 };
