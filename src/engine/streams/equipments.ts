@@ -1,8 +1,8 @@
 /** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
-import { foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeEquipment } from '../../dictionary/equipment.ts';
 import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
-import { as, column, entriesOf, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
+import { as, column, entriesOf, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import { keyedItems } from './keyed-items.ts';
@@ -93,11 +93,7 @@ export const equipmentSchedules = safetySchema.table(
   { account_id: accountId(), ...tableColumns(scheduleColumns), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id, t.schedule_id] }),
-    foreignKey({
-      name: 'equipment_schedules_equipment_fk',
-      columns: [t.account_id, t.equipment_id],
-      foreignColumns: [equipment.account_id, equipment.id],
-    }).onDelete('cascade'),
+    ownedBy(equipment, [t.account_id, t.equipment_id], 'equipment_schedules_equipment_fk'),
     index('equipment_schedules_expires_idx').on(t.expires_at),
   ],
 );
@@ -130,11 +126,7 @@ export const equipmentMetavalues = safetySchema.table(
   { account_id: accountId(), ...tableColumns(metavalueColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id, t.metafield_id] }),
-    foreignKey({
-      name: 'equipment_metavalues_equipment_fk',
-      columns: [t.account_id, t.equipment_id],
-      foreignColumns: [equipment.account_id, equipment.id],
-    }).onDelete('cascade'),
+    ownedBy(equipment, [t.account_id, t.equipment_id], 'equipment_metavalues_equipment_fk'),
   ],
 );
 
@@ -152,11 +144,7 @@ export const equipmentAskedTypes = safetySchema.table(
   { account_id: accountId(), ...tableColumns(askedTypeColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id] }),
-    foreignKey({
-      name: 'equipment_asked_types_equipment_fk',
-      columns: [t.account_id, t.equipment_id],
-      foreignColumns: [equipment.account_id, equipment.id],
-    }).onDelete('cascade'),
+    ownedBy(equipment, [t.account_id, t.equipment_id], 'equipment_asked_types_equipment_fk'),
   ],
 );
 

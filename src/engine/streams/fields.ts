@@ -2,7 +2,8 @@
  * Declares the columns of the streams' tables: for each its type, its meaning and, if the service sends it, its source
  * field. The tables, their tables of states, the readers and the comments are derived from that.
  */
-import { boolean, date, numeric, type PgColumnBuilderBase, type PgTable, text } from 'drizzle-orm/pg-core';
+import { boolean, date, foreignKey, getTableConfig, numeric, text } from 'drizzle-orm/pg-core';
+import type { PgColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
 import { bigintText, instant, json } from './columns.ts';
 import type { WireField, WireFields, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
@@ -78,6 +79,12 @@ export const entriesOf = (
   table: PgTable,
   columnOf: (value: unknown) => string | null,
 ): ColumnField<WireRecord> => ({ ...wire.object, rows: { table, columnOf } });
+
+/** The foreign key of a child table to the primary key of `parent`: its rows are deleted with the parent's row. */
+export function ownedBy(parent: PgTable, columns: [PgColumn, ...PgColumn[]], name: string) {
+  const foreignColumns = getTableConfig(parent).primaryKeys[0]?.columns as typeof columns;
+  return foreignKey({ name, columns, foreignColumns }).onDelete('cascade');
+}
 
 /** New builders for one table. */
 export const tableColumns = <C extends Columns>(columns: C) =>

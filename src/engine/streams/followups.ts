@@ -1,9 +1,9 @@
 /** Follow-ups with their messages and attachments (specification: followups.list). */
 import { sql } from 'drizzle-orm';
-import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
-import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
+import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import { figureColumns, figuresOf, handsOn, inOrder } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
@@ -141,11 +141,7 @@ export const followupMessages = safetySchema.table(
   { account_id: accountId(), ...tableColumns(messageColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.followup_id, t.id] }),
-    foreignKey({
-      name: 'followup_messages_followup_fk',
-      columns: [t.account_id, t.followup_id],
-      foreignColumns: [followups.account_id, followups.id],
-    }).onDelete('cascade'),
+    ownedBy(followups, [t.account_id, t.followup_id], 'followup_messages_followup_fk'),
   ],
 );
 
@@ -169,11 +165,7 @@ export const followupAttachments = safetySchema.table(
       name: 'followup_attachments_pk',
       columns: [t.account_id, t.followup_id, t.message_id, t.position],
     }),
-    foreignKey({
-      name: 'followup_attachments_message_fk',
-      columns: [t.account_id, t.followup_id, t.message_id],
-      foreignColumns: [followupMessages.account_id, followupMessages.followup_id, followupMessages.id],
-    }).onDelete('cascade'),
+    ownedBy(followupMessages, [t.account_id, t.followup_id, t.message_id], 'followup_attachments_message_fk'),
   ],
 );
 

@@ -1,8 +1,8 @@
 /** Controlled documents and their versions (specification: resources.list). */
-import { boolean, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeResources } from '../../dictionary/resources.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
-import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
+import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { oldestFirst } from './time-text.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -50,11 +50,7 @@ export const resourceVersions = safetySchema.table(
   { account_id: accountId(), ...tableColumns(versionColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.resource_id, t.ordinal] }),
-    foreignKey({
-      name: 'resource_versions_resource_fk',
-      columns: [t.account_id, t.resource_id],
-      foreignColumns: [resources.account_id, resources.id],
-    }).onDelete('cascade'),
+    ownedBy(resources, [t.account_id, t.resource_id], 'resource_versions_resource_fk'),
     index('resource_versions_creator_idx').on(t.creator_id),
   ],
 );

@@ -1,5 +1,5 @@
 /** Training status of each employee and the completions with their times (specification: training-employee-status.list). */
-import { foreignKey, index, primaryKey, text } from 'drizzle-orm/pg-core';
+import { index, primaryKey, text } from 'drizzle-orm/pg-core';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { describeTraining } from '../../dictionary/training.ts';
 import {
@@ -11,7 +11,7 @@ import {
   statePeriod,
   stateStart,
 } from './columns.ts';
-import { as, column, field, itemsOf, kind, meaningsOf, tableColumns } from './fields.ts';
+import { as, column, field, itemsOf, kind, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import { toInstant } from './time-text.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
@@ -93,11 +93,7 @@ export const trainingCompletions = safetySchema.table(
   { account_id: accountId(), ...tableColumns(completionColumns), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.user_id, t.training_id] }),
-    foreignKey({
-      name: 'training_completions_status_fk',
-      columns: [t.account_id, t.user_id],
-      foreignColumns: [trainingEmployeeStatus.account_id, trainingEmployeeStatus.user_id],
-    }).onDelete('cascade'),
+    ownedBy(trainingEmployeeStatus, [t.account_id, t.user_id], 'training_completions_status_fk'),
     index('training_completions_expires_idx').on(t.expires_on),
   ],
 );
