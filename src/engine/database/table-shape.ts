@@ -52,7 +52,7 @@ function historyShape(declared: StateHistory, key: readonly string[]): HistorySh
   return {
     states: getTableConfig(declared.states).name,
     columns,
-    compared: columns.filter((name) => !key.includes(name) && !declared.untracked.includes(name)),
+    compared: columns.filter((name) => !key.includes(name) && name !== declared.since),
     since: declared.since,
     differences: Object.entries(differences),
     kept: all.filter((name) => name in differences),

@@ -239,8 +239,8 @@ export const equipmentsStream: StreamDefinition = {
   versionColumn: null,
   contextColumns: [],
   histories: [
-    { of: equipment, states: equipmentStates, since: null, untracked: [] },
-    { of: equipmentSchedules, states: equipmentScheduleStates, since: null, untracked: [] },
+    { of: equipment, states: equipmentStates, since: null },
+    { of: equipmentSchedules, states: equipmentScheduleStates, since: null },
   ],
   identityFields: ['serialNumber', 'created'],
   takenFromQuestion: (record, { equipmentTypeId = null }) =>

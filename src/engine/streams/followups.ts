@@ -214,7 +214,6 @@ export const followupsStream: StreamDefinition = {
       of: followups,
       states: followupStates,
       since: 'updated_at',
-      untracked: ['updated_at'],
       differences: {
         _was_open: (before) => `${before}.is_open`,
         _due_moved: hasOtherDue,

@@ -65,7 +65,7 @@ type ReadMode =
 
 /**
  * The states of a table's rows, which the source does not keep. `states` receives a row when a state is superseded; together
- * with the present rows they are the history. A state is the row without its key and without the untracked columns.
+ * with the present rows they are the history. A state is the row without its key and without `since`.
  */
 export interface StateHistory {
   /** The parent, or a child with rows that are added and removed with it. Has the column `_valid_from`. */
@@ -73,11 +73,9 @@ export interface StateHistory {
   readonly states: PgTable;
   /**
    * The parent's column with the source's time of a new state, of the parent or of a child; null: the time when the state
-   * was seen.
+   * was seen. The column changes without creating another state; the history shows its last value in each.
    */
   readonly since: string | null;
-  /** Columns that change without creating another state; the history shows their last value in each. */
-  readonly untracked: readonly string[];
   /**
    * Columns for the difference between a state and the one before it, with their value as SQL over the aliases of the two.
    * The table of states has those that are about one state.

@@ -139,13 +139,8 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   versionColumn: null,
   contextColumns: ['calculated_at'],
   histories: [
-    {
-      of: trainingEmployeeStatus,
-      states: trainingEmployeeStatusStates,
-      since: 'calculated_at',
-      untracked: ['calculated_at'],
-    },
-    { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at', untracked: [] },
+    { of: trainingEmployeeStatus, states: trainingEmployeeStatusStates, since: 'calculated_at' },
+    { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at' },
   ],
   identityFields: [],
   userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
