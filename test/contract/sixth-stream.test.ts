@@ -60,7 +60,6 @@ const workSitesStream: StreamDefinition = {
   fields: siteFields,
   children: [],
   versionColumn: null,
-  contextColumns: [],
   histories: [],
   identityFields: ['opened'],
   userIdColumns: [],

@@ -6,12 +6,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { stringifyExactJson } from '../../shared/exact-json.ts';
 import { name, of, same, stage, staged, target } from '../database/sql-names.ts';
-import type { TableShape } from '../database/table-shape.ts';
+import { receivedColumns, type StreamShape, type TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
-
-/** The columns that come from the record. `ignored`: those that describe the response, or are computed. */
-export const comparedColumns = (table: TableShape, ignored: readonly string[]): TableShape['columns'] =>
-  table.columns.filter((column) => column.name !== '_hash' && !ignored.includes(column.name));
 
 /** `p`: staged rows with these columns; `t`: the stored rows of the same hash. */
 function clearHash(
@@ -32,14 +28,10 @@ export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
     where t._hash = p._hash and t._deleted_at is null)`;
 }
 
-export function clearHashOfDriftedParents(
-  parent: TableShape,
-  ignored: readonly string[],
-  accountId: string,
-): SQL {
-  const columns = comparedColumns(parent, ignored).map((column) => column.name);
-  return clearHash(parent, accountId, {
-    p: staged(parent, ['_hash', ...columns]),
+export function clearHashOfDriftedParents(shape: StreamShape, accountId: string): SQL {
+  const columns = receivedColumns(shape).map((column) => column.name);
+  return clearHash(shape.parent, accountId, {
+    p: staged(shape.parent, ['_hash', ...columns]),
     isDrifted: sql`(${of('t', columns)}) is distinct from (${of('p', columns)})`,
   });
 }

@@ -89,11 +89,11 @@ function toGuardError(parts: readonly Part[], { maxRatio }: LoadOptions['guard']
 }
 
 async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
-  const { parent, children, stream } = shape;
+  const { parent, children } = shape;
   for (const child of children) {
     await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
   }
-  await tx.execute(drift.clearHashOfDriftedParents(parent, stream.contextColumns, accountId));
+  await tx.execute(drift.clearHashOfDriftedParents(shape, accountId));
   for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
 }
 

@@ -237,7 +237,6 @@ export const equipmentsStream: StreamDefinition = {
   fields: recordFields,
   children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
   versionColumn: null,
-  contextColumns: [],
   histories: [
     { of: equipment, states: equipmentStates, since: null },
     { of: equipmentSchedules, states: equipmentScheduleStates, since: null },

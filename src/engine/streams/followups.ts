@@ -207,7 +207,6 @@ export const followupsStream: StreamDefinition = {
   fields: recordFields,
   children: [followupMessages, followupAttachments],
   versionColumn: 'updated_at',
-  contextColumns: Object.keys(figureColumns),
   // Every message changes `updated_at`: if it were part of the state, each message would repeat the follow-up.
   histories: [
     {

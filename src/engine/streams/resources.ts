@@ -76,7 +76,6 @@ export const resourcesStream: StreamDefinition = {
   fields: recordFields,
   children: [resourceVersions],
   versionColumn: null,
-  contextColumns: [],
   histories: [],
   identityFields: ['created', 'sequence'],
   userIdColumns: [{ table: resourceVersions, column: 'creator_id' }],

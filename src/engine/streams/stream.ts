@@ -147,8 +147,6 @@ export interface StreamDefinition {
    * The parent's column that determines the newer one of two versions of a record; null if the source has no such column.
    */
   readonly versionColumn: string | null;
-  /** Columns that are not compared, because they describe the response or are computed from the children. */
-  readonly contextColumns: readonly string[];
   readonly histories: readonly StateHistory[];
   /** Wire fields that do not change during the life of a record: they recognize one that returns with a repaired key. */
   readonly identityFields: readonly string[];

@@ -137,7 +137,6 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   fields: recordFields,
   children: [trainingCompletions],
   versionColumn: null,
-  contextColumns: ['calculated_at'],
   histories: [
     { of: trainingEmployeeStatus, states: trainingEmployeeStatusStates, since: 'calculated_at' },
     { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at' },

@@ -38,7 +38,6 @@ export const usersStream: StreamDefinition = {
   fields: userFields,
   children: [],
   versionColumn: null,
-  contextColumns: [],
   histories: [],
   identityFields: [],
   userIdColumns: [],

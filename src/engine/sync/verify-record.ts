@@ -2,11 +2,10 @@
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
-import type { TableShape } from '../database/table-shape.ts';
-import { comparedColumns, compareRows, type RowComparison } from '../loading/drift-sql.ts';
+import { compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize } from '../loading/normalize.ts';
 import { parseRecord, readRecord } from '../loading/record.ts';
-import { type StreamShape, streamShape } from '../database/table-shape.ts';
+import { receivedColumns, type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
 import { streamNamed } from '../streams/index.ts';
@@ -96,9 +95,10 @@ function toPresence(stored: StoredRecord | undefined): Verification['stored'] {
 
 async function compareFields(
   db: Queryable,
-  { stream, parent, children }: StreamShape,
+  shape: StreamShape,
   { accountId, key, found }: { accountId: string; key: string; found: FoundRecord },
 ): Promise<Pick<Verification, 'fields' | 'remarks'> & { readonly isRejected: boolean }> {
+  const { stream, parent, children } = shape;
   const { record, about } = found;
   const read = readRecord(record, { stream, about });
   const parsed = parseRecord(stream, read);
@@ -113,7 +113,7 @@ async function compareFields(
   for (const [position, table] of [parent, ...children].entries()) {
     const ofTable: readonly Row[] =
       position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
-    const columns = comparedColumns(table, position === 0 ? stream.contextColumns : []);
+    const columns = position === 0 ? receivedColumns(shape) : table.columns;
     const scope = { rows: ofTable, columns, accountId, key };
     const shown = position === 0 ? columns : columns.filter(({ name }) => !table.key.includes(name));
     for (const row of await db.execute<RowComparison>(compareRows(table, scope))) {
