@@ -55,14 +55,12 @@ const workSitesStream: StreamDefinition = {
   responseKey: 'sites',
   readMode: { kind: 'snapshot', per: 'account' },
   keyField: 'id',
-  keyColumn: 'id',
   parent: workSites,
   fields: siteFields,
   children: [],
   versionColumn: null,
   histories: [],
   identityFields: ['opened'],
-  userIdColumns: [],
   version: 1,
   toRows(record, _context, report) {
     const fields = readSite(record, { report });

@@ -1,5 +1,6 @@
 /** View columns that name a person, from the catalogue and the streams. */
 import { STREAMS } from '../../src/engine/streams/index.ts';
+import { userColumns } from '../../src/engine/streams/stored-columns.ts';
 import type { TestWorker } from './worker.ts';
 
 export interface PersonColumn {
@@ -10,7 +11,9 @@ export interface PersonColumn {
 
 /** View columns with the name of a column that streams declare as ids of people, and the id in each row. */
 export async function readPersonColumns(worker: TestWorker): Promise<PersonColumn[]> {
-  const names = STREAMS.flatMap(({ userIdColumns }) => userIdColumns.map(({ column }) => `'${column}'`));
+  const names = STREAMS.filter(({ readMode }) => readMode.kind !== 'lookup')
+    .flatMap(({ parent, fields }) => userColumns(parent, fields))
+    .map(({ column }) => `'${column}'`);
   return await worker.query<PersonColumn>(
     `select c.relname as view, left(a.attname, -3) as person from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and c.relname <> 'people'

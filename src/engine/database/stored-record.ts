@@ -27,7 +27,7 @@ export async function readStoredRecord(
   stream: StreamDefinition,
   { accountId, key }: { readonly accountId: string; readonly key: string },
 ): Promise<StoredRecord | undefined> {
-  const { parent, keyColumn } = stream;
+  const shape = tableShape(stream.parent);
   const [row] = await db.execute<{
     raw: WireRecord | null;
     asked_type: string | null;
@@ -35,7 +35,7 @@ export async function readStoredRecord(
     deleted_at: string | null;
   }>(sql`
     select t._raw as raw, ${askedTypeOf(stream)} as asked_type, t._synced_at as synced_at, t._deleted_at as deleted_at
-    from ${target(tableShape(parent))} t where t.account_id = ${accountId} and t.${name(keyColumn)} = ${key}`);
+    from ${target(shape)} t where t.account_id = ${accountId} and t.${name(shape.key[0] ?? '')} = ${key}`);
   if (row === undefined) return undefined;
   const { raw, asked_type: askedType, synced_at: syncedAt, deleted_at: deletedAt } = row;
   return { raw, askedType, syncedAt, deletedAt };

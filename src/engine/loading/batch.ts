@@ -9,6 +9,7 @@ import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts'
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
+import { userColumns } from '../streams/stored-columns.ts';
 import { msOfInstant } from '../streams/time-text.ts';
 import { BatchIssues } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
@@ -106,10 +107,8 @@ export function createBatches(options: LoadOptions) {
   /** Fingerprints of unknown fields that have an issue of their own. */
   const listed = new Set(openIssues.unknownFields);
   const tables = [parent, ...children].map(({ table }) => table);
-  const userColumns = stream.userIdColumns.map(({ table, column }) => ({
-    position: tables.indexOf(table),
-    column,
-  }));
+  // The ids of a lookup are those that were looked up.
+  const toLookUp = stream.readMode.kind === 'lookup' ? [] : userColumns(stream.parent, stream.fields);
 
   /** The records that are not stored as received; and of the others the keys with an issue that they close. */
   async function findNews(
@@ -146,7 +145,8 @@ export function createBatches(options: LoadOptions) {
       // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
       const parsed = parseRecord(stream, read);
       const rows = normalize(stream, read, parsed, (issue) => into.issues.add(issue, read, !isCopied));
-      for (const { position, column } of userColumns) {
+      for (const { table, column } of toLookUp) {
+        const position = tables.indexOf(table);
         const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
         for (const row of ofTable) addUserIds(row[column], into.userIds);
       }

@@ -84,12 +84,8 @@ export function createProtection(options: ProtectionOptions): Protection {
     return pseudonymize.has(name) ? toPseudonym : undefined;
   };
 
-  const isUserColumn = (table: PgTable, column: string): boolean =>
-    stream.userIdColumns.some((one) => one.table === table && one.column === column) ||
-    (isLookup && table === stream.parent && column === stream.keyColumn);
-
   function ruleOf(table: PgTable, column: string, field: WireField, parent: string): Rule | undefined {
-    const { name = column, isText = false, rows } = field;
+    const { name = column, isText = false, isUser = false, rows } = field;
     const path = parent + name;
     const rule = (change: Change): Rule => ({ name, column, change, isOfRecord: rows?.fields !== undefined });
     const action = actionOf(table, column);
@@ -113,7 +109,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     }
     if (rows?.columnOf !== undefined) return rule(ofEntries(rows.table, rows.columnOf, path));
     if (people === null) return undefined;
-    if (isUserColumn(table, column)) return rule(finder.ofUsers);
+    if (isUser) return rule(finder.ofUsers);
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));
     // Days and ids of other objects: the service may send a text with names there, but a short number there is not the id
     // of a person.
@@ -171,6 +167,7 @@ export function createProtection(options: ProtectionOptions): Protection {
   const ofUserId = (id: string): string => people?.ofId(id) ?? id;
   const root = placeOf(stream.parent, stream.fields, '');
   const hasRules = paths.length > 0;
+  const keyField = Object.values(stream.fields).find(({ name }) => name === stream.keyField);
 
   const ids = options.forgotten.filter(({ words }) => words === null);
   /** Finds only ids, because the name in a namesake's own record belongs to the namesake. */
@@ -211,7 +208,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     },
     ofValue: (value) => finder.in(value),
     ofUserId,
-    ofKey: (key) => (isUserColumn(stream.parent, stream.keyColumn) ? ofUserId(key) : key),
+    ofKey: (key) => (keyField?.isUser === true ? ofUserId(key) : key),
     touches(field) {
       const path = field.replace(/\[\d*\]/g, '');
       return paths.some((one) => `${one}.`.startsWith(`${path}.`) || `${path}.`.startsWith(`${one}.`));

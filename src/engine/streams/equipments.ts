@@ -38,7 +38,7 @@ const equipmentFields = {
   ),
   assigned_user_ids: field(
     'assignedUsers_id',
-    as.identifiers,
+    as.userIds,
     'Ids of the people that it is assigned to; equipment_assigned_users has one row for each.',
   ),
   title: field('title', as.text, 'Title.'),
@@ -232,7 +232,6 @@ export const equipmentsStream: StreamDefinition = {
   partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
   peekFields: ['equipmentType_id'],
-  keyColumn: 'id',
   parent: equipment,
   fields: recordFields,
   children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
@@ -244,7 +243,6 @@ export const equipmentsStream: StreamDefinition = {
   identityFields: ['serialNumber', 'created'],
   takenFromQuestion: (record, { equipmentTypeId = null }) =>
     ownType(record) === equipmentTypeId ? null : equipmentTypeId,
-  userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
   version: 1,
   toRows(record, context, report) {
     const fields = readRecord(record, { report });

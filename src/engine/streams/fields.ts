@@ -20,20 +20,23 @@ type Columns = Readonly<Record<string, Column<PgColumnBuilderBase>>>;
 
 /** Reader for a value of the service, and type of the column that stores it. */
 interface Kind<T, B extends PgColumnBuilderBase> {
-  readonly wire: wire.Field<T>;
+  readonly wire: ColumnField<T>;
   readonly build: () => B;
   /** The reason for null in the column; '' if it is never null. */
   readonly otherwise: string;
 }
 
 export const kind = <T, B extends PgColumnBuilderBase>(
-  wire: wire.Field<T>,
+  wire: ColumnField<T>,
   build: () => B,
   otherwise = 'null when not sent.',
 ): Kind<T, B> => ({ wire, build, otherwise });
 
 export const as = {
   key: kind(wire.key, () => text().notNull(), ''),
+  userKey: kind({ ...wire.key, isUser: true }, () => text().notNull(), ''),
+  userId: kind({ ...wire.identifier, isUser: true }, () => text()),
+  userIds: kind({ ...wire.list(wire.identifier), isUser: true }, () => text().array()),
   identifier: kind(wire.identifier, () => text()),
   identifiers: kind(wire.list(wire.identifier), () => text().array()),
   text: kind(wire.text, () => text()),

@@ -18,14 +18,14 @@ const followupFields = {
   is_open: field('open', as.boolean, 'True while pending, false when completed.'),
   created_at: field('created_on', as.instant, 'Time at which it was raised.'),
   updated_at: field('updated_on', as.instant, 'Last change at the source; every message changes it.'),
-  observer_id: field('m_observer_id', as.identifier, 'Observer, the user who raised it: users.id.'),
-  assigner_id: field('m_assigner_id', as.identifier, 'Assigner, the user who assigned it: users.id.'),
-  assignee_id: field('m_assignee_id', as.identifier, 'Assignee, the user who has the task now: users.id.'),
+  observer_id: field('m_observer_id', as.userId, 'Observer, the user who raised it: users.id.'),
+  assigner_id: field('m_assigner_id', as.userId, 'Assigner, the user who assigned it: users.id.'),
+  assignee_id: field('m_assignee_id', as.userId, 'Assignee, the user who has the task now: users.id.'),
   due_on: field('due', as.date, 'Day on which it is due.', 'null when it has no due date.'),
   resolved_at: field('resolved_on', as.instant, 'Time of the completion.', MAY_STAY),
   completer_id: field(
     'm_completer_id',
-    as.identifier,
+    as.userId,
     'Completer, the user who completed it: users.id.',
     MAY_STAY,
   ),
@@ -108,11 +108,11 @@ const followup_id = column(() => text().notNull(), 'Follow-up: followups.id.');
 const messageKey = { id: field('id', as.key, 'Identifier of the message within its follow-up.') };
 const saidFields = {
   sent_at: field('date', as.instant, 'Time at which it was sent.'),
-  user_id: field('m_user_id', as.identifier, 'Author: users.id.'),
+  user_id: field('m_user_id', as.userId, 'Author: users.id.'),
   note: field('note', as.text, 'The text.'),
   reassignee_id: field(
     'm_reassignee_id',
-    as.identifier,
+    as.userId,
     'Person that the message hands the follow-up to: users.id.',
     'null when it hands over nothing.',
   ),
@@ -201,7 +201,6 @@ export const followupsStream: StreamDefinition = {
   readMode: { kind: 'incremental', pageSize: 500 },
   keyField: 'id',
   peekFields: ['created_on', 'updated_on'],
-  keyColumn: 'id',
   countsDays: true,
   parent: followups,
   fields: recordFields,
@@ -226,14 +225,6 @@ export const followupsStream: StreamDefinition = {
     },
   ],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
-  userIdColumns: [
-    { table: followups, column: 'observer_id' },
-    { table: followups, column: 'assigner_id' },
-    { table: followups, column: 'assignee_id' },
-    { table: followups, column: 'completer_id' },
-    { table: followupMessages, column: 'user_id' },
-    { table: followupMessages, column: 'reassignee_id' },
-  ],
   version: 1,
   toRows(record, _context, report) {
     const fields = readRecord(record, { report });

@@ -30,7 +30,7 @@ export const resources = safetySchema.table(
 const versionFields = {
   created_at: field('created', as.instant, 'When the version was created.'),
   approved_at: field('approvedOn', as.instant, 'When the version was approved.'),
-  creator_id: field('creator_id', as.identifier, 'Creator of the version: users.id.'),
+  creator_id: field('creator_id', as.userId, 'Creator of the version: users.id.'),
   version: field('version', as.text, 'Label of the version.'),
   description: field('description', as.text, 'Description of the changes in the version.'),
   type: field('type', as.oneOf('file', 'link'), 'Kind: file or link, others are kept as they come.'),
@@ -71,14 +71,12 @@ export const resourcesStream: StreamDefinition = {
   responseKey: 'resources',
   readMode: { kind: 'snapshot', per: 'account' },
   keyField: 'id',
-  keyColumn: 'id',
   parent: resources,
   fields: recordFields,
   children: [resourceVersions],
   versionColumn: null,
   histories: [],
   identityFields: ['created', 'sequence'],
-  userIdColumns: [{ table: resourceVersions, column: 'creator_id' }],
   version: 1,
   toRows(record, _context, report) {
     const fields = readRecord(record, { report });

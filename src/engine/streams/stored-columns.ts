@@ -31,6 +31,16 @@ function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boole
   }
 }
 
+/** Columns with ids of people, of a table and those of its lists. */
+export const userColumns = (
+  table: PgTable,
+  fields: WireFields,
+): { readonly table: PgTable; readonly column: string }[] =>
+  Object.entries(fields).flatMap(([column, { isUser = false, rows }]) => [
+    ...(isUser ? [{ table, column }] : []),
+    ...(rows?.fields === undefined ? [] : userColumns(rows.table, rows.fields)),
+  ]);
+
 function columnsOf(stream: StreamDefinition): StoredColumn[] {
   const sent = new Map<string, boolean>();
   sentColumns(stream.parent, stream.fields, sent);

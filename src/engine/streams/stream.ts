@@ -103,6 +103,8 @@ export interface WireField {
   readonly name?: string;
   /** Text that people wrote, or a list of such texts: neither an identifier nor one of a few known values. */
   readonly isText?: true;
+  /** Id of a person, or a list of such ids. */
+  readonly isUser?: true;
   readonly rows?: WireRows;
 }
 
@@ -134,8 +136,6 @@ export interface StreamDefinition {
   readonly keyField: string;
   /** Other fields that readers use before a record is parsed. */
   readonly peekFields?: readonly string[];
-  /** The parent's column that holds it. */
-  readonly keyColumn: string;
   /** Its days are counted and stored (followup-days.ts). */
   readonly countsDays?: true;
   readonly parent: PgTable;
@@ -150,8 +150,6 @@ export interface StreamDefinition {
   readonly histories: readonly StateHistory[];
   /** Wire fields that do not change during the life of a record: they recognize one that returns with a repaired key. */
   readonly identityFields: readonly string[];
-  /** Columns that contain user ids (text or text[]), per table: the `users` stream looks these up. */
-  readonly userIdColumns: readonly { readonly table: PgTable; readonly column: string }[];
   /**
    * The value that the row takes from the request because the record does not contain it; part of the record's hash. Absent
    * or null: no value, so hashes of complete records do not change.

@@ -20,7 +20,7 @@ import { addColumns, fieldReader } from './read-fields.ts';
 import type { Item } from './wire.ts';
 
 const statusFields = {
-  user_id: field('m_user_id', as.key, 'Employee: users.id.'),
+  user_id: field('m_user_id', as.userKey, 'Employee: users.id.'),
   status: field(
     'status',
     as.oneOf('incomplete', 'expiring', 'active', 'unassigned'),
@@ -132,7 +132,6 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   responseKey: 'employees',
   readMode: { kind: 'cached_report', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
   keyField: 'm_user_id',
-  keyColumn: 'user_id',
   parent: trainingEmployeeStatus,
   fields: recordFields,
   children: [trainingCompletions],
@@ -142,7 +141,6 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
     { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at' },
   ],
   identityFields: [],
-  userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
   version: 1,
   toRows(record, context, report) {
     const fields = readRecord(record, { report });

@@ -7,7 +7,7 @@ import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
 
 const userFields = {
-  id: field('id', as.key, 'Identifier of the person.'),
+  id: field('id', as.userKey, 'Identifier of the person.'),
   name: field('name', as.text, 'Name.'),
 };
 
@@ -33,14 +33,12 @@ export const usersStream: StreamDefinition = {
   responseKey: 'user',
   readMode: { kind: 'lookup' },
   keyField: 'id',
-  keyColumn: 'id',
   parent: users,
   fields: userFields,
   children: [],
   versionColumn: null,
   histories: [],
   identityFields: [],
-  userIdColumns: [],
   version: 1,
   toRows(record, _context, report) {
     const fields = readUser(record, { report });
