@@ -6,7 +6,7 @@ import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
-import { streamShape, toTableCoverage } from '../../src/engine/database/table-shape.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
 import {
   countVanished,
   markVanished,
@@ -21,7 +21,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 const MANY = 2000;
 const GONE = 2;
 const NOW = '2026-11-20T10:00:00Z';
-const COVERED = { column: null, parts: [] };
+const COVERED = { parts: null };
 const scope = { accountId: 'default', stream: 'resources', now: NOW, syncedAt: NOW } as const;
 
 let database: TestDatabase;
@@ -108,9 +108,10 @@ test.each(['resources', 'equipments'] as const)(
   'a snapshot of %s is compared with tables without statistics in one pass',
   async (stream) => {
     const definition = streamNamed(stream);
-    const { parent } = streamShape(definition);
+    const shape = streamShape(definition);
+    const { parent } = shape;
     const inParts = definition.partition !== undefined;
-    const covered = toTableCoverage(definition, { parts: inParts ? ['21'] : null });
+    const covered = { parts: inParts ? ['21'] : null };
     const [column, value] = inParts ? [', equipment_type_id', ", '21'"] : ['', ''];
     await connection.query(`insert into safety.${parent.name} (account_id, id, _run_id, _synced_at ${column})
       select 'default', 'r' || n, 1, '${NOW}' ${value} from generate_series(1, ${MANY}) as n`);
@@ -122,13 +123,13 @@ test.each(['resources', 'equipments'] as const)(
       await connection.query('analyze pg_temp.stage_seen');
       const within = { ...scope, stream, runId: 2 };
       const before = { ...within, syncedAt: '2026-11-20T11:00:00Z' };
-      expect(await explain(countVanished(parent, covered, before))).toBeLessThan(20 * MANY);
+      expect(await explain(countVanished(shape, covered, before))).toBeLessThan(20 * MANY);
       // Some versions of PostgreSQL then choose the loop by themselves.
       await connection.query('set enable_hashjoin = off');
       for (const statement of [
-        readVanished(parent, covered, 'default'),
-        readVanishedFields(parent, ['title'], { covered, accountId: 'default' }),
-        markVanished(parent, covered, within),
+        readVanished(shape, covered, 'default'),
+        readVanishedFields(shape, { covered, accountId: 'default' }),
+        markVanished(shape, covered, within),
       ]) {
         expect(await explain(statement)).toBeLessThan(20 * MANY);
       }

@@ -1,6 +1,7 @@
 /** The parts of SQL text: names, taken from the drizzle tables only, staged rows, times. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { TableShape } from './table-shape.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
+import { type TableShape, tableShape } from './table-shape.ts';
 
 /**
  * The time of the open transaction, stored in all its rows. It is read once and passed to every statement,
@@ -61,6 +62,20 @@ export const taken = (table: string, columns: readonly string[]): SQL =>
   sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
 /** The staged rows of a table as such a subselect. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
+
+/**
+ * For rows `t` of the parent: the part whose response contained the row last, and the join that this needs. The part is null
+ * where the stream is requested as a whole.
+ */
+export function partOf({ partition, parent }: StreamDefinition): { part: SQL; join: SQL } {
+  if (partition === undefined) return { part: sql`null`, join: sql`` };
+  const [asked, owner] = [tableShape(partition.asked), tableShape(parent)];
+  return {
+    part: sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partition.column)})`,
+    join: sql`left join ${target(asked)} a
+      on a.account_id = t.account_id and a.${name(asked.key[0] ?? '')} = t.${name(owner.key[0] ?? '')}`,
+  };
+}
 
 /** A time, of ms since 1970. */
 export const instant = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;

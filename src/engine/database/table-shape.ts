@@ -1,5 +1,5 @@
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
-import type { Coverage, StateHistory, StreamDefinition } from '../streams/stream.ts';
+import type { StateHistory, StreamDefinition } from '../streams/stream.ts';
 
 export interface ColumnShape {
   readonly name: string;
@@ -111,17 +111,3 @@ export const inPlaceShape = ({ stream, parent, children }: StreamShape): StreamS
   },
   children: children.map((child) => ({ ...child, history: null })),
 });
-
-/**
- * `Coverage` in terms of tables: which rows were covered. `column` names the part (null: the whole account was covered);
- * `asked` is the child with the requested part in its last column, where `column` of the parent has another value.
- */
-export type TableCoverage = { readonly parts: readonly string[] } & (
-  { readonly column: null } | { readonly column: string; readonly asked: TableShape }
-);
-
-export function toTableCoverage({ partition, name }: StreamDefinition, { parts }: Coverage): TableCoverage {
-  if (parts === null) return { column: null, parts: [] };
-  if (partition === undefined) throw new TypeError(`${name} is not asked for in parts`);
-  return { column: partition.column, asked: tableShape(partition.asked), parts };
-}

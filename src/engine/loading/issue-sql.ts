@@ -11,7 +11,8 @@ import {
   type TransactionTime,
   type WriteTime,
 } from '../database/sql-names.ts';
-import type { ColumnShape, TableCoverage, TableShape } from '../database/table-shape.ts';
+import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+import type { Coverage } from '../streams/stream.ts';
 import type { StreamKey } from '../control-tables/control-tables.ts';
 import { MOST_UNKNOWN_FIELDS, UNLISTED } from './staged-issue.ts';
 
@@ -70,11 +71,11 @@ export function recordIssues(scope: IssueWrites): SQL {
 }
 
 /** Condition: the rejected record belongs to the parts that were read. */
-const inCoverage = ({ column, parts }: TableCoverage): SQL =>
-  column === null ? sql`true` : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
+const inCoverage = ({ parts }: Coverage): SQL =>
+  parts === null ? sql`true` : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
 
 /** Keys of rejected records that a complete read did not show. A set operation, because no plan turns it into a loop. */
-export function readVanishedRejections(covered: TableCoverage, scope: IssueWrites): SQL {
+export function readVanishedRejections(covered: Coverage, scope: IssueWrites): SQL {
   return sql`select d.record_id as key from safety_sync.data_issues d
     where ${openIssues(scope)} and d.kind = 'record_rejected' and d.record_id is not null and d.field is null
       and ${inCoverage(covered)} and ${notStaged(scope)}
@@ -90,7 +91,7 @@ interface Resolutions {
   /** Identities of records that had no key before and arrived with one. */
   readonly resolvedIdentities: readonly string[];
   /** The coverage of a complete read, which shows all records without a key. */
-  readonly covered: TableCoverage | null;
+  readonly covered: Coverage | null;
 }
 
 /**

@@ -13,7 +13,8 @@ import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { readVanishedFields } from './merge-sql.ts';
 import { toIdentity } from './record.ts';
-import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+import type { Coverage } from '../streams/stream.ts';
 
 /** Beyond this number records without a key cannot be matched with rows: the read deletes and remembers nothing. */
 const MOST_REMEMBERED = 10_000;
@@ -57,7 +58,7 @@ export function hasLostKeys({ before, fingerprints, missing, appeared }: Keyless
 
 interface KeylessRequest {
   readonly accountId: string;
-  readonly covered: TableCoverage;
+  readonly covered: Coverage;
   readonly keyless: KeylessMemory | null;
   readonly hasIssues: boolean;
   readonly appeared: number;
@@ -69,14 +70,14 @@ interface KeylessRequest {
  */
 export async function keepWhatMayBeKeyless(
   tx: Queryable,
-  { parent, stream }: StreamShape,
+  shape: StreamShape,
   { accountId, covered, keyless, hasIssues, appeared }: KeylessRequest,
 ): Promise<string | null> {
   if (!hasIssues && keyless === null) return null;
   const came = await tx.execute<{ fingerprint: string; identity: string | null }>(sql`
     select fingerprint, identity from pg_temp.stage_issues
     where record_id is null and kind = 'record_rejected' order by fingerprint`);
-  const vanished = readVanishedFields(parent, stream.identityFields, { covered, accountId });
+  const vanished = readVanishedFields(shape, { covered, accountId });
   const rows = came.length === 0 ? [] : await tx.execute<{ key: string; values: string }>(vanished);
   const identities = new Set(came.flatMap(({ identity }) => identity ?? []));
   const fingerprints = came.flatMap((one) => (one.identity === null ? [one.fingerprint] : []));
@@ -94,7 +95,7 @@ export async function keepWhatMayBeKeyless(
   if (JSON.stringify(after) !== JSON.stringify(before)) {
     const memory = after.fingerprints.length === 0 ? null : JSON.stringify(after);
     await tx.execute(sql`update safety_sync.stream_state set keyless = ${memory}::jsonb
-      where account_id = ${accountId} and stream = ${stream.name}`);
+      where account_id = ${accountId} and stream = ${shape.stream.name}`);
   }
   if (kept.length === 0) return null;
   await tx.execute(sql`insert into pg_temp.stage_seen (ord, key)

@@ -5,7 +5,6 @@
  * batches are prepared while another one is stored or committed.
  */
 import { countAttributes, type RecordCounts } from '../control-tables/record-counts.ts';
-import { toTableCoverage } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
@@ -150,10 +149,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     },
     async findVanished(covered) {
       await drain();
-      return await findVanished(session.connection.db, shape.parent, {
-        covered: toTableCoverage(stream, covered),
-        accountId,
-      });
+      return await findVanished(session.connection.db, shape, { covered, accountId });
     },
     get isIdle() {
       return queued === 0;

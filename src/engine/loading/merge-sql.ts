@@ -10,6 +10,7 @@ import {
   list,
   name,
   of,
+  partOf,
   same,
   stage,
   staged,
@@ -18,8 +19,9 @@ import {
   target,
   type WriteTime,
 } from '../database/sql-names.ts';
-import type { TableCoverage, TableShape } from '../database/table-shape.ts';
+import type { StreamShape, TableShape } from '../database/table-shape.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
+import type { Coverage } from '../streams/stream.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
 export function createStage(shape: TableShape): SQL {
@@ -132,15 +134,13 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
 }
 
 /** The live rows `t` in the coverage, and `part`: the covered part of each row. */
-function coveredRows(parent: TableShape, covered: TableCoverage, accountId: string) {
+function coveredRows(shape: StreamShape, { parts }: Coverage, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
-  if (covered.column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
-  const { column, asked, parts } = covered;
-  const part = sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(column)})`;
+  if (parts === null) return { part: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
+  const { part, join } = partOf(shape.stream);
   return {
     part,
-    from: sql`${target(parent)} t left join ${target(asked)} a
-      on a.account_id = t.account_id and a.${name(asked.key[0] ?? '')} = t.${name(parent.key[0] ?? '')}`,
+    from: sql`${target(shape.parent)} t ${join}`,
     where: sql`${live} and ${part} = any (${toArrayLiteral(parts)}::text[])`,
   };
 }
@@ -149,12 +149,12 @@ function coveredRows(parent: TableShape, covered: TableCoverage, accountId: stri
  * For each covered part: the number of rows that were live before this transaction, and the number of them that the snapshot
  * did not show.
  */
-export function countVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
-  const { part, from, where } = coveredRows(parent, covered, within.accountId);
+export function countVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
+  const { part, from, where } = coveredRows(shape, covered, within.accountId);
   // A join, because a subselect inside an aggregate would run row by row.
   return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
-      on s.key = t.${name(parent.key[0] ?? '')}
+      on s.key = t.${name(shape.parent.key[0] ?? '')}
     where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
 }
 
@@ -162,31 +162,32 @@ export function countVanished(parent: TableShape, covered: TableCoverage, within
  * The keys of the covered live rows that the snapshot did not show. A set operation, because no plan turns it into a loop: in
  * a table without statistics PostgreSQL expects a single row, and would search the snapshot again for each row.
  */
-export function readVanished(parent: TableShape, covered: TableCoverage, accountId: string): SQL {
-  const { from, where } = coveredRows(parent, covered, accountId);
-  return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where}
+export function readVanished(shape: StreamShape, covered: Coverage, accountId: string): SQL {
+  const { from, where } = coveredRows(shape, covered, accountId);
+  return sql`select t.${name(shape.parent.key[0] ?? '')} as key from ${from} where ${where}
     except select s.key from ${taken('stage_seen', ['key'])} s`;
 }
 
-/** The values of wire fields of the covered live rows that the snapshot did not show, as a JSON list. */
+/** The values of the identity fields of the covered live rows that the snapshot did not show, as a JSON list. */
 export function readVanishedFields(
-  parent: TableShape,
-  fields: readonly string[],
-  { covered, accountId }: { readonly covered: TableCoverage; readonly accountId: string },
+  shape: StreamShape,
+  { covered, accountId }: { readonly covered: Coverage; readonly accountId: string },
 ): SQL {
+  const { parent, stream } = shape;
   const key = name(parent.key[0] ?? '');
-  const values = fields.map((field) => sql`t._raw->${field}::text`);
-  return sql`with vanished as materialized (${readVanished(parent, covered, accountId)})
+  const values = stream.identityFields.map((field) => sql`t._raw->${field}::text`);
+  return sql`with vanished as materialized (${readVanished(shape, covered, accountId)})
     select v.key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
     from vanished v join ${target(parent)} t on t.account_id = ${accountId} and t.${key} = v.key`;
 }
 
 /** Marks rows that a complete snapshot did not show as deleted. Returns the keys. */
-export function markVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
+export function markVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
+  const { parent } = shape;
   const key = name(parent.key[0] ?? '');
   // Materialized, because a plain subselect would be evaluated again for each row of the account.
-  return sql`with vanished as materialized (${readVanished(parent, covered, accountId)})
+  return sql`with vanished as materialized (${readVanished(shape, covered, accountId)})
     update ${target(parent)} g
     set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
     from vanished v where g.account_id = ${accountId} and g.${key} = v.key returning g.${key} as key`;

@@ -15,7 +15,8 @@ import type { Stored } from './batch.ts';
 import { addSteps, applySteps, readCountedDays, voidDays } from '../history/followup-days.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
-import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+import type { Coverage } from '../streams/stream.ts';
 
 /** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
@@ -26,7 +27,7 @@ interface MergeRequest
     WriteTime,
     Pick<Stored, 'addedKeys' | 'stagedKeys' | 'resolvedIdentities' | 'resolvedKeys'> {
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
-  readonly covered: TableCoverage | null;
+  readonly covered: Coverage | null;
   /** The run has committed before, so its stored rows may be newer. */
   readonly hasCommitted: boolean;
   /** The stream has open issues, or may have. */
@@ -47,7 +48,7 @@ async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
 
 interface Deletions {
   /** null: there are no rows to delete. */
-  readonly deletable: TableCoverage | null;
+  readonly deletable: Coverage | null;
   readonly failure: SafetySyncError | null;
 }
 
@@ -60,9 +61,7 @@ type Part = Readonly<{ part: string; live: number; vanished: number }>;
 async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Deletions> {
   const { covered, guard } = request;
   if (covered === null) return { deletable: null, failure: null };
-  const found: readonly Part[] = await tx.execute<Part>(
-    statements.countVanished(shape.parent, covered, request),
-  );
+  const found: readonly Part[] = await tx.execute<Part>(statements.countVanished(shape, covered, request));
   const isTooMuch = ({ live, vanished }: Part) =>
     !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
   const refused = found.filter(isTooMuch);
@@ -70,11 +69,11 @@ async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeR
   const total = (of: 'live' | 'vanished') => others.reduce((sum, part) => sum + part[of], 0);
   const all = { part: '', live: total('live'), vanished: total('vanished') };
   const failure = refused.length === 0 ? null : toGuardError(refused, guard);
-  if (failure !== null && (covered.column === null || others.length === 0)) throw failure;
+  if (failure !== null && (covered.parts === null || others.length === 0)) throw failure;
   if (isTooMuch(all)) throw toGuardError([all], guard);
   if (all.vanished === 0) return { deletable: null, failure };
-  const parts = covered.parts.filter((one) => !refused.some(({ part }) => part === one));
-  return { deletable: { ...covered, parts }, failure };
+  const parts = covered.parts?.filter((one) => !refused.some(({ part }) => part === one)) ?? null;
+  return { deletable: { parts }, failure };
 }
 
 function toGuardError(parts: readonly Part[], { maxRatio }: LoadOptions['guard']): SafetySyncError {
@@ -161,14 +160,14 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
 /** Keys of stored rows that the merge may change or mark as deleted. */
 async function readChanging(
   tx: Queryable,
-  { parent }: StreamShape,
-  { request, deletable }: { readonly request: MergeRequest; readonly deletable: TableCoverage | null },
+  shape: StreamShape,
+  { request, deletable }: { readonly request: MergeRequest; readonly deletable: Coverage | null },
 ): Promise<string[]> {
   const { stagedKeys, addedKeys, accountId } = request;
   const vanished =
     deletable === null
       ? []
-      : await tx.execute<{ key: string }>(statements.readVanished(parent, deletable, accountId));
+      : await tx.execute<{ key: string }>(statements.readVanished(shape, deletable, accountId));
   const added = new Set(addedKeys);
   return [...stagedKeys.filter((key) => !added.has(key)), ...vanished.map(({ key }) => key)];
 }
@@ -219,7 +218,7 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   const deleted =
     deletable === null
       ? []
-      : await tx.execute<{ key: string }>(statements.markVanished(shape.parent, deletable, request));
+      : await tx.execute<{ key: string }>(statements.markVanished(shape, deletable, request));
   const deletedKeys = deleted.map(({ key }) => key);
   counts.deleted = deletedKeys.length;
   if (days !== null) {

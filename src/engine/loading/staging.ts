@@ -5,7 +5,8 @@ import { createDayStage } from '../history/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
 import { createStage, readVanished } from './merge-sql.ts';
-import type { StreamShape, TableCoverage, TableShape } from '../database/table-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
+import type { Coverage } from '../streams/stream.ts';
 
 /** Creates the tables; called once per load. */
 export async function openStaging(db: Queryable, { parent, children, stream }: StreamShape): Promise<void> {
@@ -44,11 +45,11 @@ export async function dropIssuesOf(connection: Connection, ords: readonly number
 /** Keys of the live rows in the coverage that were not marked as seen. */
 export async function findVanished(
   db: Queryable,
-  parent: TableShape,
-  { covered, accountId }: { readonly covered: TableCoverage; readonly accountId: string },
+  shape: StreamShape,
+  { covered, accountId }: { readonly covered: Coverage; readonly accountId: string },
 ): Promise<Set<string>> {
   await db.execute(sql`analyze pg_temp.stage_seen`);
-  const rows = await db.execute<{ key: string }>(readVanished(parent, covered, accountId));
+  const rows = await db.execute<{ key: string }>(readVanished(shape, covered, accountId));
   return new Set(rows.map((row) => row.key));
 }
 

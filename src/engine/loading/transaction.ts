@@ -1,7 +1,7 @@
 /** The open transaction of a load: begun by the first batch, ended by the merge of its stored batches. */
 import { addCounts, noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
-import { inPlaceShape, toTableCoverage } from '../database/table-shape.ts';
+import { inPlaceShape } from '../database/table-shape.ts';
 import { recordUsers } from '../control-tables/user-lookups.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { Stored } from './batch.ts';
@@ -62,7 +62,7 @@ export function createTransaction(options: LoadOptions) {
       const merged = await merge(db, shape, {
         ...options,
         ...time,
-        covered: covered === null ? null : toTableCoverage(shape.stream, covered),
+        covered,
         hasCommitted,
         hasIssues,
         resolvedIdentities: [...new Set(stored.flatMap((one) => one.resolvedIdentities))],

@@ -2,8 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../control-tables/issues.ts';
-import { name, target } from '../database/sql-names.ts';
-import { askedTypeOf } from '../database/stored-record.ts';
+import { name, partOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Step } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
@@ -27,16 +26,15 @@ export async function* readStoredIssues(
     includeResolved: false,
   });
   const parent = tableShape(stream.parent);
+  const { part, join } = partOf(stream);
   const key = name(parent.key[0] ?? '');
   // The request context comes from the row, because an issue may have moved to the row from another record.
   const context =
-    stream.partition === undefined
-      ? sql`d.context`
-      : sql`jsonb_build_object('equipmentTypeId', ${askedTypeOf(stream)})`;
+    stream.partition === undefined ? sql`d.context` : sql`jsonb_build_object('equipmentTypeId', ${part})`;
   const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
     select distinct on (t.${key}) t._raw, ${context} as context
     from safety_sync.data_issues d join ${target(parent)} t
-      on t.account_id = d.account_id and t.${key} = d.record_id
+      on t.account_id = d.account_id and t.${key} = d.record_id ${join}
     where d.account_id = ${accountId} and d.stream = ${stream.name} and d.resolved_at is null
       and t._deleted_at is null`);
   for (const issue of open) {
