@@ -46,6 +46,9 @@ export const same = (left: string, right: string, names: readonly string[]): SQL
     sql` and `,
   );
 
+/** The column with the key of the record. */
+export const keyOf = ({ key }: TableShape): SQL => name(key[0]);
+
 export function target(shape: TableShape): SQL {
   return sql`${name(shape.schema)}.${name(shape.name)}`;
 }
@@ -73,7 +76,7 @@ export function partOf({ partition, parent }: StreamDefinition): { part: SQL; jo
   return {
     part: sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partition.column)})`,
     join: sql`left join ${target(asked)} a
-      on a.account_id = t.account_id and a.${name(asked.key[0] ?? '')} = t.${name(owner.key[0] ?? '')}`,
+      on a.account_id = t.account_id and a.${keyOf(asked)} = t.${keyOf(owner)}`,
   };
 }
 

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { StreamDefinition, WireRecord } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
-import { name, partOf, target } from './sql-names.ts';
+import { keyOf, partOf, target } from './sql-names.ts';
 import { tableShape } from './table-shape.ts';
 
 export interface StoredRecord {
@@ -30,7 +30,7 @@ export async function readStoredRecord(
   }>(sql`
     select t._raw as raw, ${part} as asked_type, t._synced_at as synced_at, t._deleted_at as deleted_at
     from ${target(parent)} t ${join}
-    where t.account_id = ${accountId} and t.${name(parent.key[0] ?? '')} = ${key}`);
+    where t.account_id = ${accountId} and t.${keyOf(parent)} = ${key}`);
   if (row === undefined) return undefined;
   const { raw, asked_type: askedType, synced_at: syncedAt, deleted_at: deletedAt } = row;
   return { raw, askedType, syncedAt, deletedAt };

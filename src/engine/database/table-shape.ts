@@ -31,8 +31,8 @@ export interface TableShape {
   readonly table: PgTable;
   readonly schema: string;
   readonly name: string;
-  /** Primary key without `account_id`. */
-  readonly key: readonly string[];
+  /** Primary key without `account_id`; it begins with the key of the record. */
+  readonly key: readonly [string, ...string[]];
   /** Columns that come from a record, in order; of an entity table also `_hash` and `_raw`. */
   readonly columns: readonly ColumnShape[];
   /** The temporary table that takes rows before the merge. */
@@ -61,21 +61,22 @@ function historyShape(declared: StateHistory, key: readonly string[]): HistorySh
 
 export function tableShape(table: PgTable, histories: readonly StateHistory[] = []): TableShape {
   const config = getTableConfig(table);
-  const primaryKey = config.primaryKeys[0]?.columns.map((column) => column.name) ?? [];
-  if (primaryKey[0] !== 'account_id') {
-    throw new TypeError(`${config.name}: the primary key must start with account_id`);
+  const [account, ...key] = config.primaryKeys[0]?.columns.map((column) => column.name) ?? [];
+  const [recordKey, ...others] = key;
+  if (account !== 'account_id' || recordKey === undefined) {
+    throw new TypeError(`${config.name}: the primary key must be account_id and others`);
   }
   const history = histories.find(({ of }) => of === table);
   return {
     table,
     schema: config.schema ?? 'public',
     name: config.name,
-    key: primaryKey.slice(1),
+    key: [recordKey, ...others],
     columns: config.columns
       .filter(({ name }) => !WRITTEN_BY_THE_MERGE.has(name) && !(name in (history?.differences ?? {})))
       .map((column) => ({ name: column.name, type: column.getSQLType() })),
     stage: `stage_${config.name}`,
-    history: history === undefined ? null : historyShape(history, primaryKey),
+    history: history === undefined ? null : historyShape(history, key),
   };
 }
 

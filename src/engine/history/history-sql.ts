@@ -12,6 +12,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import {
   instantOf,
+  keyOf,
   list,
   name,
   of,
@@ -69,7 +70,7 @@ export function fillColumn(
 ): SQL {
   const isParent = table === parent;
   const owner = sql`, ${target(parent)} t`;
-  const isOwned = sql`t.account_id = c.account_id and t.${name(parent.key[0] ?? '')} = c.${name(table.key[0] ?? '')}`;
+  const isOwned = sql`t.account_id = c.account_id and t.${keyOf(parent)} = c.${keyOf(table)}`;
   return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
     from ${staged(table, [...table.key, column])} s${isParent ? NOTHING : owner}
     where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NOTHING : sql`and ${isOwned}`}
@@ -125,12 +126,11 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
   const { accountId } = scope;
   const { history } = child;
   if (history === null) throw new TypeError(`${child.name} has no history`);
-  const parentKey = name(parent.key[0] ?? '');
   return sql`with ended as (
       delete from ${target(child)} c using ${staged(parent, ['ord', '_hash', ...parent.key, ...(history.since === null ? [] : [history.since])])} p, ${target(parent)} t
-      where t.account_id = ${accountId} and t.${parentKey} = p.${parentKey}
+      where t.account_id = ${accountId} and t.${keyOf(parent)} = p.${keyOf(parent)}
         and (t._hash is distinct from p._hash or t._deleted_at is not null)
-        and c.account_id = ${accountId} and c.${name(child.key[0] ?? '')} = p.${parentKey}
+        and c.account_id = ${accountId} and c.${keyOf(child)} = p.${keyOf(parent)}
         and (t._deleted_at is not null or not exists (select from ${staged(child, ['ord', ...history.columns])} s
           where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
       returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NOTHING : sql`p.${name(history.since)},`}
@@ -158,6 +158,6 @@ export function childHistory(
     value: sql`, greatest(${sinceOf(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${states(child, history)} h
         where h.account_id = ${scope.accountId} and ${same('h', 's', child.key)}))`,
     from: sql`join ${target(parent)} p on p.account_id = ${scope.accountId}
-      and p.${name(parent.key[0] ?? '')} = s.${name(child.key[0] ?? '')}`,
+      and p.${keyOf(parent)} = s.${keyOf(child)}`,
   };
 }

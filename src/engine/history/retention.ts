@@ -8,7 +8,7 @@ import { DAY_MS, SECOND_MS } from '../../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { finishDays } from './followup-days.ts';
-import { name, target } from '../database/sql-names.ts';
+import { keyOf, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { type StreamShape, tableShape } from '../database/table-shape.ts';
 
@@ -87,7 +87,7 @@ async function removeRows(
   goesOn: () => boolean,
 ): Promise<number> {
   const { parent, stream } = shape;
-  const key = name(parent.key[0] ?? '');
+  const key = keyOf(parent);
   const { db } = session.connection;
   const expired = await db.execute<{ key: string }>(sql`
     select ${key} as key from ${target(parent)} where account_id = ${accountId} and _deleted_at < ${before}::timestamptz
@@ -101,7 +101,7 @@ async function removeRows(
     removed += await inTransaction(session, [
       ...histories.map(
         (states) => sql`delete from ${target(states)}
-          where account_id = ${accountId} and ${name(states.key[0] ?? '')} = any (${keys}::text[])`,
+          where account_id = ${accountId} and ${keyOf(states)} = any (${keys}::text[])`,
       ),
       sql`delete from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream.name}
         and record_id = any (${keys}::text[]) and resolved_at is not null`,

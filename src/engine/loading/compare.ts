@@ -1,7 +1,7 @@
 /** Compares records with the rows in the warehouse. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { name, partOf, target } from '../database/sql-names.ts';
+import { keyOf, partOf, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
@@ -30,7 +30,7 @@ export function createComparison(
   accountId: string,
 ) {
   const table = `"${parent.schema}"."${parent.name}"`;
-  const key = `"${parent.key[0] ?? ''}"`;
+  const key = `"${parent.key[0]}"`;
   // A subselect on the primary key uses its index, however few rows the table has. The result is one text of digits, because
   // a row for each record would cost more than its lookup.
   const checksums = `with k as materialized (
@@ -83,7 +83,7 @@ export function createComparison(
       const rows = await connection.db.execute<{ key: string; hash: string }>(sql`
         select u.key, t._hash::text as hash
         from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, asked)
-        join ${target(parent)} t on t.account_id = ${accountId} and t.${name(parent.key[0] ?? '')} = u.key
+        join ${target(parent)} t on t.account_id = ${accountId} and t.${keyOf(parent)} = u.key
         ${join} where t._raw = u.raw::jsonb and u.asked is not distinct from ${part}`);
       return new Map(rows.map((row) => [row.key, row.hash]));
     },

@@ -200,7 +200,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     const correct = (table: TableShape, column: string, time: string) =>
       connection.query(
         `update "${table.schema}"."${table.name}" set "${column}" = $3::timestamptz
-          where account_id = $1 and "${table.key[0] ?? ''}" = any($2::text[]) and "${column}" > $4::timestamptz`,
+          where account_id = $1 and "${table.key[0]}" = any($2::text[]) and "${column}" > $4::timestamptz`,
         [scope.accountId, keys, time, column === '_synced_at' ? '-infinity' : time],
       );
     if (syncedAt !== now) await correct(shape.parent, '_synced_at', syncedAt);

@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import {
   instantOf,
-  name,
+  keyOf,
   stage,
   syncedAtOf,
   taken,
@@ -39,8 +39,6 @@ const openIssues = ({ accountId, stream }: StreamKey): SQL =>
 
 /** Issues that this transaction did not see: `recordIssues` runs first and gives staged issues the transaction's time. */
 const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
-
-const keyOf = (parent: TableShape): SQL => name(parent.key[0] ?? '');
 
 export function createIssueStage(): SQL {
   const columns = ISSUE_STAGE_COLUMNS.map((column) => `${column.name} ${column.type}`).join(', ');

@@ -7,6 +7,7 @@ import * as history from '../history/history-sql.ts';
 import {
   instant,
   instantOf,
+  keyOf,
   list,
   name,
   of,
@@ -47,7 +48,7 @@ export function dropSuperseded(parent: TableShape, versionColumn: string | null)
  */
 export function dropSeenLater(parent: TableShape): SQL {
   return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
-    where s.key = p.${name(parent.key[0] ?? '')} and s.ord > p.ord`;
+    where s.key = p.${keyOf(parent)} and s.ord > p.ord`;
 }
 
 /** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
@@ -109,11 +110,9 @@ export function upsertParents(
 
 /** Deletes children that a changed record no longer has. The parent's key is the beginning of the child's. */
 export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {
-  const parentKey = parent.key[0] ?? '';
-  const foreignKey = child.key[0] ?? '';
   const staying = staged(child, ['ord', ...child.key]);
-  return sql`delete from ${target(child)} c using ${staged(parent, ['ord', parentKey])} p
-    where c.account_id = ${accountId} and c.${name(foreignKey)} = p.${name(parentKey)}
+  return sql`delete from ${target(child)} c using ${staged(parent, ['ord', parent.key[0]])} p
+    where c.account_id = ${accountId} and c.${keyOf(child)} = p.${keyOf(parent)}
       and not exists (select from ${staying} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
 }
 
@@ -154,7 +153,7 @@ export function countVanished(shape: StreamShape, covered: Coverage, within: Run
   // A join, because a subselect inside an aggregate would run row by row.
   return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
-      on s.key = t.${name(shape.parent.key[0] ?? '')}
+      on s.key = t.${keyOf(shape.parent)}
     where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
 }
 
@@ -164,7 +163,7 @@ export function countVanished(shape: StreamShape, covered: Coverage, within: Run
  */
 export function readVanished(shape: StreamShape, covered: Coverage, accountId: string): SQL {
   const { from, where } = coveredRows(shape, covered, accountId);
-  return sql`select t.${name(shape.parent.key[0] ?? '')} as key from ${from} where ${where}
+  return sql`select t.${keyOf(shape.parent)} as key from ${from} where ${where}
     except select s.key from ${taken('stage_seen', ['key'])} s`;
 }
 
@@ -174,7 +173,7 @@ export function readVanishedFields(
   { covered, accountId }: { readonly covered: Coverage; readonly accountId: string },
 ): SQL {
   const { parent, stream } = shape;
-  const key = name(parent.key[0] ?? '');
+  const key = keyOf(parent);
   const values = stream.identityFields.map((field) => sql`t._raw->${field}::text`);
   return sql`with vanished as materialized (${readVanished(shape, covered, accountId)})
     select v.key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
@@ -185,7 +184,7 @@ export function readVanishedFields(
 export function markVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
   const { parent } = shape;
-  const key = name(parent.key[0] ?? '');
+  const key = keyOf(parent);
   // Materialized, because a plain subselect would be evaluated again for each row of the account.
   return sql`with vanished as materialized (${readVanished(shape, covered, accountId)})
     update ${target(parent)} g

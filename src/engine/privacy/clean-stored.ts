@@ -15,7 +15,7 @@ import { type Cleaning, writeCleaning } from '../control-tables/stored-privacy.t
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import { list, name, of, partOf, target, type WriteTime } from '../database/sql-names.ts';
+import { keyOf, list, name, of, partOf, target, type WriteTime } from '../database/sql-names.ts';
 import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
 import { followupDays, recountDays } from '../history/followup-days.ts';
 import { compareStates } from '../history/followup-figures.ts';
@@ -118,7 +118,7 @@ interface Page {
 async function readPage(db: Queryable, { shape, accountId }: CleaningScope, after: string): Promise<Page> {
   const { stream, parent } = shape;
   const { part, join } = partOf(stream);
-  const key = name(parent.key[0] ?? '');
+  const key = keyOf(parent);
   const records = await db.execute<Page['records'][number] & Record<string, unknown>>(sql`
     select t.${key} as key, t._raw::text as raw, ${part} as asked from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
@@ -136,7 +136,7 @@ async function moveRows(
   const pairs = sql`unnest(${toArrayLiteral(moved)}::text[], ${toArrayLiteral(moved.map((key) => protection.ofKey(key)))}::text[])
     as r (before, key)`;
   for (const table of [shape.parent, ...shape.children]) {
-    const [key = ''] = table.key;
+    const [key] = table.key;
     const columns = getTableConfig(table.table).columns.map((column) => column.name);
     const others = columns.filter((column) => column !== 'account_id' && column !== key);
     await db.execute(sql`insert into ${target(table)} (account_id, ${name(key)}, ${list(others)})
@@ -144,7 +144,7 @@ async function moveRows(
       where t.account_id = ${accountId} on conflict do nothing`);
   }
   await db.execute(sql`delete from ${target(shape.parent)}
-    where account_id = ${accountId} and ${name(shape.parent.key[0] ?? '')} = any (${toArrayLiteral(moved)}::text[])`);
+    where account_id = ${accountId} and ${keyOf(shape.parent)} = any (${toArrayLiteral(moved)}::text[])`);
 }
 
 /** Superseded states of these records. They have no record, so their columns are processed one by one. */
@@ -156,7 +156,7 @@ async function cleanStates(
   let changed = 0;
   for (const { of: owner, states: table } of shape.stream.histories) {
     const states = tableShape(table);
-    const [key = ''] = states.key;
+    const [key] = states.key;
     const ofRecords = (some: readonly string[]): SQL =>
       sql`${target(states)} t where t.account_id = ${accountId} and t.${name(key)} = any (${toArrayLiteral(some)}::text[])`;
     const rows = await db.execute<{ row: string }>(

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../control-tables/issues.ts';
-import { name, partOf, target } from '../database/sql-names.ts';
+import { keyOf, partOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Step } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
@@ -27,7 +27,7 @@ export async function* readStoredIssues(
   });
   const parent = tableShape(stream.parent);
   const { part, join } = partOf(stream);
-  const key = name(parent.key[0] ?? '');
+  const key = keyOf(parent);
   // The request context comes from the row, because an issue may have moved to the row from another record.
   const context =
     stream.partition === undefined ? sql`d.context` : sql`jsonb_build_object('equipmentTypeId', ${part})`;
