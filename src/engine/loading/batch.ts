@@ -150,7 +150,7 @@ export function createBatches(options: LoadOptions) {
         const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
         for (const row of ofTable) addUserIds(row[column], into.userIds);
       }
-      (isCopied ? added : changed).push({ read, ...rows });
+      (isCopied ? added : changed).push(rows);
       // Only a new key can be a repaired one, because follow-ups of one form response share their identity.
       if (!isNew || openIssues.identities.size === 0) continue;
       const identity = identityOf(stream, parsed.value as Row);

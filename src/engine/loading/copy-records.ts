@@ -146,11 +146,6 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     }
   }
 
-  const normalizeAgain = (read: ReadRecord): PreparedRecord => ({
-    read,
-    ...normalize(shape.stream, read, parseRecord(shape.stream, read)),
-  });
-
   async function copyOrRefuse(text: CopyText): Promise<RefusedRecord[]> {
     const { destination, records } = text;
     const [first] = records;
@@ -174,7 +169,8 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const refused: RefusedRecord[] = [];
       for (const half of [records.slice(0, middle), records.slice(middle)]) {
         const again = begin(destination);
-        render(half.map(normalizeAgain), again);
+        const prepared = half.map((read) => normalize(shape.stream, read, parseRecord(shape.stream, read)));
+        render(prepared, again);
         refused.push(...(await copyOrRefuse(again)));
       }
       return refused;

@@ -3,14 +3,11 @@ import { RawJson } from '../../shared/exact-json.ts';
 import type { RecordIssue, ReportIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import type { ParsedRecord, ReadRecord } from './record.ts';
 
-interface RowsOfRecord {
+export interface PreparedRecord {
+  readonly read: ReadRecord;
   readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
   /** One array of rows per child table. */
   readonly children: readonly (readonly Row[])[];
-}
-
-export interface PreparedRecord extends RowsOfRecord {
-  readonly read: ReadRecord;
 }
 
 const alteredKey = (stream: StreamDefinition, key: string | null): RecordIssue => ({
@@ -27,10 +24,10 @@ export function normalize(
   read: ReadRecord,
   { value, text, isKeyAltered }: ParsedRecord,
   report: ReportIssue = () => undefined,
-): RowsOfRecord {
+): PreparedRecord {
   const rows = stream.toRows(value as WireRecord, read.about, report);
   if (isKeyAltered) report(alteredKey(stream, read.key));
   // Assigned in place, because a copy of the row costs as much as filling it.
   const parent = Object.assign(rows.parent, { _hash: read.hash, _raw: new RawJson(text) });
-  return { parent, children: rows.children };
+  return { read, parent, children: rows.children };
 }
