@@ -1,6 +1,7 @@
 /**
  * Reads and writes which people are forgotten, and how far the stored rows agree with the privacy settings.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -41,7 +42,7 @@ export async function countForgotten(db: Queryable, accountIds: readonly string[
   };
 }
 
-/** The protection of a stream; equal texts mean equal protection. */
+/** The protection of a stream; equal values mean equal protection. */
 export interface Policy {
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
@@ -84,20 +85,8 @@ export async function readCleaning(
   return row;
 }
 
-/** The privacy state of accounts. */
-interface AccountsPrivacy {
-  readonly cleaningOf: (accountId: string, stream: StreamName) => Cleaning | undefined;
-  /** False: the stream never began a run, so it has no rows. */
-  readonly isBegun: (accountId: string, stream: StreamName) => boolean;
-  /** Pseudonyms of the forgotten people. */
-  readonly forgottenOf: (accountId: string) => readonly string[];
-}
-
-/** Reads many accounts with a few statements. */
-export async function readAccountsPrivacy(
-  db: Queryable,
-  accountIds: readonly string[],
-): Promise<AccountsPrivacy> {
+/** Reads the privacy state of many accounts with a few statements. */
+export async function readAccountsPrivacy(db: Queryable, accountIds: readonly string[]) {
   const ids = sql`any (${toArrayLiteral(accountIds)}::text[])`;
   const { account_id, stream } = privacyCleanings;
   const cleanings = await db
@@ -115,9 +104,11 @@ export async function readAccountsPrivacy(
   const pseudonyms = new Map(people.map((row) => [row.id, JSON.parse(row.pseudonyms) as string[]]));
   const started = new Set(begun.map((row) => keyOf(row.id, row.stream)));
   return {
-    cleaningOf: (id, name) => known.get(keyOf(id, name)),
-    isBegun: (id, name) => started.has(keyOf(id, name)),
-    forgottenOf: (id) => pseudonyms.get(id) ?? [],
+    cleaningOf: (id: string, name: StreamName): Cleaning | undefined => known.get(keyOf(id, name)),
+    /** False: the stream never began a run, so it has no rows. */
+    isBegun: (id: string, name: StreamName): boolean => started.has(keyOf(id, name)),
+    /** Pseudonyms of the forgotten people. */
+    forgottenOf: (id: string): readonly string[] => pseudonyms.get(id) ?? [],
   };
 }
 
@@ -141,25 +132,18 @@ export async function endLifted(db: Queryable, { accountId, stream }: StreamKey)
 }
 
 export const isSamePolicy = (one: Policy, other: Policy): boolean =>
-  JSON.stringify(toOrdered(one)) === JSON.stringify(toOrdered(other));
-const toOrdered = ({ omit, pseudonymize, keyId, forgotten }: Policy) => [
-  omit,
-  pseudonymize,
-  keyId,
-  forgotten,
-];
+  isDeepStrictEqual({ ...one, lifted: null }, { ...other, lifted: null });
+
+function hasMore(now: readonly string[], before: readonly string[]): boolean {
+  const known = new Set(before);
+  return now.some((one) => !known.has(one));
+}
 
 /** Whether the new settings protect more than the old ones. */
-function protectsMore(now: Policy, before: Policy): boolean {
-  const omitted = new Set(before.omit);
-  const gone = new Set([...before.omit, ...before.pseudonymize]);
-  const known = new Set(before.forgotten);
-  return (
-    now.omit.some((column) => !omitted.has(column)) ||
-    now.pseudonymize.some((column) => !gone.has(column)) ||
-    now.forgotten.some((one) => !known.has(one))
-  );
-}
+const protectsMore = (now: Policy, before: Policy): boolean =>
+  hasMore(now.omit, before.omit) ||
+  hasMore(now.pseudonymize, [...before.omit, ...before.pseudonymize]) ||
+  hasMore(now.forgotten, before.forgotten);
 
 /** `due`: it has not begun with these settings. */
 export type CleaningProgress = 'due' | 'under_way' | 'done';

@@ -46,12 +46,6 @@ const NOTHING = sql``;
 const isRepeated = (scope: RunKey & WriteTime): SQL =>
   sql`(t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`;
 
-/** Parts of the statement that writes new and changed rows; empty where a table has no history. */
-export interface HistoryParts {
-  readonly column: SQL;
-  readonly value: SQL;
-}
-
 function states(shape: TableShape, history: HistoryShape): SQL {
   return sql`${name(shape.schema)}.${name(history.states)}`;
 }
@@ -78,11 +72,11 @@ export function fillColumn(
       and c.${name(column)} is distinct from s.${name(column)}`;
 }
 
-/** `before` keeps the superseded rows, from the same snapshot, which still contains the old values. */
-export function parentHistory(
-  parent: TableShape,
-  scope: RunKey & WriteTime,
-): HistoryParts & { readonly before: SQL; readonly change: SQL } {
+/**
+ * Parts of the statement that writes new and changed parents; empty where the table has no history. `before` keeps the
+ * superseded rows, from the same snapshot, which still contains the old values.
+ */
+export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {
   const { history } = parent;
   const now = instantOf(scope);
   if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
@@ -143,14 +137,10 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
 }
 
 /**
- * The staged child `s` of the written parent `p`: its state begins no earlier than the parent's, and no earlier than the end
- * of its own last one.
+ * Like `parentHistory`, for the staged child `s` of the written parent `p`: its state begins no earlier than the parent's, and
+ * no earlier than the end of its own last one.
  */
-export function childHistory(
-  parent: TableShape,
-  child: TableShape,
-  scope: RunKey & TransactionTime,
-): HistoryParts & { readonly from: SQL } {
+export function childHistory(parent: TableShape, child: TableShape, scope: RunKey & TransactionTime) {
   const { history } = child;
   if (history === null) return { column: NOTHING, value: NOTHING, from: NOTHING };
   return {
