@@ -97,7 +97,7 @@ export function parseRecord(
   return {
     value,
     text: isRare ? stringifyExactJson(value) : text,
-    problem: problemOf(stream, { value, key, excess: received.excess }),
+    problem: problemOf(stream, value, { received, key }),
     isKeyAltered: isRare && isWireRecord(value) && value[stream.keyField] !== sentKey,
   };
 }
@@ -114,11 +114,8 @@ export function toStorable(value: unknown): unknown {
 
 function problemOf(
   stream: StreamDefinition,
-  {
-    value,
-    key,
-    excess,
-  }: { readonly value: unknown; readonly key: string | null; readonly excess: string | null },
+  value: unknown,
+  { received: { excess }, key }: Pick<ReadRecord, 'received' | 'key'>,
 ): string | null {
   if (excess === null && !isWireRecord(value)) return 'the record is not an object';
   let problem = key === null ? `no usable ${stream.keyField}: it is absent` : null;
