@@ -144,13 +144,11 @@ export function createBatches(options: LoadOptions) {
       const isCopied = mayCopy && isNew;
       // Not parsed before, because the values of a whole batch would fill the memory until its last record is a row.
       const parsed = parseRecord(stream, read);
-      const rows = normalize(stream, read, parsed, (issue) => into.issues.add(issue, read, !isCopied));
+      const made = normalize(stream, read, parsed, (issue) => into.issues.add(issue, read, !isCopied));
       for (const { table, column } of toLookUp) {
-        const position = tables.indexOf(table);
-        const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
-        for (const row of ofTable) addUserIds(row[column], into.userIds);
+        for (const row of made.rows[tables.indexOf(table)] ?? []) addUserIds(row[column], into.userIds);
       }
-      (isCopied ? added : changed).push(rows);
+      (isCopied ? added : changed).push(made);
       // Only a new key can be a repaired one, because follow-ups of one form response share their identity.
       if (!isNew || openIssues.identities.size === 0) continue;
       const identity = identityOf(stream, parsed.value as Row);

@@ -10,7 +10,6 @@ import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
-import type { Row } from '../streams/stream.ts';
 import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
 import { createCopySettings } from './copy-settings.ts';
 import { normalize, type PreparedRecord } from './normalize.ts';
@@ -88,7 +87,7 @@ const toStage = (shape: TableShape): TableCopy => ({
   prefixOf: ({ read }) => `${read.ord}\t`,
 });
 
-/** The lines of records in one table; `position` 0: the parents. */
+/** The lines of records in one table. */
 function toLines(
   { columns, prefixOf }: TableCopy,
   records: readonly PreparedRecord[],
@@ -97,8 +96,7 @@ function toLines(
   let lines = '';
   for (const record of records) {
     const prefix = prefixOf(record);
-    if (position === 0) lines += toCopyLine(columns, record.parent, prefix);
-    else for (const row of record.children[position - 1] ?? []) lines += toCopyLine(columns, row, prefix);
+    for (const row of record.rows[position] ?? []) lines += toCopyLine(columns, row, prefix);
   }
   return lines;
 }
@@ -112,7 +110,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   };
   const withCopySettings = createCopySettings(connection, shape);
   const since = shape.parent.history?.since ?? undefined;
-  const datedChildren = shape.children.flatMap((child, at) => (hasSince(child) ? [at] : []));
+  const dated = tables.flatMap((table, position) => (hasSince(table) ? [position] : []));
 
   const begin = (destination: Destination): CopyText => ({
     destination,
@@ -123,17 +121,14 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
 
   /** Adds the rows of records. */
   function render(records: readonly PreparedRecord[], into: CopyText): void {
-    for (const { read, parent, children } of records) {
+    for (const { read, parent, rows } of records) {
       into.records.push(read);
       if (into.destination === 'stages' || since === undefined) continue;
-      const time = (parent as Row)[since] as string | null;
+      const time = parent[since] as string | null;
       if (time !== null && (into.latestSince === null || isEarlier(into.latestSince, time)))
         into.latestSince = time;
       const began = { _valid_from: time ?? NOW };
-      Object.assign(parent, began);
-      for (const position of datedChildren) {
-        for (const row of children[position] ?? []) Object.assign(row, began);
-      }
+      for (const position of dated) for (const row of rows[position] ?? []) Object.assign(row, began);
     }
     for (const [position, table] of copies[into.destination].entries())
       into.chunks[position]?.add(toLines(table, records, position));

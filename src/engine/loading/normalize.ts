@@ -5,9 +5,9 @@ import type { ParsedRecord, ReadRecord } from './record.ts';
 
 export interface PreparedRecord {
   readonly read: ReadRecord;
-  readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
-  /** One array of rows per child table. */
-  readonly children: readonly (readonly Row[])[];
+  readonly parent: Row;
+  /** For each table, parents first. */
+  readonly rows: readonly (readonly Row[])[];
 }
 
 const alteredKey = (stream: StreamDefinition, key: string | null): RecordIssue => ({
@@ -25,9 +25,9 @@ export function normalize(
   { value, text, isKeyAltered }: ParsedRecord,
   report: ReportIssue = () => undefined,
 ): PreparedRecord {
-  const rows = stream.toRows(value as WireRecord, read.about, report);
+  const { parent, children } = stream.toRows(value as WireRecord, read.about, report);
   if (isKeyAltered) report(alteredKey(stream, read.key));
   // Assigned in place, because a copy of the row costs as much as filling it.
-  const parent = Object.assign(rows.parent, { _hash: read.hash, _raw: new RawJson(text) });
-  return { read, parent, children: rows.children };
+  Object.assign(parent, { _hash: read.hash, _raw: new RawJson(text) });
+  return { read, parent, rows: [[parent], ...children] };
 }

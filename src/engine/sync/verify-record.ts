@@ -108,11 +108,11 @@ async function compareFields(
     return { fields: [], remarks: [remark], isRejected: true };
   }
   const issues: RecordIssue[] = [];
-  const rows = normalize(stream, read, parsed, (issue) => void issues.push(issue));
+  const made = normalize(stream, read, parsed, (issue) => void issues.push(issue));
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
     const ofTable: readonly Row[] =
-      position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
+      position === 0 ? [{ ...made.parent, _raw: value }] : (made.rows[position] ?? []);
     const columns = position === 0 ? receivedColumns(shape) : table.columns;
     const scope = { rows: ofTable, columns, accountId, key };
     const shown = position === 0 ? columns : columns.filter(({ name }) => !table.key.includes(name));
