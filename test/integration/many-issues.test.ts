@@ -14,6 +14,7 @@ import {
   readVanishedFields,
 } from '../../src/engine/loading/merge-sql.ts';
 import * as issues from '../../src/engine/loading/issue-sql.ts';
+import { openStaging } from '../../src/engine/loading/staging.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -29,8 +30,7 @@ let connection: Connection;
 beforeEach(async () => {
   database = await createTestDatabase();
   connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  await connection.db.execute(issues.createIssueStage());
-  await connection.query('create temporary table stage_seen (ord bigint, key text)');
+  await openStaging(connection.db, streamShape(streamNamed('resources')));
 });
 afterEach(async () => {
   await connection.close();

@@ -22,7 +22,7 @@ export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestam
 export const syncedAtOf = ({ syncedAt }: Pick<WriteTime, 'syncedAt'>): SQL => sql`${syncedAt}::timestamptz`;
 
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
-/** For `on conflict do update set`: the values of the statement; drizzle leaves out a column with undefined. */
+/** Like `asInserted`, as an object for drizzle, which leaves out a column with undefined. */
 export const asGiven = <Values extends object>(values: Values): Partial<Record<keyof Values, SQL>> =>
   Object.fromEntries(
     Object.entries(values)
@@ -30,20 +30,25 @@ export const asGiven = <Values extends object>(values: Values): Partial<Record<k
       .map(([column]) => [column, sql`excluded.${name(column)}`]),
   ) as Partial<Record<keyof Values, SQL>>;
 
-export const list = (names: readonly string[]): SQL =>
-  sql.join(
-    names.map((column) => name(column)),
-    sql`, `,
-  );
+function each(names: readonly string[], toSql: (column: SQL) => SQL, separator = sql`, `): SQL {
+  const all = names.map((column) => toSql(name(column)));
+  return sql.join(all, separator);
+}
+
+export const list = (names: readonly string[]): SQL => each(names, (column) => column);
 export const of = (alias: string, names: readonly string[]): SQL =>
-  sql.join(
-    names.map((column) => sql`${name(alias)}.${name(column)}`),
-    sql`, `,
-  );
+  each(names, (column) => sql`${name(alias)}.${column}`);
 export const same = (left: string, right: string, names: readonly string[]): SQL =>
+  each(names, (column) => sql`${name(left)}.${column} = ${name(right)}.${column}`, sql` and `);
+/** For `on conflict do update set`: the values of the statement. */
+export const asInserted = (names: readonly string[]): SQL =>
+  each(names, (column) => sql`${column} = excluded.${column}`);
+
+/** Columns with their types, as in the definition of a table. */
+export const definitions = (columns: TableShape['columns']): SQL =>
   sql.join(
-    names.map((column) => sql`${name(left)}.${name(column)} = ${name(right)}.${name(column)}`),
-    sql` and `,
+    columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
+    sql`, `,
   );
 
 /** The column with the key of the record. */

@@ -5,7 +5,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { stringifyExactJson } from '../../shared/exact-json.ts';
-import { keyOf, name, of, same, stage, staged, target } from '../database/sql-names.ts';
+import { definitions, keyOf, name, of, same, stage, staged, target } from '../database/sql-names.ts';
 import { receivedColumns, type StreamShape, type TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
 
@@ -56,10 +56,7 @@ export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape
 
 /** Rows that come as a parameter, with the types of these columns. */
 export const givenRows = (columns: TableShape['columns'], rows: readonly Row[]): SQL =>
-  sql`(select * from jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as g (${sql.join(
-    columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`),
-    sql`, `,
-  )}))`;
+  sql`(select * from jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as g (${definitions(columns)}))`;
 
 /** The rows that one record should have in a table. */
 interface ExpectedRows {

@@ -40,11 +40,6 @@ const openIssues = ({ accountId, stream }: StreamKey): SQL =>
 /** Issues that this transaction did not see: `recordIssues` runs first and gives staged issues the transaction's time. */
 const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
 
-export function createIssueStage(): SQL {
-  const columns = ISSUE_STAGE_COLUMNS.map((column) => `${column.name} ${column.type}`).join(', ');
-  return sql.raw(`create temporary table if not exists stage_issues (${columns})`);
-}
-
 /** Issues of versions that the merge does not store: dropped from the staging tables, or replaced by the staged version. */
 export function dropOrphanIssues(parent: TableShape): SQL {
   return sql`delete from pg_temp.stage_issues i where i.of_row and case

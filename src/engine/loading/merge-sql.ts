@@ -5,6 +5,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as history from '../history/history-sql.ts';
 import {
+  asInserted,
   instant,
   instantOf,
   keyOf,
@@ -24,11 +25,6 @@ import type { StreamShape, TableShape } from '../database/table-shape.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
-
-export function createStage(shape: TableShape): SQL {
-  const columns = shape.columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);
-  return sql`create temporary table if not exists ${name(shape.stage)} (ord bigint, ${sql.join(columns, sql`, `)})`;
-}
 
 /**
  * Keeps the newest version of each record: by the source's own time if it has one, otherwise by the order of reading. Two
@@ -99,10 +95,7 @@ export function upsertParents(
     insert into ${target(parent)} as t (account_id, ${list(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
     select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${list(parent.key)}) do update set
-      ${sql.join(
-        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
-        sql`, `,
-      )}, ${kept.change} _synced_at = excluded._synced_at${ending}
+      ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at${ending}
     returning (xmax = 0) as is_insert)
   select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
   from merged`;
@@ -125,10 +118,7 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
   return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
     select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s ${kept.from}
     on conflict (account_id, ${list(child.key)}) do update set
-      ${sql.join(
-        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
-        sql`, `,
-      )}
+      ${asInserted(changes)}
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
 }
 

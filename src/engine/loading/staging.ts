@@ -3,16 +3,25 @@ import { sql } from 'drizzle-orm';
 import type { Connection, Queryable } from '../database/connection.ts';
 import { createDayStage } from '../history/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
-import { createStage, readVanished } from './merge-sql.ts';
+import { ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
+import { readVanished } from './merge-sql.ts';
+import { definitions, name } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 
+/** Number of the record. */
+const ORD = { name: 'ord', type: 'bigint' };
+
 /** Creates the tables; called once per load. */
 export async function openStaging(db: Queryable, { parent, children, stream }: StreamShape): Promise<void> {
-  for (const table of [parent, ...children]) await db.execute(createStage(table));
-  await db.execute(sql`create temporary table if not exists stage_seen (ord bigint, key text)`);
-  await db.execute(createIssueStage());
+  const tables = [
+    ...[parent, ...children].map(({ stage, columns }) => ({ stage, columns: [ORD, ...columns] })),
+    { stage: 'stage_seen', columns: [ORD, { name: 'key', type: 'text' }] },
+    { stage: 'stage_issues', columns: ISSUE_STAGE_COLUMNS },
+  ];
+  for (const { stage, columns } of tables) {
+    await db.execute(sql`create temporary table if not exists ${name(stage)} (${definitions(columns)})`);
+  }
   if (stream.countsDays === true) await createDayStage(db);
 }
 
