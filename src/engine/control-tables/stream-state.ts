@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.stream_state`. */
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import { toIso, toMs } from '../../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -28,15 +28,10 @@ export async function readStreamState(
 ): Promise<StreamState> {
   const [row] = await db
     .select({
-      watermark: streamState.watermark,
-      calculated_at: streamState.calculated_at,
-      clock_offset_ms: streamState.clock_offset_ms,
-      older_since: streamState.older_since,
-      checked_at: streamState.checked_at,
+      ...getTableColumns(streamState),
       ago: sql<
         number | null
       >`(extract(epoch from clock_timestamp() - ${streamState.checked_at_database}) * 1000)::float8`,
-      fresh_for_ms: streamState.fresh_for_ms,
       // As text: the session's client would pass it through, others would not.
       keyless: sql<string | null>`${streamState.keyless}::text`,
     })
