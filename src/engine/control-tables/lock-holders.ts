@@ -8,7 +8,7 @@ import type { StreamName } from '../streams/stream.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { StreamKey } from './control-tables.ts';
-import { readRunningRun } from './runs.ts';
+import { readLastRuns } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
 
 interface Holder extends Record<string, unknown> {
@@ -57,9 +57,10 @@ export async function describeHolder(db: Queryable, { accountId, stream }: Strea
   // The lock is free again meanwhile.
   if (holder === undefined) return { name: 'another run', isForeign: false };
   if (!holder.is_loader) return { name: describeForeign(holder), isForeign: true };
-  const run = await readRunningRun(db, accountId, stream);
-  const isRun = run?.backend_pid === holder.pid;
-  const name = isRun ? `run ${run.run_id} (${run.kind}, ${run.owner})` : `another run, ${nameOf(holder)},`;
+  const running = await readLastRuns(db, [accountId], sql`r.status = 'running'`);
+  const run = running.find((one) => one.stream === stream && one.backend_pid === holder.pid);
+  const name =
+    run === undefined ? `another run, ${nameOf(holder)},` : `run ${run.run_id} (${run.kind}, ${run.owner})`;
   return { name, isForeign: false };
 }
 

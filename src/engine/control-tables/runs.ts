@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -219,23 +219,12 @@ export const newestRuns = (columns: SQL, condition: SQL, accounts: string): SQL 
     order by r.run_id desc limit 1) l
   where k.account_id = any (${accounts}::text[])`;
 
-/** The newest run of each stream of each account that took place. */
-export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
-  const rows = await db.execute(newestRuns(sql`r.*`, TOOK_PLACE, toArrayLiteral(accountIds)));
-  return rows.map(toRunRow);
-}
-
-/** The run that holds a stream now, if any. */
-export async function readRunningRun(
+/** The newest run `r` of each stream of each account that meets the condition; default: that took place. */
+export async function readLastRuns(
   db: Queryable,
-  accountId: string,
-  stream: StreamName,
-): Promise<RunRow | undefined> {
-  const [row] = await db
-    .select()
-    .from(runs)
-    .where(and(eq(runs.account_id, accountId), eq(runs.stream, stream), eq(runs.status, 'running')))
-    .orderBy(desc(runs.run_id))
-    .limit(1);
-  return row;
+  accountIds: readonly string[],
+  condition = TOOK_PLACE,
+): Promise<RunRow[]> {
+  const rows = await db.execute(newestRuns(sql`r.*`, condition, toArrayLiteral(accountIds)));
+  return rows.map(toRunRow);
 }
