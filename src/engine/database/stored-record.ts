@@ -28,15 +28,8 @@ export async function readStoredRecord(
   { accountId, key }: { readonly accountId: string; readonly key: string },
 ): Promise<StoredRecord | undefined> {
   const { parent, keyColumn } = stream;
-  const [row] = await db.execute<{
-    raw: WireRecord | null;
-    asked_type: string | null;
-    synced_at: string;
-    deleted_at: string | null;
-  }>(sql`
-    select t._raw as raw, ${askedTypeOf(stream)} as asked_type, t._synced_at as synced_at, t._deleted_at as deleted_at
+  const [row] = await db.execute<StoredRecord & Record<string, unknown>>(sql`
+    select t._raw as raw, ${askedTypeOf(stream)} as "askedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
     from ${target(tableShape(parent))} t where t.account_id = ${accountId} and t.${name(keyColumn)} = ${key}`);
-  if (row === undefined) return undefined;
-  const { raw, asked_type: askedType, synced_at: syncedAt, deleted_at: deletedAt } = row;
-  return { raw, askedType, syncedAt, deletedAt };
+  return row;
 }
