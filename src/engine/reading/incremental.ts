@@ -6,7 +6,7 @@ import { readBackfill, retryHoles } from './backfill.ts';
 import type { OpenHole } from './backfill-slice.ts';
 import { describeSlice, FAILING_TIME, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
-import { toIncomplete } from './pages.ts';
+import { type Params, toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { nameOf } from './record-fields.ts';
 import { createSliceReader } from './slice-reader.ts';
@@ -33,16 +33,15 @@ interface ReadWalk {
   readonly holes: readonly OpenHole[];
 }
 
-interface WalkOptions {
-  /** Only changes after this time; absent: everything. */
-  readonly updatedAfterMs?: number;
-  /** Slices that earlier runs left out. */
-  readonly without?: readonly TimeSlice[] | undefined;
-}
-
-/** Yields the records of a walk; returns what is missing, and what its first response shows. */
-async function* readWalk(read: ReadRequest, { updatedAfterMs, without }: WalkOptions = {}): Steps<ReadWalk> {
-  const filters = updatedAfterMs === undefined ? {} : { updated_after: updatedAfterMs };
+/**
+ * Yields the records of a walk; returns what is missing, and what its first response shows. `without`: slices that earlier
+ * runs left out.
+ */
+async function* readWalk(
+  read: ReadRequest,
+  filters?: Params,
+  without?: readonly TimeSlice[],
+): Steps<ReadWalk> {
   const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
   const holes: OpenHole[] = [];
   let first: FirstResponse | undefined;
@@ -84,10 +83,8 @@ async function* readChanges(
   without?: readonly TimeSlice[],
 ): Steps<Changes> {
   for (let fromMs = watermark.ms; ;) {
-    const { failure, first, holes } = yield* readWalk(read, {
-      without,
-      updatedAfterMs: updatedAfter(fromMs, read.settings.followupsOverlapMs),
-    });
+    const filters = { updated_after: updatedAfter(fromMs, read.settings.followupsOverlapMs) };
+    const { failure, first, holes } = yield* readWalk(read, filters, without);
     const earlierMs = first === undefined ? fromMs : readFrom(watermark, first.clock);
     if (failure === null && earlierMs < fromMs) {
       // The first response shows that the service's clock went back: changes since then were not requested.
