@@ -1,7 +1,7 @@
 /** Plans a backfill: finds out how many records there are, and cuts creation time into slices. Times in ms since 1970, `to` exclusive. */
 import type { ListPage } from '../api/requests.ts';
 import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { boundOr, readCreationOrder, toCreationFilters } from './creation-slice.ts';
+import { boundOr, cutEvenly, readCreationOrder, toCreationFilters } from './creation-slice.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { fetchPage, isRefused } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -20,20 +20,6 @@ export const sliceRecordsFor = (readers: number, pageSize: number): number =>
 
 /** Where the oldest slice of a plan without a lower bound begins in the ledger; its request has no lower bound. */
 const EARLIEST_MS = 0;
-
-/** Bounds the plan where the service returns a total that is far too high; a slice that is too large is cut again. */
-const MOST_PARTS = 10_000;
-
-/** Equal parts of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
-export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice[] {
-  const count = Math.max(1, Math.min(parts, MOST_PARTS, Math.floor(toMs - fromMs)));
-  const edge = (index: number) =>
-    index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count);
-  return Array.from({ length: count }, (_, at) => ({
-    fromMs: edge(count - 1 - at),
-    toMs: edge(count - at),
-  }));
-}
 
 export function toPending({ fromMs, toMs }: TimeSlice, failures = 0): LedgerSlice {
   return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0, failures };
