@@ -22,7 +22,7 @@ import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
-import { latestNotes, type Note, type ReadOutcome, type Steps } from '../reading/step.ts';
+import { latestNotes, type Note, type ReadOutcome, type Step } from '../reading/step.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
@@ -93,17 +93,9 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
 }
 
 /** Covers a part without any record, so that the merge marks its rows as deleted. */
-async function* retirePart(part: string): Steps {
-  await Promise.resolve();
-  yield {
-    kind: 'end',
-    outcome: {
-      kind: 'read',
-      covered: { parts: [part] },
-      note: `rows of equipment type ${part} are marked deleted, because it is not configured any more`,
-      failure: null,
-    },
-  };
+function retirePart(part: string): readonly Step[] {
+  const note = `rows of equipment type ${part} are marked deleted, because it is not configured any more`;
+  return [{ kind: 'end', outcome: { kind: 'read', covered: { parts: [part] }, note, failure: null } }];
 }
 
 /** The queries of the reader. */
