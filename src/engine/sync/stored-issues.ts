@@ -19,7 +19,8 @@ const isShortened = (context: unknown): boolean =>
 
 export async function* readStoredIssues(
   db: Database,
-  { stream, accountId }: { readonly stream: StreamDefinition; readonly accountId: string },
+  stream: StreamDefinition,
+  accountId: string,
 ): AsyncGenerator<Step, void, undefined> {
   const open = await readIssues(db, {
     accountIds: [accountId],
