@@ -193,7 +193,7 @@ export async function* walkCreation(
           yield* readByPages(task, counted);
           continue;
         }
-        response = await reader.fetch(task, { isSuspect: task.isSuspect });
+        response = await reader.fetch(task, task.isSuspect);
       } catch (error) {
         inHand = undefined;
         yield* narrow(task, error);

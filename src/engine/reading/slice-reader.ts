@@ -100,10 +100,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      * `read_incomplete`. A total that stays below the number of records in its response is left out. `isSuspect`: the
      * slice failed before.
      */
-    async fetch(
-      slice: TimeSlice,
-      { isSuspect = false }: { readonly isSuspect?: boolean | undefined } = {},
-    ): Promise<SliceResponse> {
+    async fetch(slice: TimeSlice, isSuspect = false): Promise<SliceResponse> {
       for (let reread = 0; ; reread += 1) {
         const page = await fetchPage(source, toParams(slice), isSuspect);
         const distinct = countDistinct(page.records, keyField);
