@@ -7,7 +7,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { withTimeout } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
-import { makePlan, sliceRecordsFor, toPending } from './backfill-plan.ts';
+import { type MadePlan, makePlan, sliceRecordsFor, toPending } from './backfill-plan.ts';
 import { type Backfill, type OpenHole, readSlice } from './backfill-slice.ts';
 import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
 import { toIncomplete } from './pages.ts';
@@ -72,18 +72,11 @@ export function isResumable(
   );
 }
 
-function createBackfill(
-  reader: SliceReader,
-  options: Pick<Backfill, 'plan' | 'sliceRecords'> & {
-    readonly slices: readonly LedgerSlice[];
-    readonly total: number | undefined;
-  },
-): Backfill {
-  const { plan, sliceRecords, total } = options;
+function createBackfill(reader: SliceReader, made: Omit<MadePlan, 'isRead'>): Backfill {
+  const { plan, sliceRecords, total = null } = made;
   // A hole that a sync has left out within an open slice is read with that slice.
-  const slices = options.slices.filter(
-    (slice) =>
-      slice.failures === 0 || !options.slices.some((other) => isOpen(other) && isWithin(slice, other)),
+  const slices = made.slices.filter(
+    (slice) => slice.failures === 0 || !made.slices.some((other) => isOpen(other) && isWithin(slice, other)),
   );
   const open = slices.filter(isOpen).map(toOpen);
   const done = slices.filter((slice) => !isOpen(slice));
@@ -101,7 +94,7 @@ function createBackfill(
     undated: new Set(),
     topMs: Math.max(...slices.map((slice) => slice.toMs)),
     bottomMs: Math.min(...slices.map((slice) => slice.fromMs)),
-    progress: { records: count([...done, ...open]), total: total ?? null, slicesDone: done.length },
+    progress: { records: count([...done, ...open]), total, slicesDone: done.length },
   };
 }
 
@@ -117,7 +110,7 @@ export async function* readBackfill(
   const stored = await warehouse.readLedger();
   const isResumed =
     stored !== undefined && isResumable(stored, { range, restart, watermarkMs: state.watermark?.ms ?? null });
-  const made = isResumed
+  const made: MadePlan = isResumed
     ? {
         ...stored,
         total: await reader.fetchTotal(range),
