@@ -111,10 +111,10 @@ function toFailure({ stream: { method } }: ReadRequest, holes: readonly OpenHole
   return new SafetySyncError('range_unreadable', message, { cause, requestId: cause?.requestId });
 }
 
-function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }: Changes): ReadOutcome {
+function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }: Changes) {
   // Records that are missing must be requested again, so the watermark stays.
   const state = failure === null ? { watermark } : {};
-  return { kind: 'read', covered: null, state, note, failure: failure ?? toFailure(read, holes) };
+  return { kind: 'read', covered: null, state, note, failure: failure ?? toFailure(read, holes) } as const;
 }
 
 /** The first sync: the same mechanism as a backfill of everything, and continued like one. */
@@ -198,14 +198,9 @@ async function* readEverything(read: ReadRequest): Steps<ReadOutcome> {
   const failure = isUnproven ? yield* readVanished(read) : walk.failure;
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first);
-  return {
-    kind: 'read',
-    covered: failure === null && holes.length === 0 ? { parts: null } : null,
-    state: failure === null ? { watermark } : {},
-    note: changes?.note ?? null,
-    failure: failure ?? toFailure(read, holes),
-    ...(stored === null ? {} : { repairUpToMs: stored.ms }),
-  };
+  const outcome = toOutcome(read, { failure, watermark, note: changes?.note ?? null, holes });
+  const covered = outcome.failure === null ? { parts: null } : null;
+  return { ...outcome, covered, ...(stored === null ? {} : { repairUpToMs: stored.ms }) };
 }
 
 export function readIncremental(read: ReadRequest): Steps<ReadOutcome> {
