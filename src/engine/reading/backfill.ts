@@ -6,7 +6,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { withTimeout } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { isRequestSpecific } from '../api/response-errors.ts';
 import { type MadePlan, makePlan, sliceRecordsFor, toPending } from './backfill-plan.ts';
 import { type Backfill, type OpenHole, readSlice } from './backfill-slice.ts';
 import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
@@ -168,16 +167,14 @@ export async function* retryHoles(
  * higher. The watermark moves only afterwards, so a worker that is killed before repeats it.
  */
 async function* readUnseen(backfill: Backfill): Steps {
-  const { plan, reader, undated, topMs, failures, holes } = backfill;
-  // How many records a hole has is unknown: then only those count that no filter shows.
-  const seen = holes.length > 0 ? Infinity : backfill.seen;
-  if (!(await reader.isAnyUnseen(plan, { topMs, records: seen, undated: undated.size }))) return;
+  const { plan, reader, undated, topMs, seen, failures, holes } = backfill;
+  const known = { topMs, records: seen, undated: undated.size };
   try {
     // Empty notes, because only a step with notes may be followed by a commit.
-    for await (const list of reader.readByPages(plan)) yield { ...records(list), notes: [] };
+    for await (const list of reader.readUnseen(plan, known, holes.length > 0))
+      yield { ...records(list), notes: [] };
   } catch (error) {
-    // A page with the record of a hole fails as well: the sync that closes the last hole reads what no filter shows.
-    if (holes.length === 0 || !isRequestSpecific(error)) failures.push(toIncomplete(error));
+    failures.push(toIncomplete(error));
   }
 }
 

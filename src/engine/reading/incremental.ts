@@ -151,10 +151,9 @@ async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadO
  * while a hole was open. A failure is thrown, so that the holes stay open.
  */
 async function* readUndated(read: ReadRequest): Steps {
-  const reader = createSliceReader(read);
   const seen = { topMs: FAILING_TIME.toMs, records: Infinity, undated: 0 };
-  if (!(await reader.isAnyUnseen(WHOLE_TIME, seen))) return;
-  for await (const list of reader.readByPages(WHOLE_TIME)) yield records(list);
+  const unseen = createSliceReader(read).readUnseen(WHOLE_TIME, seen, false);
+  for await (const list of unseen) yield records(list);
 }
 
 /** Only a backfill of everything has read all changes that the service had made when it began. */
