@@ -179,8 +179,7 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
 async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
   const { retention, settings, signal, clock, events } = context;
-  if (isOfSingleRecords(request)) return;
-  if (retention === undefined) return;
+  if (isOfSingleRecords(request) || retention === undefined) return;
   try {
     const removed = await removeExpired({
       session,
