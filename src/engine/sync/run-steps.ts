@@ -103,11 +103,8 @@ async function writeNotes(
   notes: readonly Note[],
 ): Promise<void> {
   const latest = latestNotes(notes);
-  await writeLedger(
-    db,
-    scope,
-    latest.filter((note) => note.kind !== 'lookups'),
-  );
+  const ofLedger = latest.filter((note) => note.kind !== 'lookups');
+  await writeLedger(db, scope, ofLedger);
   for (const note of latest) {
     if (note.kind !== 'lookups') continue;
     const { begunAt, results, usable } = note;
