@@ -4,8 +4,7 @@
  */
 import { parseExactJson } from '../../shared/exact-json.ts';
 import { DEEPEST, Received, TOO_DEEP } from '../../shared/received.ts';
-import { CLOSING_BRACKET, COMMA, ElementScan, ElementSkip, SPACE } from './json-elements.ts';
-import { readOutline } from './json-envelope.ts';
+import { CLOSING_BRACKET, COMMA, ElementScan, ElementSkip, readOutline, SPACE } from './json-elements.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** An element and the parts outside of the list are held in memory. Of a larger element only the fields at its beginning are read. */

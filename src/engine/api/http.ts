@@ -9,7 +9,7 @@ import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { ElementCutter } from './element-cutter.ts';
 import { readPaging } from './paging.ts';
 import type { ListParts, ApiClientOptions, ApiRequest, ListResponse } from './requests.ts';
-import { ACCEPTED_ENCODINGS, readBody, WaitingBudget } from './response-body.ts';
+import { ACCEPTED_ENCODINGS, createWaitingBudget, readBody } from './response-body.ts';
 import {
   type ResponseContext,
   toConnectionError,
@@ -70,7 +70,7 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number) 
 export interface Sending {
   /** It is sent in the body only. */
   readonly token: string;
-  /** Counts the bytes of this response; the meter is shared by all requests of a reader. */
+  /** Counts the bytes of this response. */
   readonly onBytes: (bytes: number) => void;
   readonly signal: AbortSignal;
 }
@@ -113,15 +113,11 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
     const asked = { method, params, origin: base.origin, redact };
     let answered: ResponseContext | undefined;
     const createBudget = () =>
-      new WaitingBudget({
-        timeoutMs: requestTimeoutMs,
-        clock,
-        onExhausted: () => {
-          const what = answered === undefined ? 'no response' : 'the response did not go on';
-          const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
-          const requestId = answered?.headers.requestId;
-          timedOut.abort(new SafetySyncError('request_timeout', message, { requestId }));
-        },
+      createWaitingBudget(requestTimeoutMs, clock, () => {
+        const what = answered === undefined ? 'no response' : 'the response did not go on';
+        const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
+        const requestId = answered?.headers.requestId;
+        timedOut.abort(new SafetySyncError('request_timeout', message, { requestId }));
       });
     try {
       const responding = sendRequest.call(pool, {
@@ -143,10 +139,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
         cutter: new ElementCutter(listKey, request.fields),
         // The wait for the response's beginning does not count for its body.
         budget: createBudget(),
-        onReceived: (bytes) => {
-          meter.bytes += bytes;
-          onBytes(bytes);
-        },
+        onReceived: onBytes,
       });
       const { envelope, count } = yield* elements;
       assertAccepted(envelope, request, answered);

@@ -1,26 +1,26 @@
 /**
- * Finds the end of an element of a JSON array in its bytes. Only brackets, texts and literals are checked here; other
- * errors of JSON are found when an element is parsed.
+ * Finds in the bytes of a JSON response where its list begins and ends, and the end of each element. Only brackets, texts
+ * and literals are checked here; other errors of JSON are found when an element or the envelope is parsed.
  */
 import { parseReceived } from '../../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these. */
 export const SPACE = 0x20;
-export const QUOTE = 0x22;
+const QUOTE = 0x22;
 export const COMMA = 0x2c;
 const ZERO = 0x30;
 const NINE = 0x39;
-export const COLON = 0x3a;
-export const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
 const LOWER_E = 0x65;
 const DELETE = 0x7f;
-export const OPENING_BRACE = 0x7b;
-export const CLOSING_BRACE = 0x7d;
-export const OPENING_BRACKET = 0x5b;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const OPENING_BRACKET = 0x5b;
 export const CLOSING_BRACKET = 0x5d;
 /** With this bit a bracket becomes the brace of that side, and a capital letter becomes a small one. */
-export const LOWER_BIT = 0x20;
+const LOWER_BIT = 0x20;
 
 /** A number of fewer characters has no more digits than a double holds. */
 const LONG_NUMBER_BYTES = 16;
@@ -192,4 +192,53 @@ export class ElementSkip {
     }
     return -1;
   }
+}
+
+interface Outline {
+  /** The position after the bracket that opens the list; undefined: there is none. */
+  readonly listAt: number | undefined;
+  /** How often the key of the list occurs. */
+  readonly keys: number;
+  /** The position after the last brace; undefined: the object does not end. */
+  readonly end: number | undefined;
+}
+
+function isKey(text: Buffer, key: string): boolean {
+  try {
+    return JSON.parse(`"${text.toString()}"`) === key;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Only keys of the outermost object count, even if the key of the list also occurs deeper or in a text. `untilList`: reads no
+ * further than the bracket that opens the list, because a chunk behind it is large.
+ */
+export function readOutline(bytes: Buffer, listKey: string | undefined, untilList = false): Outline {
+  let depth = 0;
+  let keys = 0;
+  let listAt: number | undefined;
+  let text = bytes.subarray(0, 0);
+  /** The next value belongs to the key of the list. */
+  let isList = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte <= SPACE) continue;
+    if (byte === QUOTE) {
+      const start = at + 1;
+      for (at = start; at < bytes.length && bytes[at] !== QUOTE;) at += bytes[at] === BACKSLASH ? 2 : 1;
+      text = bytes.subarray(start, at);
+    } else if ((byte | LOWER_BIT) === OPENING_BRACE) {
+      if (isList && byte === OPENING_BRACKET) listAt ??= at + 1;
+      if (untilList && listAt !== undefined) break;
+      depth += 1;
+    } else if ((byte | LOWER_BIT) === CLOSING_BRACE) {
+      depth -= 1;
+      if (depth === 0) return { listAt, keys, end: at + 1 };
+    }
+    isList = byte === COLON && depth === 1 && listKey !== undefined && isKey(text, listKey);
+    if (isList) keys += 1;
+  }
+  return { listAt, keys, end: undefined };
 }

@@ -43,14 +43,12 @@ export interface RequestMeter {
   retries: number;
   /** The service's identifier of the newest response. */
   lastRequestId: string | undefined;
-  /** Bytes of response bodies as received (compressed where the service compresses). */
-  bytes: number;
   /** Responses with `rate_limit_exceeded`. */
   throttled: number;
 }
 
 export function createRequestMeter(): RequestMeter {
-  return { requests: 0, retries: 0, lastRequestId: undefined, bytes: 0, throttled: 0 };
+  return { requests: 0, retries: 0, lastRequestId: undefined, throttled: 0 };
 }
 
 export interface ApiRequest {
@@ -120,7 +118,7 @@ export interface RequestEvent {
   readonly part: Readonly<Record<string, number>>;
   readonly attempt: number;
   readonly durationMs: number;
-  /** Size of the response's body as received. */
+  /** Size of the response's body as received (compressed where the service compresses). */
   readonly bytes: number;
   /** Elements of the list; null: the request failed. */
   readonly records: number | null;

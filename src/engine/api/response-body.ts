@@ -1,10 +1,7 @@
 /** Reads the body of one response as it arrives: decompressed, cut into records. */
-import { pipeline } from 'node:stream';
-import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip } from 'node:zlib';
-import type { BrotliDecompress, Gunzip } from 'node:zlib';
-import { SECOND_MS } from '../../shared/time.ts';
-import type { Clock } from '../../shared/time.ts';
+import { pipeline, type Readable } from 'node:stream';
+import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzip } from 'node:zlib';
+import { type Clock, SECOND_MS } from '../../shared/time.ts';
 import type { Received } from '../../shared/received.ts';
 import type { CutResponse, ElementCutter } from './element-cutter.ts';
 import type { ListPart } from './requests.ts';
@@ -74,36 +71,23 @@ const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
  * request's timeout plus an allowance for each received byte for all waits together. So a response that arrives byte by
  * byte ends, and so does one that stops after a gigabyte; a large healthy response does not.
  */
-export class WaitingBudget {
-  private allowedMs: number;
-  private readonly options: WaitingBudgetOptions;
-
-  constructor(options: WaitingBudgetOptions) {
-    this.options = options;
-    this.allowedMs = options.timeoutMs;
-  }
-
-  async wait<T>(arriving: Promise<T>): Promise<T> {
-    const { timeoutMs, clock, onExhausted } = this.options;
-    const sinceMs = clock.monotonicMs();
-    const timer = setTimeout(onExhausted, Math.max(0, Math.min(timeoutMs, this.allowedMs)));
-    try {
-      return await arriving;
-    } finally {
-      clearTimeout(timer);
-      this.allowedMs -= clock.monotonicMs() - sinceMs;
-    }
-  }
-
-  receive(bytes: number): void {
-    this.allowedMs += (bytes / HEALTHY_BYTES_PER_SECOND) * SECOND_MS;
-  }
-}
-
-interface WaitingBudgetOptions {
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly onExhausted: () => void;
+export function createWaitingBudget(timeoutMs: number, clock: Clock, onExhausted: () => void) {
+  let allowedMs = timeoutMs;
+  return {
+    async wait<T>(arriving: Promise<T>): Promise<T> {
+      const sinceMs = clock.monotonicMs();
+      const timer = setTimeout(onExhausted, Math.max(0, Math.min(timeoutMs, allowedMs)));
+      try {
+        return await arriving;
+      } finally {
+        clearTimeout(timer);
+        allowedMs -= clock.monotonicMs() - sinceMs;
+      }
+    },
+    receive(bytes: number): void {
+      allowedMs += (bytes / HEALTHY_BYTES_PER_SECOND) * SECOND_MS;
+    },
+  };
 }
 
 /** Elements are passed on when there are as many records or bytes. */
@@ -117,7 +101,7 @@ interface BodyReading {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
   readonly cutter: ElementCutter;
-  readonly budget: WaitingBudget;
+  readonly budget: ReturnType<typeof createWaitingBudget>;
   /** Bytes as they came over the wire. */
   readonly onReceived: (bytes: number) => void;
 }

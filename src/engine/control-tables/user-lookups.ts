@@ -7,56 +7,47 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 
 interface DueLookups {
-  readonly accountId: string;
   /** Request every id, also those that were requested recently. */
   readonly all: boolean;
-  /**
-   * The database's time when the run began (`readDatabaseTime`): each user is requested at most once in a
-   * run.
-   */
+  /** The database's time when the run began (`readTime`): each user is requested at most once in a run. */
   readonly notAskedSince: string;
   readonly limit: number;
 }
 
-/** To the microsecond, as text. */
-export async function readDatabaseTime(db: Queryable): Promise<string> {
-  const [row] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
-  if (row === undefined) throw new TypeError('the database returned no time');
-  return row.now;
-}
+/** The queries of the reader of users. */
+export function createLookupReads(db: Queryable, accountId: string) {
+  /** To the microsecond, as text. */
+  async function readTime(): Promise<string> {
+    const [row] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
+    if (row === undefined) throw new TypeError('the database returned no time');
+    return row.now;
+  }
 
-/** The id with the oldest request is first, so an id that always fails is behind all others. */
-export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
-  // Not `now()`, because that would be the time of the node with the rows.
-  const now = await readDatabaseTime(db);
-  return await db.execute<DueLookup & Record<string, unknown>>(sql`
-    select user_id as "userId", failures from ${userLookups}
-    where account_id = ${due.accountId} and (${due.all}::boolean or due_at <= ${now}::timestamptz)
-      and (asked_at is null or asked_at < ${due.notAskedSince}::timestamptz)
-    order by asked_at nulls first, user_id limit ${due.limit}`);
-}
-
-/** Ids with a successful last lookup, the latest first. */
-export async function readSucceededLookups(
-  db: Queryable,
-  accountId: string,
-  limit: number,
-): Promise<string[]> {
-  const rows = await db.execute<{ user_id: string }>(sql`
-    select user_id from ${userLookups} where account_id = ${accountId} and is_known is not null and failures = 0
-    order by asked_at desc, user_id limit ${limit}`);
-  return rows.map((row) => row.user_id);
-}
-
-export async function readFailingLookups(
-  db: Queryable,
-  accountId: string,
-  limit: number,
-): Promise<FailingLookups> {
-  const rows = await db.execute<{ userId: string; error: string | null; total: number }>(sql`
-    select user_id as "userId", last_error as error, (count(*) over ())::int as total from ${userLookups}
-    where account_id = ${accountId} and failures > 0 order by user_id limit ${limit}`);
-  return { total: rows[0]?.total ?? 0, some: rows.map(({ userId, error }) => ({ userId, error })) };
+  return {
+    readTime,
+    /** The id with the oldest request is first, so an id that always fails is behind all others. */
+    async readDueLookups({ all, notAskedSince, limit }: DueLookups): Promise<DueLookup[]> {
+      // Not `now()`, because that would be the time of the node with the rows.
+      const now = await readTime();
+      return await db.execute<DueLookup & Record<string, unknown>>(sql`
+        select user_id as "userId", failures from ${userLookups}
+        where account_id = ${accountId} and (${all}::boolean or due_at <= ${now}::timestamptz)
+          and (asked_at is null or asked_at < ${notAskedSince}::timestamptz)
+        order by asked_at nulls first, user_id limit ${limit}`);
+    },
+    async readSucceededLookups(limit: number): Promise<string[]> {
+      const rows = await db.execute<{ user_id: string }>(sql`
+        select user_id from ${userLookups} where account_id = ${accountId} and is_known is not null and failures = 0
+        order by asked_at desc, user_id limit ${limit}`);
+      return rows.map((row) => row.user_id);
+    },
+    async readFailingLookups(limit: number): Promise<FailingLookups> {
+      const rows = await db.execute<{ userId: string; error: string | null; total: number }>(sql`
+        select user_id as "userId", last_error as error, (count(*) over ())::int as total from ${userLookups}
+        where account_id = ${accountId} and failures > 0 order by user_id limit ${limit}`);
+      return { total: rows[0]?.total ?? 0, some: rows.map(({ userId, error }) => ({ userId, error })) };
+    },
+  };
 }
 
 /** Part of the transaction that stores the users themselves. */

@@ -44,10 +44,8 @@ interface Definitions {
 }
 
 export function readDefinitions(migrationsFolder: URL): Definitions {
-  const list = inOrder([
-    ...readFolder(migrationsFolder, 'functions'),
-    ...readFolder(migrationsFolder, 'views'),
-  ]);
+  const kinds = ['functions', 'views'] as const;
+  const list = inOrder(kinds.flatMap((kind) => readFolder(migrationsFolder, kind)));
   const hash = createHash('sha256').update(list.map(({ statements }) => statements).join('\0'));
   return { list, hash: hash.digest('hex') };
 }

@@ -62,19 +62,16 @@ const tooOld = (): SafetySyncError =>
  */
 export async function readMigrationStatus(connection: TextQueries): Promise<MigrationStatus> {
   const known = KNOWN.length + 1;
-  const [found] = await connection.query<{ present: boolean; is_dated: boolean }>(
-    `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present, exists (
-       select from pg_attribute where attrelid = to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}')
-         and attname = 'program_version') as is_dated`,
+  const [found] = await connection.query<{ is_dated: boolean }>(
+    `select exists (select from pg_attribute where attrelid = t and attname = 'program_version') as is_dated
+       from to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') t where t is not null`,
   );
-  if (found?.present !== true) return { known, pending: known };
+  if (found === undefined) return { known, pending: known };
   if (!found.is_dated) throw tooOld();
   const [ledger] = await connection.query<Ledger>(READ_LEDGER);
   if (ledger === undefined) return { known, pending: known };
   assertNotNewer(ledger);
-  if (ledger.oldest !== null && Number(ledger.oldest) < (KNOWN[0] ?? 0)) {
-    throw tooOld();
-  }
+  if (ledger.oldest !== null && Number(ledger.oldest) < (KNOWN[0] ?? 0)) throw tooOld();
   const missing = KNOWN.filter((when) => when > Number(ledger.newest)).length;
   return { known, pending: missing + (ledger.definitions === DEFINITIONS.hash ? 0 : 1) };
 }

@@ -22,16 +22,9 @@ export async function readStoredRecord(
 ): Promise<StoredRecord | undefined> {
   const parent = tableShape(stream.parent);
   const { part, join } = partOf(stream);
-  const [row] = await db.execute<{
-    raw: WireRecord | null;
-    asked_type: string | null;
-    synced_at: string;
-    deleted_at: string | null;
-  }>(sql`
-    select t._raw as raw, ${part} as asked_type, t._synced_at as synced_at, t._deleted_at as deleted_at
+  const [row] = await db.execute<StoredRecord & Record<string, unknown>>(sql`
+    select t._raw as raw, ${part} as "askedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
     from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${keyOf(parent)} = ${key}`);
-  if (row === undefined) return undefined;
-  const { raw, asked_type: askedType, synced_at: syncedAt, deleted_at: deletedAt } = row;
-  return { raw, askedType, syncedAt, deletedAt };
+  return row;
 }

@@ -1,7 +1,7 @@
 /** Plans a backfill: finds out how many records there are, and cuts creation time into slices. Times in ms since 1970, `to` exclusive. */
 import type { ListPage } from '../api/requests.ts';
 import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { boundOr, readCreationOrder, toCreationFilters } from './creation-slice.ts';
+import { boundOr, cutEvenly, FAILING_TIME, readCreationOrder, toCreationFilters } from './creation-slice.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { fetchPage, isRefused } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -17,23 +17,6 @@ const PAGES_IN_HAND = 2;
 /** Records of a slice: at most these are read again after the worker was killed. */
 export const sliceRecordsFor = (readers: number, pageSize: number): number =>
   Math.max(SLICE_PAGES, PAGES_IN_HAND * readers) * pageSize;
-
-/** Where the oldest slice of a plan without a lower bound begins in the ledger; its request has no lower bound. */
-const EARLIEST_MS = 0;
-
-/** Bounds the plan where the service returns a total that is far too high; a slice that is too large is cut again. */
-const MOST_PARTS = 10_000;
-
-/** Equal parts of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
-export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice[] {
-  const count = Math.max(1, Math.min(parts, MOST_PARTS, Math.floor(toMs - fromMs)));
-  const edge = (index: number) =>
-    index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count);
-  return Array.from({ length: count }, (_, at) => ({
-    fromMs: edge(count - 1 - at),
-    toMs: edge(count - at),
-  }));
-}
 
 export function toPending({ fromMs, toMs }: TimeSlice, failures = 0): LedgerSlice {
   return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0, failures };
@@ -67,7 +50,7 @@ async function fetchFirst(range: TimeSlice, reader: SliceReader): Promise<SliceR
   }
 }
 
-interface MadePlan {
+export interface MadePlan {
   readonly plan: BackfillPlan;
   readonly slices: readonly LedgerSlice[];
   /** Records in its range; undefined when the service returns no total. */
@@ -90,7 +73,8 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const plan: BackfillPlan = { ...range, watermark };
   const newestMs = readCreationOrder(first.records)?.newestMs ?? first.serviceTimeMs ?? clock.now();
   const total = first.paging?.total;
-  const bottom = boundOr(range.fromMs, EARLIEST_MS);
+  // Where the oldest slice of a plan without a lower bound begins in the ledger; its request has no lower bound.
+  const bottom = boundOr(range.fromMs, FAILING_TIME.fromMs);
   const isRead = total !== undefined && distinct >= total;
   // A service with smaller pages gets smaller slices; a single record is the one that `probe` found.
   const pageRecords = first.records.length > 1 ? first.records.length : reader.pageSize;

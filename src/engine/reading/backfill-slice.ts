@@ -2,8 +2,8 @@
 import type { Received } from '../../shared/received.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { cutEvenly, toDone, toPending } from './backfill-plan.ts';
-import { boundOr, toHole } from './creation-slice.ts';
+import { toDone, toPending } from './backfill-plan.ts';
+import { boundOr, cutEvenly, toHole } from './creation-slice.ts';
 import { walkCreation, type WalkStep } from './creation-walk.ts';
 import { collectUndated } from './record-fields.ts';
 import type { SliceReader } from './slice-reader.ts';

@@ -6,8 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { withTimeout } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { isRequestSpecific } from '../api/response-errors.ts';
-import { makePlan, sliceRecordsFor, toPending } from './backfill-plan.ts';
+import { type MadePlan, makePlan, sliceRecordsFor, toPending } from './backfill-plan.ts';
 import { type Backfill, type OpenHole, readSlice } from './backfill-slice.ts';
 import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
 import { toIncomplete } from './pages.ts';
@@ -72,18 +71,11 @@ export function isResumable(
   );
 }
 
-function createBackfill(
-  reader: SliceReader,
-  options: Pick<Backfill, 'plan' | 'sliceRecords'> & {
-    readonly slices: readonly LedgerSlice[];
-    readonly total: number | undefined;
-  },
-): Backfill {
-  const { plan, sliceRecords, total } = options;
+function createBackfill(reader: SliceReader, made: Omit<MadePlan, 'isRead'>): Backfill {
+  const { plan, sliceRecords, total = null } = made;
   // A hole that a sync has left out within an open slice is read with that slice.
-  const slices = options.slices.filter(
-    (slice) =>
-      slice.failures === 0 || !options.slices.some((other) => isOpen(other) && isWithin(slice, other)),
+  const slices = made.slices.filter(
+    (slice) => slice.failures === 0 || !made.slices.some((other) => isOpen(other) && isWithin(slice, other)),
   );
   const open = slices.filter(isOpen).map(toOpen);
   const done = slices.filter((slice) => !isOpen(slice));
@@ -101,7 +93,7 @@ function createBackfill(
     undated: new Set(),
     topMs: Math.max(...slices.map((slice) => slice.toMs)),
     bottomMs: Math.min(...slices.map((slice) => slice.fromMs)),
-    progress: { records: count([...done, ...open]), total: total ?? null, slicesDone: done.length },
+    progress: { records: count([...done, ...open]), total, slicesDone: done.length },
   };
 }
 
@@ -117,7 +109,7 @@ export async function* readBackfill(
   const stored = await warehouse.readLedger();
   const isResumed =
     stored !== undefined && isResumable(stored, { range, restart, watermarkMs: state.watermark?.ms ?? null });
-  const made = isResumed
+  const made: MadePlan = isResumed
     ? {
         ...stored,
         total: await reader.fetchTotal(range),
@@ -175,16 +167,14 @@ export async function* retryHoles(
  * higher. The watermark moves only afterwards, so a worker that is killed before repeats it.
  */
 async function* readUnseen(backfill: Backfill): Steps {
-  const { plan, reader, undated, topMs, failures, holes } = backfill;
-  // How many records a hole has is unknown: then only those count that no filter shows.
-  const seen = holes.length > 0 ? Infinity : backfill.seen;
-  if (!(await reader.isAnyUnseen(plan, { topMs, records: seen, undated: undated.size }))) return;
+  const { plan, reader, undated, topMs, seen, failures, holes } = backfill;
+  const known = { topMs, records: seen, undated: undated.size };
   try {
     // Empty notes, because only a step with notes may be followed by a commit.
-    for await (const list of reader.readByPages(plan)) yield { ...records(list), notes: [] };
+    for await (const list of reader.readUnseen(plan, known, holes.length > 0))
+      yield { ...records(list), notes: [] };
   } catch (error) {
-    // A page with the record of a hole fails as well: the sync that closes the last hole reads what no filter shows.
-    if (holes.length === 0 || !isRequestSpecific(error)) failures.push(toIncomplete(error));
+    failures.push(toIncomplete(error));
   }
 }
 

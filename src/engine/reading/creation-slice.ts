@@ -47,17 +47,32 @@ export function readCreationOrder(records: readonly Received[]): CreationOrder |
   return newestMs === -Infinity ? undefined : { oldestMs, newestMs, isNewestFirst };
 }
 
+/** Bounds the plan where the service returns a total that is far too high; a slice that is too large is cut again. */
+const MOST_PARTS = 10_000;
+
+/** Equal parts of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
+export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice[] {
+  const count = Math.max(1, Math.min(parts, MOST_PARTS, Math.floor(toMs - fromMs)));
+  const edge = (index: number) =>
+    index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count);
+  return Array.from({ length: count }, (_, at) => ({
+    fromMs: edge(count - 1 - at),
+    toMs: edge(count - at),
+  }));
+}
+
 /** The two halves of a slice, the newer first; undefined when it cannot be divided. */
 export function halve(slice: TimeSlice, order: CreationOrder): [TimeSlice, TimeSlice] | undefined {
   const fromMs = boundOr(slice.fromMs, Math.min(0, Math.floor(order.oldestMs)));
   const toMs = boundOr(slice.toMs, Math.ceil(order.newestMs) + 1);
-  const middleMs = Math.floor(fromMs + (toMs - fromMs) / 2);
-  return middleMs <= fromMs || middleMs >= toMs
-    ? undefined
-    : [
-        { fromMs: middleMs, toMs: slice.toMs },
-        { fromMs: slice.fromMs, toMs: middleMs },
-      ];
+  const [newer, older] = cutEvenly({ fromMs, toMs }, 2);
+  return (
+    newer &&
+    older && [
+      { ...newer, toMs: slice.toMs },
+      { ...older, fromMs: slice.fromMs },
+    ]
+  );
 }
 
 /** For messages. */

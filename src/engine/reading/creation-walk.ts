@@ -91,10 +91,9 @@ export async function* walkCreation(
   }
 
   /** `others`: records of the other parts. */
-  async function* readByPages(part: TimeSlice, others: number): Walk {
+  async function* readPages(part: TimeSlice, others: number, pages = reader.readByPages(part)): Walk {
     inHand = part;
     const names = new Set<string>();
-    const pages = reader.readByPages(part);
     let next = await pages.next();
     for (; next.done !== true; next = await pages.next()) {
       for (const name of namesOf(part, next.value)) names.add(name);
@@ -190,10 +189,10 @@ export async function* walkCreation(
       let response: SliceResponse;
       try {
         if (task.byPages === true) {
-          yield* readByPages(task, counted);
+          yield* readPages(task, counted);
           continue;
         }
-        response = await reader.fetch(task, { isSuspect: task.isSuspect });
+        response = await reader.fetch(task, task.isSuspect);
       } catch (error) {
         inHand = undefined;
         yield* narrow(task, error);
@@ -214,15 +213,8 @@ export async function* walkCreation(
     }
     if (!isDoubtful) return;
     const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
-    // How many records a hole has is unknown: then only those count that no filter shows.
-    const records = hasHoles ? Infinity : counted + undated.size;
-    if (!(await reader.isAnyUnseen(slice, { topMs, records, undated: undated.size }))) return;
-    try {
-      yield* readByPages(slice, 0);
-    } catch (error) {
-      // A page with the record of a hole fails as well: the sync that closes the last hole reads what no filter shows.
-      if (!hasHoles || !isRequestSpecific(error)) throw error;
-    }
+    const seen = { topMs, records: counted + undated.size, undated: undated.size };
+    yield* readPages(slice, 0, reader.readUnseen(slice, seen, hasHoles));
   }
 
   try {

@@ -6,7 +6,7 @@ import { readBackfill, retryHoles } from './backfill.ts';
 import type { OpenHole } from './backfill-slice.ts';
 import { describeSlice, FAILING_TIME, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
-import { toIncomplete } from './pages.ts';
+import { type Params, toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { nameOf } from './record-fields.ts';
 import { createSliceReader } from './slice-reader.ts';
@@ -33,16 +33,15 @@ interface ReadWalk {
   readonly holes: readonly OpenHole[];
 }
 
-interface WalkOptions {
-  /** Only changes after this time; absent: everything. */
-  readonly updatedAfterMs?: number;
-  /** Slices that earlier runs left out. */
-  readonly without?: readonly TimeSlice[] | undefined;
-}
-
-/** Yields the records of a walk; returns what is missing, and what its first response shows. */
-async function* readWalk(read: ReadRequest, { updatedAfterMs, without }: WalkOptions = {}): Steps<ReadWalk> {
-  const filters = updatedAfterMs === undefined ? {} : { updated_after: updatedAfterMs };
+/**
+ * Yields the records of a walk; returns what is missing, and what its first response shows. `without`: slices that earlier
+ * runs left out.
+ */
+async function* readWalk(
+  read: ReadRequest,
+  filters?: Params,
+  without?: readonly TimeSlice[],
+): Steps<ReadWalk> {
   const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
   const holes: OpenHole[] = [];
   let first: FirstResponse | undefined;
@@ -84,10 +83,8 @@ async function* readChanges(
   without?: readonly TimeSlice[],
 ): Steps<Changes> {
   for (let fromMs = watermark.ms; ;) {
-    const { failure, first, holes } = yield* readWalk(read, {
-      without,
-      updatedAfterMs: updatedAfter(fromMs, read.settings.followupsOverlapMs),
-    });
+    const filters = { updated_after: updatedAfter(fromMs, read.settings.followupsOverlapMs) };
+    const { failure, first, holes } = yield* readWalk(read, filters, without);
     const earlierMs = first === undefined ? fromMs : readFrom(watermark, first.clock);
     if (failure === null && earlierMs < fromMs) {
       // The first response shows that the service's clock went back: changes since then were not requested.
@@ -114,10 +111,10 @@ function toFailure({ stream: { method } }: ReadRequest, holes: readonly OpenHole
   return new SafetySyncError('range_unreadable', message, { cause, requestId: cause?.requestId });
 }
 
-function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }: Changes): ReadOutcome {
+function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }: Changes) {
   // Records that are missing must be requested again, so the watermark stays.
   const state = failure === null ? { watermark } : {};
-  return { kind: 'read', covered: null, state, note, failure: failure ?? toFailure(read, holes) };
+  return { kind: 'read', covered: null, state, note, failure: failure ?? toFailure(read, holes) } as const;
 }
 
 /** The first sync: the same mechanism as a backfill of everything, and continued like one. */
@@ -154,10 +151,9 @@ async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadO
  * while a hole was open. A failure is thrown, so that the holes stay open.
  */
 async function* readUndated(read: ReadRequest): Steps {
-  const reader = createSliceReader(read);
   const seen = { topMs: FAILING_TIME.toMs, records: Infinity, undated: 0 };
-  if (!(await reader.isAnyUnseen(WHOLE_TIME, seen))) return;
-  for await (const list of reader.readByPages(WHOLE_TIME)) yield records(list);
+  const unseen = createSliceReader(read).readUnseen(WHOLE_TIME, seen, false);
+  for await (const list of unseen) yield records(list);
 }
 
 /** Only a backfill of everything has read all changes that the service had made when it began. */
@@ -201,14 +197,9 @@ async function* readEverything(read: ReadRequest): Steps<ReadOutcome> {
   const failure = isUnproven ? yield* readVanished(read) : walk.failure;
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first);
-  return {
-    kind: 'read',
-    covered: failure === null && holes.length === 0 ? { parts: null } : null,
-    state: failure === null ? { watermark } : {},
-    note: changes?.note ?? null,
-    failure: failure ?? toFailure(read, holes),
-    ...(stored === null ? {} : { repairUpToMs: stored.ms }),
-  };
+  const outcome = toOutcome(read, { failure, watermark, note: changes?.note ?? null, holes });
+  const covered = outcome.failure === null ? { parts: null } : null;
+  return { ...outcome, covered, ...(stored === null ? {} : { repairUpToMs: stored.ms }) };
 }
 
 export function readIncremental(read: ReadRequest): Steps<ReadOutcome> {

@@ -1,6 +1,6 @@
 /** Names of users, one request each: the ids that are due, in the order of their last request. */
 import { backoff } from '../../shared/backoff.ts';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../shared/time.ts';
 import type { DueLookup, LookupResult } from '../streams/state.ts';
 import { type UserLookup, askForUser } from './ask-user.ts';
@@ -40,14 +40,11 @@ function dueAgain(everyMs: number, userId: string): number {
   return Math.round(everyMs * (0.95 + sum / 10_000));
 }
 
-/** The method or the right to it is missing, which is not a failure; null: it is another error. */
-function missingReason(error: unknown): string | null {
-  if (!(error instanceof SafetySyncError)) return null;
-  if (error.code === 'api_method_not_found')
-    return 'the service does not offer users.info; names stay unknown';
-  if (error.code === 'token_permission') return 'the token may not read users.info; names stay unknown';
-  return null;
-}
+/** The method or the right to it is missing, which is not a failure. */
+const MISSING: Partial<Record<ErrorCode, string>> = {
+  api_method_not_found: 'the service does not offer users.info; names stay unknown',
+  token_permission: 'the token may not read users.info; names stay unknown',
+};
 
 type Batch = Awaited<ReturnType<typeof lookUpAll>>;
 
@@ -162,8 +159,8 @@ export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {
       notes: [{ kind: 'lookups', begunAt, results: toResults(batch), usable }],
     };
     yield { kind: 'commit' };
-    const reason = missingReason(failure);
-    if (reason !== null) return { kind: 'skipped', reason };
+    const reason = failure instanceof SafetySyncError ? MISSING[failure.code] : undefined;
+    if (reason !== undefined) return { kind: 'skipped', reason };
     if (failure !== undefined) throw failure;
   }
   return { kind: 'read', covered: null, note: await describeFailing(read), failure: null };

@@ -3,13 +3,14 @@ import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
+import { keyOf } from '../streams/wire.ts';
 import { askForUser } from './ask-user.ts';
 import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
 import { toCreationFilters } from './creation-slice.ts';
 import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
 import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
-import { findRecord, readMs } from './record-fields.ts';
-import { readPart, type Part, toWhole, toTypePart } from './snapshot.ts';
+import { readMs } from './record-fields.ts';
+import { readPart, type Part, toParts } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 type OneRequest = Source & Pick<ReadRequest, 'settings'>;
@@ -36,9 +37,8 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
         findOnPages(read, known, { limit: readMode.pageSize, ...params }),
       );
     case 'snapshot': {
-      const isWhole = readMode.per === 'account';
-      const parts = isWhole ? [toWhole(read.stream)] : typesFor(known, read.settings).map(toTypePart);
-      return await findFirst(parts, (part) => findInPart(read, known, part));
+      const types = readMode.per === 'account' ? null : typesFor(known, read.settings);
+      return await findFirst(toParts(read.stream, types), (part) => findInPart(read, known, part));
     }
   }
 }
@@ -52,7 +52,8 @@ async function findOnPages(
   const { keyField, method } = read.stream;
   const tally = new PageTally(keyField);
   for await (const page of pages(read, params, { tally })) {
-    const record = findRecord(page.records, keyField, key);
+    // The last one, as in the merge, where several have the key.
+    const record = page.records.findLast((one) => keyOf(one, keyField) === key);
     const calculatedAtMs = readLastUpdated(page);
     const about = calculatedAtMs === undefined ? {} : { calculatedAtMs };
     if (record !== undefined) return { record, about, serviceTimeMs: page.serviceTimeMs };

@@ -21,13 +21,6 @@ export const timeOf = (record: Received, field: 'created_on' | 'updated_on'): nu
 /** Identifies a record that is sent again: by its key, or by its content where it has no usable key. */
 export const nameOf = (record: Received, keyField: string): string => keyOf(record, keyField) ?? record.text;
 
-/** The record of a list that has this key; the last one, which the merge would keep, where several have it. */
-export const findRecord = (
-  records: readonly Received[],
-  keyField: string,
-  key: string,
-): Received | undefined => records.findLast((record) => keyOf(record, keyField) === key);
-
 /** Different records. Only these are compared with a total, because a response that repeats records proves nothing. */
 export const countDistinct = (records: readonly Received[], keyField: string): number =>
   new Set(records.map((record) => nameOf(record, keyField))).size;

@@ -45,6 +45,9 @@ function isShort({ records, paging }: ListPage, distinct: number, pageSize: numb
   return lastPage <= 1 || [distinct, records.length].every((size) => Math.ceil(total / size) !== lastPage);
 }
 
+/** The records of each page; returns how many rows the source has in addition to the first one of the same record. */
+type SlicePages = AsyncGenerator<readonly Received[], number, undefined>;
+
 export type SliceReader = ReturnType<typeof createSliceReader>;
 
 /** `filters`: `updated_after`, for an incremental read. */
@@ -87,6 +90,41 @@ export function createSliceReader(source: Source, filters: Params = {}) {
   const incompleteOf = (slice: TimeSlice, why: string) =>
     new SafetySyncError('read_incomplete', `${method}, created ${describeSlice(slice)}: ${why}`);
 
+  /**
+   * Reads by page numbers: for a slice that cannot be divided any further, or for records without a creation time. Throws
+   * `read_incomplete` when the pages do not show all of it.
+   */
+  async function* readByPages(slice: TimeSlice): SlicePages {
+    // If each response orders ties differently, the attempts together show records that no single one
+    // shows. This counts only for a slice that does not grow, and not after a deletion: a new or deleted
+    // record would be counted in place of a missing one.
+    const together = new PageTally(keyField);
+    // A record without a key is known by its text only, which may differ in each response.
+    const keys = new Set<string | null>();
+    for (let reread = 0; ; reread += 1) {
+      const tally = new PageTally(keyField);
+      const before = keys.size;
+      for await (const page of pages(source, toParams(slice), { tally })) {
+        together.add(page);
+        for (const record of page.records) keys.add(keyOf(record, keyField));
+        yield page.records;
+      }
+      const shortfall = tally.shortfall();
+      const isComplete = shortfall === null || (slice.toMs < Infinity && together.shortfall() === null);
+      const isSettled = !tally.isUnproven || keys.size === before;
+      if (isComplete && isSettled) return 0;
+      if (reread < REREADS) continue;
+      if (shortfall === null) {
+        // Growth is normal: only a slice that does not grow must show the same records again.
+        if (slice.toMs === Infinity) return 0;
+        throw incompleteOf(slice, 'each attempt returns other records, and the service returns no total');
+      }
+      const extra = await countExtra(tally.repeated);
+      if (extra === 0 || tally.shortfall(extra) !== null) throw incompleteOf(slice, shortfall);
+      return extra;
+    }
+  }
+
   return {
     keyField,
     pageSize,
@@ -100,10 +138,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      * `read_incomplete`. A total that stays below the number of records in its response is left out. `isSuspect`: the
      * slice failed before.
      */
-    async fetch(
-      slice: TimeSlice,
-      { isSuspect = false }: { readonly isSuspect?: boolean | undefined } = {},
-    ): Promise<SliceResponse> {
+    async fetch(slice: TimeSlice, isSuspect = false): Promise<SliceResponse> {
       for (let reread = 0; ; reread += 1) {
         const page = await fetchPage(source, toParams(slice), isSuspect);
         const distinct = countDistinct(page.records, keyField);
@@ -134,61 +169,37 @@ export function createSliceReader(source: Source, filters: Params = {}) {
     /** Whether one more failing request may be divided; without a bound a service that fails often would get requests for ever. */
     mayDivide: (): boolean => (divided += 1) <= MOST_DIVIDED,
 
-    /**
-     * Reads by page numbers: for a slice that cannot be divided any further, or for records without a creation time. Throws
-     * `read_incomplete` when the pages do not show all of it. Returns how many rows the source has in addition to the first
-     * one of the same record.
-     */
-    async *readByPages(slice: TimeSlice): AsyncGenerator<readonly Received[], number, undefined> {
-      // If each response orders ties differently, the attempts together show records that no single one
-      // shows. This counts only for a slice that does not grow, and not after a deletion: a new or deleted
-      // record would be counted in place of a missing one.
-      const together = new PageTally(keyField);
-      // A record without a key is known by its text only, which may differ in each response.
-      const keys = new Set<string | null>();
-      for (let reread = 0; ; reread += 1) {
-        const tally = new PageTally(keyField);
-        const before = keys.size;
-        for await (const page of pages(source, toParams(slice), { tally })) {
-          together.add(page);
-          for (const record of page.records) keys.add(keyOf(record, keyField));
-          yield page.records;
-        }
-        const shortfall = tally.shortfall();
-        const isComplete = shortfall === null || (slice.toMs < Infinity && together.shortfall() === null);
-        const isSettled = !tally.isUnproven || keys.size === before;
-        if (isComplete && isSettled) return 0;
-        if (reread < REREADS) continue;
-        if (shortfall === null) {
-          // Growth is normal: only a slice that does not grow must show the same records again.
-          if (slice.toMs === Infinity) return 0;
-          throw incompleteOf(slice, 'each attempt returns other records, and the service returns no total');
-        }
-        const extra = await countExtra(tally.repeated);
-        if (extra === 0 || tally.shortfall(extra) !== null) throw incompleteOf(slice, shortfall);
-        return extra;
-      }
-    },
+    readByPages,
 
     /**
-     * Whether the slice has records that no filter on creation time has shown: it has fewer different ones
+     * Reads by page numbers if the slice has records that no filter on creation time has shown: it has fewer different ones
      * than its total; or, even after deletions, its total counts some without a usable `created_on`, or the
-     * service compares creation times less exactly than by milliseconds. Only page numbers reach those.
+     * service compares creation times less exactly than by milliseconds. `hasHoles`: parts of it were left out.
      */
-    async isAnyUnseen(slice: TimeSlice, seen: Seen): Promise<boolean> {
+    async *readUnseen(slice: TimeSlice, seen: Seen, hasHoles: boolean): SlicePages {
       const isOpen = slice.toMs === Infinity;
       // The total of all comes after: records created between the two must not hide anything. The rest of a second is
       // left between the bounds, because inclusive ones of a service that compares whole seconds would count the newest
       // records twice.
       const fromMs = (Math.floor(seen.topMs / SECOND_MS) + 1) * SECOND_MS + 1;
       const added = isOpen ? await fetchTotal({ fromMs, toMs: Infinity }) : 0;
-      if (added === undefined) return false;
+      if (added === undefined) return 0;
       const total = await fetchTotal(slice);
       // After the total of all, because a record that is deleted in between must not count as one without a time.
       const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
-      if (total === undefined) return false;
+      if (total === undefined) return 0;
       const expected = total - added;
-      return seen.records < expected || (filtered !== undefined && expected - filtered > seen.undated);
+      // How many records a hole has is unknown: then only those count that no filter shows.
+      const areFewer = !hasHoles && seen.records < expected;
+      const areUndated = filtered !== undefined && expected - filtered > seen.undated;
+      if (!areFewer && !areUndated) return 0;
+      try {
+        return yield* readByPages(slice);
+      } catch (error) {
+        // A page with the record of a hole fails as well: the sync that closes the last hole reads what no filter shows.
+        if (!hasHoles || !isRequestSpecific(error)) throw error;
+        return 0;
+      }
     },
   };
 }

@@ -132,14 +132,15 @@ function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | n
   return new SafetySyncError(first.code, message, { cause: first, requestId: first.requestId });
 }
 
-/** The one part of a snapshot of the account. */
-export const toWhole = ({ method }: StreamDefinition): Part => ({ label: method, params: {}, about: {} });
-
-export const toTypePart = (type: string): Part => ({
-  label: `equipment type ${type}`,
-  params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
-  about: { equipmentTypeId: type },
-});
+/** One part for each equipment type; `types` null: one part, the account. */
+export function toParts({ method }: StreamDefinition, types: readonly string[] | null): readonly Part[] {
+  if (types === null) return [{ label: method, params: {}, about: {} }];
+  return types.map((type) => ({
+    label: `equipment type ${type}`,
+    params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
+    about: { equipmentTypeId: type },
+  }));
+}
 
 /** Reads every part: the account, or each configured equipment type. */
 export async function* readSnapshot(
@@ -150,7 +151,7 @@ export async function* readSnapshot(
   if (types?.length === 0) {
     return { kind: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
   }
-  const parts = types?.map(toTypePart) ?? [toWhole(read.stream)];
+  const parts = toParts(read.stream, types);
   const failures = yield* readParts(read, parts);
   const covered = { parts: types };
   if (failures.length === 0 && parts.length > 1) {

@@ -2,14 +2,13 @@
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
-import { openStreamSession } from '../control-tables/stream-session.ts';
 import { createPeople, forgottenTexts, type People } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import { applyPrivacy, NO_PRIVACY, readForgottenWithKey } from '../privacy/settings.ts';
-import { announceWait, type RunContext } from './run.ts';
+import { openSession, type RunContext } from './run.ts';
 
 interface CleanedStream {
   readonly stream: StreamName;
@@ -26,15 +25,7 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
   const all: CleanedStream[] = [];
   // The stream that looks people up is last: until then runs of the others may still record ids that they have received.
   for (const stream of streams.toSorted((one, other) => Number(isLookup(one)) - Number(isLookup(other)))) {
-    const session = await openStreamSession({
-      databaseUrl: context.databaseUrl,
-      accountId,
-      stream: stream.name,
-      whenBusy: 'wait',
-      signal,
-      onStatement: events.onStatement,
-      onWait: () => void announceWait(context, stream.name),
-    });
+    const session = await openSession(context, stream.name, 'wait');
     if (session === undefined) continue;
     try {
       const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal };

@@ -8,21 +8,14 @@ import { endLifted, type Lifted } from '../control-tables/stored-privacy.ts';
 import type { TransactionTime, WriteTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { writeStreamState } from '../control-tables/stream-state.ts';
-import {
-  readDatabaseTime,
-  readDueLookups,
-  readFailingLookups,
-  readSucceededLookups,
-  writeLookupResults,
-} from '../control-tables/user-lookups.ts';
+import { createLookupReads, writeLookupResults } from '../control-tables/user-lookups.ts';
 import { resolveLookups } from '../loading/issue-sql.ts';
 import type { Load } from '../loading/load.ts';
 import type { CommitOptions } from '../loading/transaction.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
-import type { WarehouseReads } from '../reading/read-request.ts';
-import { latestNotes, type Note, type ReadOutcome, type Steps } from '../reading/step.ts';
+import { latestNotes, type Note, type ReadOutcome, type Step } from '../reading/step.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
@@ -69,10 +62,10 @@ interface OpenRun extends SessionRun {
 /** The source of the steps: a reader of the service, or stored records. */
 function stepsOf({ context, request, session, meter, load, stream, state }: OpenRun) {
   const { settings, clock, signal } = context;
+  const { db } = session.connection;
+  const scope = { accountId: settings.accountId, stream: stream.name };
   if (request.retirePart !== undefined) return retirePart(request.retirePart);
-  if (request.retryIssues === true) {
-    return readStoredIssues(session.connection.db, { stream, accountId: settings.accountId });
-  }
+  if (request.retryIssues === true) return readStoredIssues(db, stream, scope.accountId);
   return read({
     ...request,
     stream,
@@ -88,40 +81,19 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
       clock,
       signal,
     },
-    warehouse: createWarehouseReads(session, load, { accountId: settings.accountId, stream: stream.name }),
+    warehouse: {
+      findVanished: (covered) => load.findVanished(covered),
+      readLedger: () => readLedger(db, scope),
+      readHoles: () => readHoles(db, scope),
+      ...createLookupReads(db, scope.accountId),
+    },
   });
 }
 
 /** Covers a part without any record, so that the merge marks its rows as deleted. */
-async function* retirePart(part: string): Steps {
-  await Promise.resolve();
-  yield {
-    kind: 'end',
-    outcome: {
-      kind: 'read',
-      covered: { parts: [part] },
-      note: `rows of equipment type ${part} are marked deleted, because it is not configured any more`,
-      failure: null,
-    },
-  };
-}
-
-/** The queries of the reader. */
-function createWarehouseReads(
-  { connection: { db } }: StreamSession,
-  load: Load,
-  scope: StreamKey,
-): WarehouseReads {
-  const { accountId } = scope;
-  return {
-    findVanished: (covered) => load.findVanished(covered),
-    readLedger: () => readLedger(db, scope),
-    readHoles: () => readHoles(db, scope),
-    readTime: () => readDatabaseTime(db),
-    readDueLookups: (due) => readDueLookups(db, { accountId, ...due }),
-    readSucceededLookups: (limit) => readSucceededLookups(db, accountId, limit),
-    readFailingLookups: (limit) => readFailingLookups(db, accountId, limit),
-  };
+function retirePart(part: string): readonly Step[] {
+  const note = `rows of equipment type ${part} are marked deleted, because it is not configured any more`;
+  return [{ kind: 'end', outcome: { kind: 'read', covered: { parts: [part] }, note, failure: null } }];
 }
 
 /** Part of the transaction that stores the records of the notes. */
@@ -131,11 +103,8 @@ async function writeNotes(
   notes: readonly Note[],
 ): Promise<void> {
   const latest = latestNotes(notes);
-  await writeLedger(
-    db,
-    scope,
-    latest.filter((note) => note.kind !== 'lookups'),
-  );
+  const ofLedger = latest.filter((note) => note.kind !== 'lookups');
+  await writeLedger(db, scope, ofLedger);
   for (const note of latest) {
     if (note.kind !== 'lookups') continue;
     const { begunAt, results, usable } = note;

@@ -8,7 +8,7 @@ import { closeDeadRuns, finishRun, hasRecentRun, recordRun } from '../control-ta
 import { assertMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
-import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
+import type { StreamSession } from '../control-tables/stream-session.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
@@ -21,11 +21,11 @@ import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
-  announceWait,
   isOfSingleRecords,
   isScheduled,
   NO_RECORD,
   nothingDone,
+  openSession,
   type RunContext,
   type RunEnd,
   type RunRecord,
@@ -81,14 +81,8 @@ async function runOnce(context: RunContext, request: RunRequest, meter: RequestM
   };
   let session: StreamSession | undefined;
   try {
-    session = await openStreamSession({
-      databaseUrl: context.databaseUrl,
-      ...scope,
-      whenBusy: request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait'),
-      signal: context.signal,
-      onStatement: context.events.onStatement,
-      onWait: () => void announceWait(context, stream),
-    });
+    const whenBusy = request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait');
+    session = await openSession(context, stream, whenBusy);
     if (session === undefined) {
       const { name, isForeign } = await describeHolder(context.db, scope);
       if (isForeign) return await skip(context.db, `its lock is held by ${name}`, false);
@@ -185,8 +179,7 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
 async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
   const { retention, settings, signal, clock, events } = context;
-  if (isOfSingleRecords(request)) return;
-  if (retention === undefined) return;
+  if (isOfSingleRecords(request) || retention === undefined) return;
   try {
     const removed = await removeExpired({
       session,

@@ -9,6 +9,7 @@ import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
+import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import type { BackfillProgress } from '../reading/step.ts';
@@ -134,11 +135,19 @@ export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): bool
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
 
-/** Never rejects, because the wait goes on in any case. */
-export async function announceWait(
-  { db, events, settings: { accountId } }: Pick<RunContext, 'db' | 'events' | 'settings'>,
+/** Opens the session of a stream, and announces the holder of its lock if it waits for it. */
+export async function openSession(
+  { databaseUrl, db, events, signal, settings: { accountId } }: RunContext,
   stream: StreamName,
-): Promise<void> {
-  const { name } = await describeHolder(db, { accountId, stream }).catch(() => ({ name: 'another run' }));
-  events.onWait?.(stream, name);
+  whenBusy: 'skip' | 'wait',
+): Promise<StreamSession | undefined> {
+  const scope = { accountId, stream };
+  const { onStatement } = events;
+  const announce = async (): Promise<void> => {
+    // Never rejects, because the wait goes on in any case.
+    const { name } = await describeHolder(db, scope).catch(() => ({ name: 'another run' }));
+    events.onWait?.(stream, name);
+  };
+  const onWait = (): void => void announce();
+  return await openStreamSession({ databaseUrl, ...scope, whenBusy, signal, onStatement, onWait });
 }

@@ -4,7 +4,7 @@ import type { Database } from '../database/connection.ts';
 import { readIssues } from '../control-tables/issues.ts';
 import { keyOf, partOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
-import { records, type Step } from '../reading/step.ts';
+import { records, type Steps } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 
@@ -12,36 +12,27 @@ function toReadContext(context: unknown): ReadContext {
   return typeof context === 'object' && context !== null ? context : {};
 }
 
-/** True for a shortened value: its omitted part would be missing from the row. */
-const isShortened = (context: unknown): boolean =>
-  typeof context === 'object' && context !== null && 'isShortened' in context;
-
-export async function* readStoredIssues(
-  db: Database,
-  { stream, accountId }: { readonly stream: StreamDefinition; readonly accountId: string },
-): AsyncGenerator<Step, void, undefined> {
-  const open = await readIssues(db, {
-    accountIds: [accountId],
-    stream: stream.name,
-    includeResolved: false,
-  });
+export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {
+  const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
   const parent = tableShape(stream.parent);
   const { part, join } = partOf(stream);
   const key = keyOf(parent);
   // The request context comes from the row, because an issue may have moved to the row from another record.
-  const context =
+  const contextOfRow =
     stream.partition === undefined ? sql`d.context` : sql`jsonb_build_object('equipmentTypeId', ${part})`;
   const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
-    select distinct on (t.${key}) t._raw, ${context} as context
+    select distinct on (t.${key}) t._raw, ${contextOfRow} as context
     from safety_sync.data_issues d join ${target(parent)} t
       on t.account_id = d.account_id and t.${key} = d.record_id ${join}
     where d.account_id = ${accountId} and d.stream = ${stream.name} and d.resolved_at is null
       and t._deleted_at is null`);
   for (const issue of open) {
+    const context = toReadContext(issue.context);
+    // The omitted part of a shortened value would be missing from the row.
+    const isShortened = 'isShortened' in context;
     // A rejected record is stored as a whole in its issue; a part of a record (`messages[2]`) in the stored record.
-    const isWhole = !isShortened(issue.context) && (issue.record_id === null || issue.field === null);
-    if (issue.kind === 'record_rejected' && isWhole)
-      yield records([Received.of(issue.value)], toReadContext(issue.context));
+    const isWhole = !isShortened && (issue.record_id === null || issue.field === null);
+    if (issue.kind === 'record_rejected' && isWhole) yield records([Received.of(issue.value)], context);
   }
   for (const row of rows) yield records([Received.of(row._raw)], toReadContext(row.context));
   const note = `put ${open.length} open data issues through again`;

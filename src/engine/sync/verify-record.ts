@@ -80,12 +80,10 @@ export async function verifyRecord(
   const { protection } = privacy;
   const record =
     protection === null ? found.record : found.record.replace(protection.ofRecord(found.record.parse()));
-  const { fields, remarks, isRejected } = await compareFields(db, streamShape(stream), {
-    ...scope,
-    found: { ...found, record },
-  });
-  const isEqual = !isRejected && common.stored === 'live' && fields.every((field) => field.isEqual);
-  return { ...common, source: isRejected ? 'rejected' : 'present', isEqual, fields, remarks };
+  const asked = { ...scope, found: { ...found, record } };
+  const { source, fields, remarks } = await compareFields(db, streamShape(stream), asked);
+  const isEqual = source === 'present' && common.stored === 'live' && fields.every((field) => field.isEqual);
+  return { ...common, source, isEqual, fields, remarks };
 }
 
 function toPresence(stored: StoredRecord | undefined): Verification['stored'] {
@@ -97,7 +95,7 @@ async function compareFields(
   db: Queryable,
   shape: StreamShape,
   { accountId, key, found }: { accountId: string; key: string; found: FoundRecord },
-): Promise<Pick<Verification, 'fields' | 'remarks'> & { readonly isRejected: boolean }> {
+): Promise<Pick<Verification, 'source' | 'fields' | 'remarks'>> {
   const { stream, parent, children } = shape;
   const { record, about } = found;
   const read = readRecord(record, { stream, about });
@@ -105,7 +103,7 @@ async function compareFields(
   const { problem, value } = parsed;
   if (problem !== null) {
     const remark = { kind: 'record_rejected', field: null, problem, value } as const;
-    return { fields: [], remarks: [remark], isRejected: true };
+    return { source: 'rejected', fields: [], remarks: [remark] };
   }
   const issues: RecordIssue[] = [];
   const made = normalize(stream, read, parsed, (issue) => void issues.push(issue));
@@ -121,9 +119,9 @@ async function compareFields(
     }
   }
   return {
+    source: 'present',
     fields: [...fields.filter((one) => !one.isEqual), ...fields.filter((one) => one.isEqual)],
     remarks: issues.map(({ kind, field, problem, value }) => ({ kind, field, problem, value })),
-    isRejected: false,
   };
 }
 

@@ -104,13 +104,16 @@ test('a consumer that stops taking stops the response: little more than its next
     response.end(`${record}]}`);
   };
   server = await startProtocolServer((response) => void writeSlowly(response));
-  const slow = createRequestMeter();
-  const paused = server.client().list({ ...REQUEST, meter: slow });
+  const read: number[] = [];
+  const client = server.client({ onRequest: ({ bytes }) => read.push(bytes) });
+  const paused = client.list({ ...REQUEST, meter: createRequestMeter() });
   await paused.next();
   // As long as another reader needs for all of the 20 MB.
-  expect((await takeAll(server.client())).count).toBe(20_001);
-  expect(slow.bytes).toBeLessThan(3_000_000);
+  expect((await takeAll(client)).count).toBe(20_001);
   await paused.return(undefined as never);
+  const [whole = 0, stopped = 0] = read;
+  expect(whole).toBe('{"ok":true,"items":[]}'.length + 20_001 * record.length + 20_000);
+  expect(stopped).toBeLessThan(3_000_000);
 });
 
 test('time that the consumer takes does not count as waiting for the service', async () => {

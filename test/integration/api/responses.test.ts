@@ -36,7 +36,7 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
     serviceTimeMs: Date.parse('2026-01-01T00:00:00Z'),
     requestId: 'r1',
   });
-  expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', bytes: 94, throttled: 0 });
+  expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', throttled: 0 });
   const [request] = server.requests;
   expect(request).toMatchObject({ httpMethod: 'POST', url: '/some/path/v1/followups.list' });
   expect(JSON.parse(request?.body ?? '')).toEqual({ limit: 500, status: 'all', token: TOKEN });

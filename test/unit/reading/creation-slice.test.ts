@@ -1,7 +1,11 @@
 import { Received } from '../../../src/shared/received.ts';
 import { expect, test } from 'vitest';
-import { cutEvenly } from '../../../src/engine/reading/backfill-plan.ts';
-import { halve, readCreationOrder, toCreationFilters } from '../../../src/engine/reading/creation-slice.ts';
+import {
+  cutEvenly,
+  halve,
+  readCreationOrder,
+  toCreationFilters,
+} from '../../../src/engine/reading/creation-slice.ts';
 import { timeOf } from '../../../src/engine/reading/record-fields.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 

@@ -15,6 +15,11 @@ function page(records: readonly Received[], total: number): ListPage {
   return { ...response, records, serviceTimeMs: undefined, requestId: undefined };
 }
 
+// eslint-disable-next-line require-yield, @typescript-eslint/require-await -- It shows none.
+async function* showNone(): ReturnType<SliceReader['readByPages']> {
+  return 0;
+}
+
 /** A service that returns these responses one after the other, regardless of the request. */
 function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: TimeSlice[] } {
   const asked: TimeSlice[] = [];
@@ -31,14 +36,11 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
       return Promise.resolve({ page: answered, distinct: answered.records.length, shortfall: null });
     },
     fetchTotal: () => Promise.resolve(0),
-    isAnyUnseen: () => Promise.resolve(false),
     probe: () => Promise.resolve(undefined),
     isWell: () => Promise.resolve(false),
     mayDivide: () => false,
-    // eslint-disable-next-line require-yield, @typescript-eslint/require-await -- It shows none.
-    async *readByPages() {
-      return 0;
-    },
+    readByPages: showNone,
+    readUnseen: showNone,
   };
 }
 
@@ -58,6 +60,8 @@ test('what is asked for again because records vanished says that the part below 
     [3, 81],
     // After a crash between these two, the record at 80 must not count as seen from below 81 on.
     [3, 81],
+    [0, -Infinity],
+    // The end of a comparison with the total.
     [0, -Infinity],
   ]);
 });
