@@ -238,7 +238,7 @@ function judgeCounts(counts: Status['counts'], total: number, channels: readonly
   return { level: 'good', sentence: 'Everything is fresh.' };
 }
 
-/** Whether the data of several accounts can be relied on. */
+/** Whether the data of several accounts can be relied on. The states of single accounts are in the counts. */
 export function judgeAll(
   at: ProcessStatus,
   accounts: readonly AccountStatus[],
@@ -246,23 +246,10 @@ export function judgeAll(
 ): Judgement {
   const problems = processProblems(at);
   const channels = channelProblems(at);
-  const [first] = problems;
-  if (first !== undefined) {
-    const all = { streams: [], openCircuits: [], outages: at.outages, differences: [] };
-    const details = detailsOf(at, all, { problems, channels });
-    const { level, sentence: short } = first;
-    return {
-      isReady: false,
-      notReady: problems.map(({ reason }) => reason),
-      verdict: { level, sentence: short, details },
-    };
-  }
-  const isReady = accounts.some((account) => account.isReady);
-  // The states of single accounts are in the counts.
-  const details = channels.map(sentence);
-  return {
-    isReady,
-    notReady: isReady ? [] : ['no account is ready'],
-    verdict: { ...judgeCounts(counts, accounts.length, channels), details },
-  };
+  const shared = { streams: [], openCircuits: [], outages: at.outages, differences: [] };
+  const notReady = problems.map(({ reason }) => reason);
+  if (notReady.length === 0 && !accounts.some(({ isReady }) => isReady)) notReady.push('no account is ready');
+  const { level, sentence: short } = problems[0] ?? judgeCounts(counts, accounts.length, channels);
+  const details = detailsOf(at, shared, { problems, channels });
+  return { isReady: notReady.length === 0, notReady, verdict: { level, sentence: short, details } };
 }
