@@ -14,7 +14,7 @@ export interface Condition extends OutboxKey {
   readonly code: string | null;
   readonly detail: string | null;
   /** A new attempt is running: whether the condition lasts is known when that ends. */
-  readonly isUndecided: boolean;
+  readonly isUndecided?: boolean;
 }
 
 interface ConditionFacts {
@@ -46,7 +46,7 @@ function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts)
   if (freshnessOf(one, seen.databaseNowMs, budgetMinutes) !== 'stale') return [];
   const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
   const detail = `${budgetMinutes} min`;
-  return [{ accountId, event: 'stale', subject: one.stream, code, detail, isUndecided: false }];
+  return [{ accountId, event: 'stale', subject: one.stream, code, detail }];
 }
 
 /** Returns each key once. An outage of the database cannot be read from it (`notifier.ts`). */
@@ -65,7 +65,6 @@ export function conditionsOf(facts: ConditionFacts): Condition[] {
       event: 'report_failed' as const,
       subject: '',
       detail: null,
-      isUndecided: false,
     })),
   ];
   return [...new Map(all.map((condition) => [textOfKey(condition), condition])).values()];
