@@ -79,7 +79,6 @@ function createAlertDestination(
     channel: name,
     claimMs: CLAIM_MS,
     delays: { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS },
-    sendsEachRow: false,
     async send(rows, signal) {
       const { subject, text, html } = toMessage(rows.filter(isAlert), context);
       // The text contains no secrets by design; redacted all the same.

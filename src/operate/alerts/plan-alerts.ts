@@ -22,8 +22,8 @@ export interface ChannelPlan {
   readonly ended: readonly OutboxRow[];
   /** Rows that end without a message. */
   readonly dropped: readonly OutboxRow[];
-  /** Rows that may be claimed and sent now. */
-  readonly due: readonly OutboxRow[];
+  /** Rows that may be claimed and sent now, by message. */
+  readonly due: readonly (readonly OutboxRow[])[];
 }
 
 /** Sent without delay: a later run may hide these conditions but does not correct them. */
@@ -66,7 +66,7 @@ function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
     resumed: rows.filter((row) => row.endedMs !== null && present.has(textOfKey(row))),
     ended: over.filter((row) => !isOff(row)),
     dropped: over.filter(isOff),
-    due: rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row)),
+    due: [rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row))],
   };
 }
 

@@ -159,7 +159,6 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     channel: 'report',
     claimMs: 10 * MINUTE_MS,
     delays: { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS },
-    sendsEachRow: true,
     plan(rows, nowMs) {
       const detailOf = (accountId: string): string => `${config.cron} ${timezoneOf(accountId)}`;
       // A plan of another schedule is replaced.
@@ -183,21 +182,16 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
         resumed: [],
         ended: [],
         dropped: [],
-        due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs),
+        due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs).map((row) => [row]),
       };
     },
-    async send(rows, signal) {
-      for (const { accountId } of rows) {
-        const account = accounts.get(accountId);
-        if (account !== undefined) await create(account, signal);
-      }
+    async send([{ accountId }], signal) {
+      const account = accounts.get(accountId);
+      if (account !== undefined) await create(account, signal);
     },
-    onFailed({ code, message, advice }, rows) {
-      for (const { accountId } of rows) {
-        accounts
-          .get(accountId)
-          ?.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
-      }
+    onFailed({ code, message, advice }, [{ accountId }]) {
+      const text = `the report: ${code}: ${message}; trying again. ${advice}`;
+      accounts.get(accountId)?.log.error({ error_code: code }, text);
       return code;
     },
     nextMs: ({ accountId }, afterMs) => nextReportMs(config, timezoneOf(accountId), afterMs),
