@@ -4,10 +4,11 @@
  */
 import type { OffReasons } from '../../config/account-config.ts';
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
-import { type FailedReport, type OutboxKey, textOfKey } from './outbox.ts';
+import { type OutboxKey, textOfKey } from './outbox.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
+import type { AlertsStatus } from '../status/status.ts';
 
 export interface Condition extends OutboxKey {
   readonly event: AlertEvent;
@@ -21,7 +22,7 @@ interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
   readonly seen: AccountsRead;
   readonly lastingProblems: readonly Condition[];
-  readonly failedReports: readonly FailedReport[];
+  readonly failedReports: AlertsStatus['failedReports'];
   readonly freshnessBudgetMinutes: number;
 }
 

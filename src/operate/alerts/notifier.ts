@@ -165,7 +165,7 @@ export function createNotifier(options: NotifierOptions) {
       freshnessBudgetMinutes,
     });
     const plan = (rows: readonly OutboxRow[]): ChannelPlan[] => [
-      ...planAlerts({ rows, conditions, channels, isOff, nowMs: nowMs(), afterMs }),
+      ...channels.map((name) => planAlerts(name, { rows, conditions, isOff, nowMs: nowMs(), afterMs })),
       ...(report === undefined ? [] : [report.plan(rows, nowMs())]),
     ];
     for (const one of plan(found)) await record(one, seen.databaseNowMs);

@@ -18,6 +18,7 @@ import {
 } from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { instant } from '../../engine/database/sql-names.ts';
+import type { AlertsStatus } from '../status/status.ts';
 
 export interface OutboxKey {
   readonly accountId: string;
@@ -113,13 +114,7 @@ export async function readOutbox(db: Queryable, accountIds: readonly string[]): 
   return rows.map(toRow);
 }
 
-/** An account whose scheduled report failed at the newest attempt, with the error code. */
-export interface FailedReport {
-  readonly accountId: string;
-  readonly code: string;
-}
-
-export const failedReportsOf = (rows: readonly OutboxRow[]): FailedReport[] =>
+export const failedReportsOf = (rows: readonly OutboxRow[]): AlertsStatus['failedReports'] =>
   rows.flatMap((row) =>
     isAlert(row) || row.problem === null ? [] : [{ accountId: row.accountId, code: row.problem }],
   );
