@@ -3,7 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import cron from 'node-cron';
-import type { OffReasons, ScheduleConfig } from '../../config/account-config.ts';
+import { failureOf } from '../alerts/conditions.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
@@ -11,16 +11,11 @@ import { formatAge, roughly } from '../../shared/format.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
-import { failureOf } from './conditions.ts';
-
-interface JudgedAccount {
-  readonly id: string;
-  readonly offReasons: OffReasons;
-  readonly config: { readonly schedule: ScheduleConfig };
-}
+import type { CronEntry } from './cron-groups.ts';
+import { entriesOf, type ScheduledAccount } from './scheduler.ts';
 
 interface Judging {
-  readonly accounts: readonly JudgedAccount[];
+  readonly accounts: readonly ScheduledAccount[];
   readonly seen: AccountsRead;
   readonly config: { readonly freshnessBudgetMinutes: number; readonly syncSpreadSeconds: number };
 }
@@ -45,7 +40,7 @@ async function readNewestRun(
 }
 
 /** Whether a schedule has a tick between two times, to the minute. */
-function hasTick(expression: string, timezone: string, afterMs: number, upToMs: number): boolean {
+function hasTick({ expression, timezone }: CronEntry, afterMs: number, upToMs: number): boolean {
   const minutes = expression.trim().split(/\s+/).slice(-5).join(' ');
   const task = cron.createTask(minutes, () => undefined, { timezone });
   try {
@@ -57,20 +52,6 @@ function hasTick(expression: string, timezone: string, afterMs: number, upToMs: 
   } finally {
     void task.destroy();
   }
-}
-
-/** The schedules of enabled streams, each once. */
-function schedulesOf(
-  accounts: readonly JudgedAccount[],
-): (readonly [expression: string, timezone: string])[] {
-  const all = accounts.flatMap(({ offReasons, config: { schedule } }) =>
-    Object.entries(schedule.streams).flatMap(([stream, expression]) =>
-      expression === null || offReasons[stream] !== undefined
-        ? []
-        : [[expression, schedule.timezone] as const],
-    ),
-  );
-  return [...new Map(all.map((one) => [one.join('\n'), one])).values()];
 }
 
 export async function findWhatIsWrong(db: Queryable, judging: Judging) {
@@ -98,10 +79,12 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
     failed.some(({ event }) => event === 'credentials_refused');
   const isHeldUp = facts.some(({ heldUpBy }) => heldUpBy !== undefined);
   const dueMs = nowMs - LATE_MS - (accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0);
+  const syncs = entriesOf(accounts).filter(({ target }) => target.kind === 'sync');
+  const schedules = new Map(syncs.map((one) => [`${one.expression}\n${one.timezone}`, one]));
   const isMissing =
     workerSeenMs !== null &&
     !isAtWork &&
-    schedulesOf(accounts).some(([expression, timezone]) => hasTick(expression, timezone, coveredMs, dueMs));
+    [...schedules.values()].some((one) => hasTick(one, coveredMs, dueMs));
   const age = roughly(formatAge(workerSeenMs, nowMs)).replace(/ ago$/, '');
   return {
     /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
