@@ -12,7 +12,7 @@ import {
   readCleaningProgress,
   type StreamCleaning,
 } from '../../engine/privacy/settings.ts';
-import { type AccountsRead, readAccounts } from './read-accounts.ts';
+import { type AccountsRead, epochMs, readAccounts } from './read-accounts.ts';
 
 /** Runs read per stream: the length of the charts. */
 export const RECENT_RUNS = 30;
@@ -71,7 +71,7 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
 export async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
   const rows = await db.execute<Omit<IssueGroup, 'firstSeenMs'> & { first_seen_ms: string }>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem,
-      floor(extract(epoch from min(first_seen_at)) * 1000) as first_seen_ms
+      ${epochMs('min(first_seen_at)')} as first_seen_ms
     from (
       select stream, kind, field, problem, first_seen_at from safety_sync.data_issues
       where account_id = ${accountId} and resolved_at is null limit ${MOST_ISSUES}) open

@@ -1,7 +1,7 @@
 /**
  * Finds problems from the warehouse alone, with or without a running worker. The exit codes of `status` and `alerts` use it.
  */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import cron from 'node-cron';
 import { failureOf } from '../alerts/conditions.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
@@ -10,7 +10,7 @@ import { newestRuns } from '../../engine/control-tables/runs.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
-import type { AccountsRead } from '../status/read-accounts.ts';
+import { type AccountsRead, epochMs, numberOf } from '../status/read-accounts.ts';
 import type { CronEntry } from './cron-groups.ts';
 import { entriesOf, type ScheduledAccount } from './scheduler.ts';
 
@@ -25,18 +25,13 @@ const LATE_MS = 5 * MINUTE_MS;
 /** Ticks are searched this far back. A schedule with rarer ticks is judged by the age of its data. */
 const LOOKED_BACK_MS = 2 * DAY_MS;
 
-/** When runs of these accounts were last active: scheduled runs only (`onlyScheduled`), or all. */
-async function readNewestRun(
-  db: Queryable,
-  accountIds: readonly string[],
-  onlyScheduled: boolean,
-): Promise<number | null> {
-  const condition = onlyScheduled ? sql`r.trigger = 'schedule'` : sql`true`;
-  const at = sql`coalesce(r.finished_at, r.started_at) as at`;
-  const [row] = await db.execute<{ ms: number | null }>(sql`
-    select (extract(epoch from max(n.at)) * 1000)::float8 as ms
-    from (${newestRuns(at, condition, toArrayLiteral(accountIds))}) n`);
-  return row?.ms ?? null;
+/** When runs of these accounts (an array literal) that meet the condition were last active; null: never. */
+async function readNewestRun(db: Queryable, accounts: string, condition: SQL): Promise<number | null> {
+  const newest = newestRuns(sql`coalesce(r.finished_at, r.started_at) as at`, condition, accounts);
+  const [row] = await db.execute<{ ms: string | null }>(
+    sql`select ${epochMs('max(n.at)')} as ms from (${newest}) n`,
+  );
+  return numberOf(row?.ms);
 }
 
 /** Whether a schedule has a tick between two times, to the minute. */
@@ -57,9 +52,9 @@ function hasTick({ expression, timezone }: CronEntry, afterMs: number, upToMs: n
 export async function findWhatIsWrong(db: Queryable, judging: Judging) {
   const { accounts, seen, config } = judging;
   const { databaseNowMs: nowMs } = seen;
-  const ids = accounts.map(({ id }) => id);
-  const workerSeenMs = await readNewestRun(db, ids, true);
-  const newestMs = await readNewestRun(db, ids, false);
+  const ids = toArrayLiteral(accounts.map(({ id }) => id));
+  const workerSeenMs = await readNewestRun(db, ids, sql`r.trigger = 'schedule'`);
+  const newestMs = await readNewestRun(db, ids, sql`true`);
   const streams = accounts.flatMap(({ id, offReasons }) =>
     (seen.accounts.get(id) ?? []).map((one) => ({ id, one, offReason: offReasons[one.stream] })),
   );
