@@ -4,6 +4,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { formatMoment } from '../../pages/words.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import { adviceOfAlert, ALERT_EVENTS, listOf, type DescribedAlert } from './events.ts';
 
@@ -49,13 +50,10 @@ function durationOf({ beganMs, endedMs }: AlertRow): string {
   return roughly(formatDuration(Math.max(SECOND_MS, (endedMs ?? beganMs) - beganMs)));
 }
 
-function toLine(
-  alike: readonly [AlertRow, ...AlertRow[]],
-  accounts: readonly string[],
-  context: MessageContext,
-): Line {
-  const [first] = alike;
+/** `first`: one of those that are alike. */
+function toLine(first: AlertRow, alike: readonly AlertRow[], context: MessageContext): Line {
   const { event, code, detail } = first;
+  const accounts = [...new Set(alike.map(({ accountId }) => accountId))];
   const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
   const places = accounts.flatMap((id) => context.accounts.get(id)?.place ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
@@ -87,24 +85,11 @@ function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
     detail,
     sentMs === null,
   ];
-  const group = <Row>(all: readonly Row[], keyOf: (row: Row) => string): [Row, ...Row[]][] => {
-    const groups = new Map<string, [Row, ...Row[]]>();
-    for (const row of all) {
-      const found = groups.get(keyOf(row));
-      if (found === undefined) groups.set(keyOf(row), [row]);
-      else found.push(row);
-    }
-    return [...groups.values()];
-  };
-  const ofAccounts = group(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
-  const alike = group(ofAccounts, ([first, ...others]) =>
-    JSON.stringify([kindOf(first), [first, ...others].map(({ subject }) => subject).toSorted()]),
+  const ofAccounts = groupBy(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
+  const alike = groupBy(ofAccounts, (group) =>
+    JSON.stringify([kindOf(group[0]), group.map(({ subject }) => subject).toSorted()]),
   );
-  const lines = alike.map((groups) => {
-    const [[first]] = groups;
-    const all: [AlertRow, ...AlertRow[]] = [first, ...groups.flat().filter((row) => row !== first)];
-    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], context);
-  });
+  const lines = alike.map((groups) => toLine(groups[0][0], groups.flat(), context));
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
 }
 

@@ -8,6 +8,7 @@
  */
 import { hash } from 'node:crypto';
 import cron, { type ScheduledTask } from 'node-cron';
+import { groupBy } from '../../shared/group-by.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 
@@ -80,14 +81,8 @@ function nextAtMs(task: ScheduledTask, clock: Clock): number {
 }
 
 function buildGroups(entries: readonly CronEntry[], clock: Clock): Group[] {
-  const byExpression = new Map<string, [CronEntry, ...CronEntry[]]>();
-  for (const entry of entries) {
-    const key = JSON.stringify([entry.expression, entry.timezone]);
-    const alike = byExpression.get(key);
-    if (alike === undefined) byExpression.set(key, [entry]);
-    else alike.push(entry);
-  }
-  return [...byExpression.values()].map((alike) => {
+  const groups = groupBy(entries, (one) => JSON.stringify([one.expression, one.timezone]));
+  return groups.map((alike) => {
     const [{ expression, timezone }] = alike;
     const members = alike
       .map(({ target }) => ({ target, share: shareOf(target.accountId) }))
