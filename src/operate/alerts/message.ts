@@ -44,7 +44,6 @@ interface Line {
 
 /** Chat services truncate or refuse longer messages. */
 const MOST_LINES = 12;
-const MARKS = { begun: '✗', over: '✓' } as const;
 
 function durationOf({ beganMs, endedMs }: AlertRow): string {
   return roughly(formatDuration(Math.max(SECOND_MS, (endedMs ?? beganMs) - beganMs)));
@@ -93,25 +92,14 @@ function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
 }
 
-function restOf(lines: readonly Line[]): string | null {
-  const rest = lines.length - MOST_LINES;
-  return rest > 0 ? `And ${formatNumber(rest, 'more alert')}: see the status page of the worker` : null;
-}
-
 function signatureOf({ version, owner, accounts }: MessageContext): string {
   const [only] = accounts.keys();
   const account = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
   return `safety-sync ${version}, ${account}${owner}`;
 }
 
-function toText(lines: readonly Line[], context: MessageContext): string {
-  const shown = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
-    const mark = isOver ? MARKS.over : MARKS.begun;
-    return `${mark} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
-  });
-  return [...shown, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(context)}`].join(
-    '\n',
-  );
+function toText({ isOver, what, when, advice }: Line): string {
+  return `${isOver ? '✓' : '✗'} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
@@ -168,15 +156,19 @@ export function testMessage(): Message {
 /** `rows`: at least one; all of one channel. */
 export function toMessage(rows: readonly AlertRow[], context: MessageContext): Message {
   const lines = toLines(rows, context);
+  const shown = lines.slice(0, MOST_LINES);
+  const left = lines.length - shown.length;
+  const rest =
+    left === 0 ? [] : [`And ${formatNumber(left, 'more alert')}: see the status page of the worker`];
   const subject = subjectOf(lines);
-  const rest = restOf(lines);
-  const parts = [
-    ...lines.slice(0, MOST_LINES).map(toCard),
-    ...(rest === null ? [] : [html`<p>${rest}.</p>`]),
-  ];
+  const signature = signatureOf(context);
   return {
     subject: `[safety-sync] ${subject}`,
-    text: toText(lines, context),
-    html: renderMail(subject, parts, signatureOf(context)),
+    text: [...shown.map(toText), ...rest, `– ${signature}`].join('\n'),
+    html: renderMail(
+      subject,
+      [...shown.map(toCard), ...rest.map((text) => html`<p>${text}.</p>`)],
+      signature,
+    ),
   };
 }
