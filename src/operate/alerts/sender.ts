@@ -100,7 +100,7 @@ export function createSender(destination: Destination, options: SenderOptions) {
 
   /** Records what was sent, also while the database was away. */
   async function recordSent(): Promise<void> {
-    if (away?.isSent === true) await recordOutageSent(db, { ...away.row, nowMs: nowMs() });
+    if (away?.isSent === true) await recordOutageSent(db, away.row, nowMs());
     away = undefined;
     for (const { rows, claim, nextMs } of unrecorded)
       await settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs });

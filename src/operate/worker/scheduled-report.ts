@@ -52,11 +52,7 @@ const MOST_ATTACHED = 5_000_000;
 const PLANNED_AHEAD = 100;
 
 /** Next tick after `afterMs` (database clock); node-cron only computes ticks after our own clock. */
-export function nextReportMs(
-  { cron: expression }: Pick<ReportConfig, 'cron'>,
-  timezone: string,
-  afterMs: number,
-): number {
+export function nextReportMs(expression: string, timezone: string, afterMs: number): number {
   const task = cron.createTask(expression, () => undefined, { timezone });
   const ahead = task.getNextRuns(PLANNED_AHEAD).map((date) => date.getTime());
   void task.destroy();
@@ -177,7 +173,7 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
             channel: 'report',
             code: null,
             detail: detailOf(id),
-            dueMs: nextReportMs(config, timezoneOf(id), nowMs),
+            dueMs: nextReportMs(config.cron, timezoneOf(id), nowMs),
           })),
         resumed: [],
         ended: [],
@@ -194,6 +190,6 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
       accounts.get(accountId)?.log.error({ error_code: code }, text);
       return code;
     },
-    nextMs: ({ accountId }, afterMs) => nextReportMs(config, timezoneOf(accountId), afterMs),
+    nextMs: ({ accountId }, afterMs) => nextReportMs(config.cron, timezoneOf(accountId), afterMs),
   };
 }
