@@ -84,14 +84,9 @@ async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise
   return Buffer.concat(parts);
 }
 
-interface WorkbookPlace {
-  readonly name: string;
-  /** undefined: it is written to no file. */
-  readonly path: string | undefined;
-  readonly isMailed: boolean;
-}
+type Place = Omit<Workbook, 'content'> & { readonly isMailed: boolean };
 
-async function makeWorkbook(lists: Lists, { name, path, isMailed }: WorkbookPlace): Promise<Workbook> {
+async function makeWorkbook(lists: Lists, { name, path, isMailed }: Place): Promise<Workbook> {
   if (path === undefined) return { name, path, content: await collect(toWorkbook(lists), MOST_ATTACHED) };
   await write(() => writeWorkbook(lists, path));
   const content = isMailed ? await collect(createReadStream(path), MOST_ATTACHED) : undefined;
@@ -130,24 +125,15 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     if (mail !== undefined) {
       const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
       const signature = `safety-sync ${version}, account ${id}, ${owner}`;
-      const message = toReportMail({
-        title,
-        report: showReport(report, along),
-        filename,
-        page,
-        workbook,
-        signature,
-      });
+      const shown = showReport(report, along);
+      const message = toReportMail({ title, report: shown, filename, page, workbook, signature });
       await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
     }
-    const where = [
-      ...(path === undefined ? [] : [`written to ${path}`]),
-      ...(mail === undefined ? [] : ['mailed']),
-    ];
+    const where = [path === undefined ? '' : `written to ${path}`, mail === undefined ? '' : 'mailed'];
     const tookMs = clock.monotonicMs() - startedMs;
     log.info(
       { path, duration_ms: Math.round(tookMs) },
-      `the report was ${where.join(' and ')} in ${formatDuration(tookMs)}`,
+      `the report was ${where.filter((text) => text !== '').join(' and ')} in ${formatDuration(tookMs)}`,
     );
   }
 
