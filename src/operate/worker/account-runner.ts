@@ -81,9 +81,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     /** Load of the service; null: no request was sent yet. */
     get pressure(): ServiceLoad | null {
       // Reading `account.api` creates the client, which would waste memory for thousands of idle accounts.
-      if (!hasAsked) return null;
-      const { inFlight, waiting, concurrencyNow, coolingUntilMs } = account.api.pressure;
-      return { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null };
+      return hasAsked ? account.api.pressure : null;
     },
     recordSkippedTick({ stream, kind }: Pick<Job, 'stream' | 'kind'>, why: keyof typeof SKIPPED_TICKS) {
       metrics.recordSkippedTick(account.id, stream, why);
