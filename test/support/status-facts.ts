@@ -7,7 +7,7 @@ import type { AccountRows, WarehouseRead } from '../../src/operate/status/read-a
 import type { Volumes } from '../../src/operate/status/read-volumes.ts';
 import type { AccountsRead, StreamFacts } from '../../src/operate/status/read-accounts.ts';
 import type { AccountDetail, Status } from '../../src/operate/status/status.ts';
-import type { OtherTimezone, StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
+import type { Differences, StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { NOON } from './test-clock.ts';
@@ -185,7 +185,7 @@ interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
   readonly service: AccountFacts['pressure'];
   readonly nextRuns: StatusFacts['nextRuns'];
   readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
-  readonly otherTimezone: OtherTimezone;
+  readonly otherTimezone: NonNullable<Differences['otherTimezone']>;
 }
 
 /** A healthy worker with one account, at noon. */
