@@ -3,8 +3,8 @@ import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '.
 import { DAY_MS } from '../shared/time.ts';
 import type { IssueGroup } from '../operate/status/read-account-rows.ts';
 import type { RunSummary } from '../operate/status/run-summary.ts';
-import type { DatabaseStatus, Level, StreamDetail } from '../operate/status/status.ts';
-import { areAccountsRead } from '../operate/status/status.ts';
+import type { StreamDetail } from '../operate/status/account-detail.ts';
+import { areAccountsRead, type DatabaseStatus, type Level } from '../operate/status/status.ts';
 import type { StorageRules } from '../operate/status/storage-rules.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {

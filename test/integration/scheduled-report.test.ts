@@ -353,7 +353,7 @@ it('another schedule is planned anew, and nothing is made for it before its time
 });
 
 it('the next one is meant in the time zone of the schedules, and never the one that was just made', () => {
-  const next = nextReportMs({ cron: WEEKLY }, 'Europe/Oslo', Date.now());
+  const next = nextReportMs(WEEKLY, 'Europe/Oslo', Date.now());
   const text = new Intl.DateTimeFormat('en-GB', {
     timeZone: 'Europe/Oslo',
     weekday: 'short',
@@ -361,7 +361,7 @@ it('the next one is meant in the time zone of the schedules, and never the one t
     minute: '2-digit',
   }).format(next);
   expect(text).toBe('Mon 07:00');
-  expect(nextReportMs({ cron: WEEKLY }, 'Europe/Oslo', next) - next).toBeGreaterThan(6.9 * DAY_MS);
+  expect(nextReportMs(WEEKLY, 'Europe/Oslo', next) - next).toBeGreaterThan(6.9 * DAY_MS);
 });
 
 it('the report of an account goes to people of its own, those of the others to all', async () => {

@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 
-import { HOUR_MS, toMs } from '../../src/shared/time.ts';
+import { HOUR_MS, MINUTE_MS, toMs } from '../../src/shared/time.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
+import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createEmptyTestDatabase } from '../support/test-database.ts';
@@ -28,6 +29,17 @@ const OF_ROLE = {
   lock_timeout: '200ms',
   statement_timeout: '10s',
   idle_in_transaction_session_timeout: '200ms',
+};
+const NO_SCHEDULE = {
+  timezone: 'UTC',
+  streams: {
+    resources: null,
+    followups: null,
+    'training-employee-status': null,
+    equipments: null,
+    users: null,
+  },
+  reconcile: null,
 };
 /** PostgreSQL writes it as 12.05.2026 where DateStyle is German: for JavaScript the 5th of December. */
 const TWELFTH_OF_MAY = Date.UTC(2026, 4, 12, 9);
@@ -77,6 +89,14 @@ test('settings of database and role change nothing of what is stored', async () 
   expect(read.accounts.get('default')).toContainEqual(
     expect.objectContaining({ stream: 'followups', watermarkMs: TWELFTH_OF_MAY + HOUR_MS }),
   );
+
+  await worker.query(`update safety_sync.runs set trigger = 'schedule'`);
+  const { workerSeenMs } = await findWhatIsWrong(worker.connection.db, {
+    accounts: [{ id: 'default', offReasons: {}, config: { schedule: NO_SCHEDULE } }],
+    seen: read,
+    config: { freshnessBudgetMinutes: 60, syncSpreadSeconds: 0 },
+  });
+  expect(Math.abs(Date.now() - (workerSeenMs ?? 0))).toBeLessThan(MINUTE_MS);
 
   followups.delete(third);
   await runAll('reconcile');

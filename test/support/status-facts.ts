@@ -1,4 +1,4 @@
-import { buildStatus } from '../../src/operate/status/build-status.ts';
+import { buildStatus, type Status } from '../../src/operate/status/build-status.ts';
 import { type AccountFacts, NOT_READ, type StatusFacts } from '../../src/operate/status/status-facts.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
@@ -6,8 +6,8 @@ import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { AccountRows, WarehouseRead } from '../../src/operate/status/read-account-rows.ts';
 import type { Volumes } from '../../src/operate/status/read-volumes.ts';
 import type { AccountsRead, StreamFacts } from '../../src/operate/status/read-accounts.ts';
-import type { AccountDetail, Status } from '../../src/operate/status/status.ts';
-import type { OtherTimezone, StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
+import type { AccountDetail } from '../../src/operate/status/account-detail.ts';
+import type { Differences, StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { NOON } from './test-clock.ts';
@@ -185,7 +185,7 @@ interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
   readonly service: AccountFacts['pressure'];
   readonly nextRuns: StatusFacts['nextRuns'];
   readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
-  readonly otherTimezone: OtherTimezone;
+  readonly otherTimezone: NonNullable<Differences['otherTimezone']>;
 }
 
 /** A healthy worker with one account, at noon. */

@@ -12,7 +12,7 @@ import {
   textOfKey,
 } from '../../operate/alerts/outbox.ts';
 import { readLastingProblems } from '../../operate/alerts/lasting-problems.ts';
-import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
+import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatTime } from '../../shared/format.ts';
 import { createRedactor } from '../../shared/redact.ts';

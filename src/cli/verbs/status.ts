@@ -1,4 +1,4 @@
-import { findWhatIsWrong } from '../../operate/alerts/what-is-wrong.ts';
+import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
 import { placeOf } from '../../config/account-config.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readLastRuns } from '../../engine/control-tables/runs.ts';

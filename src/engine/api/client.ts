@@ -179,7 +179,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         inFlight: slots.inFlight,
         waiting: slots.waiting,
         concurrencyNow: limiter.concurrencyNow,
-        coolingUntilMs: coolingMs > 0 ? clock.now() + coolingMs : undefined,
+        coolingUntilMs: coolingMs > 0 ? clock.now() + coolingMs : null,
       };
     },
     get hasNewToken() {

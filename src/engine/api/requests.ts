@@ -100,8 +100,8 @@ export interface ClientPressure {
   /** Requests that wait for a slot, a cool-down or the requests-per-minute limit (not for their own retry delay). */
   readonly waiting: number;
   readonly concurrencyNow: number;
-  /** ms since 1970 by the worker's clock; undefined while nothing cools down. */
-  readonly coolingUntilMs: number | undefined;
+  /** ms since 1970 by the worker's clock; null while nothing cools down. */
+  readonly coolingUntilMs: number | null;
 }
 
 export interface RetryEvent {

@@ -209,14 +209,11 @@ export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow
   return rows.map(toRunRow);
 }
 
-/**
- * For each stream of these accounts (an array literal): columns of the newest run `r` that meets the
- * condition.
- */
-export const newestRuns = (columns: SQL, condition: SQL, accounts: string): SQL => sql`
+/** For each stream of these accounts (an array literal): columns of the newest runs `r` that meet the condition. */
+export const newestRuns = (columns: SQL, condition: SQL, accounts: string, limit = 1): SQL => sql`
   select k.account_id, k.stream, l.* from ${KNOWN_STREAMS} k cross join lateral (
     select ${columns} from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${condition}
-    order by r.run_id desc limit 1) l
+    order by r.run_id desc limit ${limit}) l
   where k.account_id = any (${accounts}::text[])`;
 
 /** The newest run `r` of each stream of each account that meets the condition; default: that took place. */

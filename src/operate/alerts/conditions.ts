@@ -4,24 +4,25 @@
  */
 import type { OffReasons } from '../../config/account-config.ts';
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
-import { type FailedReport, type OutboxKey, textOfKey } from './outbox.ts';
+import { type OutboxKey, textOfKey } from './outbox.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
+import type { AlertsStatus } from '../status/status.ts';
 
 export interface Condition extends OutboxKey {
   readonly event: AlertEvent;
   readonly code: string | null;
   readonly detail: string | null;
   /** A new attempt is running: whether the condition lasts is known when that ends. */
-  readonly isUndecided: boolean;
+  readonly isUndecided?: boolean;
 }
 
 interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
   readonly seen: AccountsRead;
   readonly lastingProblems: readonly Condition[];
-  readonly failedReports: readonly FailedReport[];
+  readonly failedReports: AlertsStatus['failedReports'];
   readonly freshnessBudgetMinutes: number;
 }
 
@@ -46,7 +47,7 @@ function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts)
   if (freshnessOf(one, seen.databaseNowMs, budgetMinutes) !== 'stale') return [];
   const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
   const detail = `${budgetMinutes} min`;
-  return [{ accountId, event: 'stale', subject: one.stream, code, detail, isUndecided: false }];
+  return [{ accountId, event: 'stale', subject: one.stream, code, detail }];
 }
 
 /** Returns each key once. An outage of the database cannot be read from it (`notifier.ts`). */
@@ -65,7 +66,6 @@ export function conditionsOf(facts: ConditionFacts): Condition[] {
       event: 'report_failed' as const,
       subject: '',
       detail: null,
-      isUndecided: false,
     })),
   ];
   return [...new Map(all.map((condition) => [textOfKey(condition), condition])).values()];

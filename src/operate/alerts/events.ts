@@ -6,6 +6,7 @@
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { shorten } from '../../pages/words.ts';
 import { adviceOf } from '../../shared/errors.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
 
 /** Similar alerts, which are described by one text. */
@@ -45,15 +46,15 @@ const because = ({ code }: DescribedAlert): string => (code === null ? '' : ` ($
 /** The service chooses the name, so all characters are removed that could become markup or a mention in a chat. */
 const toName = (field: string): string => shorten(field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?'), LONGEST_NAME);
 
+const streamOf = (subject: string): string => subject.slice(0, subject.indexOf(' '));
+
 /** `severity and due.tz of followups`, from `followups severity` and `followups due.tz`. */
 const fieldsOf = ({ subjects }: DescribedAlert): string => {
-  const byStream = new Map<string, string[]>();
-  for (const subject of subjects) {
-    const at = subject.indexOf(' ');
-    const stream = subject.slice(0, at);
-    byStream.set(stream, [...(byStream.get(stream) ?? []), toName(subject.slice(at + 1))]);
-  }
-  return [...byStream].map(([stream, fields]) => `${listOf(fields)} of ${stream}`).join('; ');
+  const texts = groupBy(subjects, streamOf).map((alike) => {
+    const stream = streamOf(alike[0]);
+    return `${listOf(alike.map((subject) => toName(subject.slice(stream.length + 1))))} of ${stream}`;
+  });
+  return texts.join('; ');
 };
 
 /** Describes the refused credentials of the account, or the streams that the token may not read. */

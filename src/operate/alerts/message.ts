@@ -4,6 +4,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { formatMoment } from '../../pages/words.ts';
 import type { TokenPlace } from '../../shared/token-place.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import { adviceOfAlert, ALERT_EVENTS, listOf, type DescribedAlert } from './events.ts';
 
@@ -43,19 +44,15 @@ interface Line {
 
 /** Chat services truncate or refuse longer messages. */
 const MOST_LINES = 12;
-const MARKS = { begun: '✗', over: '✓' } as const;
 
 function durationOf({ beganMs, endedMs }: AlertRow): string {
   return roughly(formatDuration(Math.max(SECOND_MS, (endedMs ?? beganMs) - beganMs)));
 }
 
-function toLine(
-  alike: readonly [AlertRow, ...AlertRow[]],
-  accounts: readonly string[],
-  context: MessageContext,
-): Line {
-  const [first] = alike;
+/** `first`: one of those that are alike. */
+function toLine(first: AlertRow, alike: readonly AlertRow[], context: MessageContext): Line {
   const { event, code, detail } = first;
+  const accounts = [...new Set(alike.map(({ accountId }) => accountId))];
   const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
   const places = accounts.flatMap((id) => context.accounts.get(id)?.place ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
@@ -87,30 +84,12 @@ function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
     detail,
     sentMs === null,
   ];
-  const group = <Row>(all: readonly Row[], keyOf: (row: Row) => string): [Row, ...Row[]][] => {
-    const groups = new Map<string, [Row, ...Row[]]>();
-    for (const row of all) {
-      const found = groups.get(keyOf(row));
-      if (found === undefined) groups.set(keyOf(row), [row]);
-      else found.push(row);
-    }
-    return [...groups.values()];
-  };
-  const ofAccounts = group(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
-  const alike = group(ofAccounts, ([first, ...others]) =>
-    JSON.stringify([kindOf(first), [first, ...others].map(({ subject }) => subject).toSorted()]),
+  const ofAccounts = groupBy(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
+  const alike = groupBy(ofAccounts, (group) =>
+    JSON.stringify([kindOf(group[0]), group.map(({ subject }) => subject).toSorted()]),
   );
-  const lines = alike.map((groups) => {
-    const [[first]] = groups;
-    const all: [AlertRow, ...AlertRow[]] = [first, ...groups.flat().filter((row) => row !== first)];
-    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], context);
-  });
+  const lines = alike.map((groups) => toLine(groups[0][0], groups.flat(), context));
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
-}
-
-function restOf(lines: readonly Line[]): string | null {
-  const rest = lines.length - MOST_LINES;
-  return rest > 0 ? `And ${formatNumber(rest, 'more alert')}: see the status page of the worker` : null;
 }
 
 function signatureOf({ version, owner, accounts }: MessageContext): string {
@@ -119,14 +98,8 @@ function signatureOf({ version, owner, accounts }: MessageContext): string {
   return `safety-sync ${version}, ${account}${owner}`;
 }
 
-function toText(lines: readonly Line[], context: MessageContext): string {
-  const shown = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
-    const mark = isOver ? MARKS.over : MARKS.begun;
-    return `${mark} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
-  });
-  return [...shown, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(context)}`].join(
-    '\n',
-  );
+function toText({ isOver, what, when, advice }: Line): string {
+  return `${isOver ? '✓' : '✗'} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
@@ -183,15 +156,19 @@ export function testMessage(): Message {
 /** `rows`: at least one; all of one channel. */
 export function toMessage(rows: readonly AlertRow[], context: MessageContext): Message {
   const lines = toLines(rows, context);
+  const shown = lines.slice(0, MOST_LINES);
+  const left = lines.length - shown.length;
+  const rest =
+    left === 0 ? [] : [`And ${formatNumber(left, 'more alert')}: see the status page of the worker`];
   const subject = subjectOf(lines);
-  const rest = restOf(lines);
-  const parts = [
-    ...lines.slice(0, MOST_LINES).map(toCard),
-    ...(rest === null ? [] : [html`<p>${rest}.</p>`]),
-  ];
+  const signature = signatureOf(context);
   return {
     subject: `[safety-sync] ${subject}`,
-    text: toText(lines, context),
-    html: renderMail(subject, parts, signatureOf(context)),
+    text: [...shown.map(toText), ...rest, `– ${signature}`].join('\n'),
+    html: renderMail(
+      subject,
+      [...shown.map(toCard), ...rest.map((text) => html`<p>${text}.</p>`)],
+      signature,
+    ),
   };
 }

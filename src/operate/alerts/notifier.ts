@@ -79,7 +79,6 @@ function createAlertDestination(
     channel: name,
     claimMs: CLAIM_MS,
     delays: { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS },
-    sendsEachRow: false,
     async send(rows, signal) {
       const { subject, text, html } = toMessage(rows.filter(isAlert), context);
       // The text contains no secrets by design; redacted all the same.
@@ -166,7 +165,7 @@ export function createNotifier(options: NotifierOptions) {
       freshnessBudgetMinutes,
     });
     const plan = (rows: readonly OutboxRow[]): ChannelPlan[] => [
-      ...planAlerts({ rows, conditions, channels, isOff, nowMs: nowMs(), afterMs }),
+      ...channels.map((name) => planAlerts(name, { rows, conditions, isOff, nowMs: nowMs(), afterMs })),
       ...(report === undefined ? [] : [report.plan(rows, nowMs())]),
     ];
     for (const one of plan(found)) await record(one, seen.databaseNowMs);

@@ -18,6 +18,7 @@ import {
 } from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { instant } from '../../engine/database/sql-names.ts';
+import type { AlertsStatus } from '../status/status.ts';
 
 export interface OutboxKey {
   readonly accountId: string;
@@ -49,9 +50,8 @@ export interface AlertRow extends OutboxRow {
 
 export const isAlert = (row: OutboxRow): row is AlertRow => row.channel !== 'report';
 
-export type NewRow = Pick<OutboxRow, 'accountId' | 'event' | 'subject' | 'channel' | 'code' | 'detail'> & {
-  readonly dueMs: number;
-};
+type RowKey = OutboxKey & Pick<OutboxRow, 'channel'>;
+export type NewRow = RowKey & Pick<OutboxRow, 'code' | 'detail'> & { readonly dueMs: number };
 
 /** The time of the observation, and the current time. */
 interface Observed {
@@ -75,8 +75,6 @@ type Outcome =
 /** A line break separates the fields, because names of accounts and events have none. */
 export const textOfKey = ({ accountId, event, subject }: OutboxKey): string =>
   [accountId, event, subject].join('\n');
-
-type RowKey = Pick<OutboxRow, 'accountId' | 'event' | 'subject' | 'channel'>;
 
 /** Matches these rows. Filters by account as well, because accounts are the distribution key. */
 function matches(rows: readonly RowKey[]): SQL {
@@ -113,13 +111,7 @@ export async function readOutbox(db: Queryable, accountIds: readonly string[]): 
   return rows.map(toRow);
 }
 
-/** An account whose scheduled report failed at the newest attempt, with the error code. */
-export interface FailedReport {
-  readonly accountId: string;
-  readonly code: string;
-}
-
-export const failedReportsOf = (rows: readonly OutboxRow[]): FailedReport[] =>
+export const failedReportsOf = (rows: readonly OutboxRow[]): AlertsStatus['failedReports'] =>
   rows.flatMap((row) =>
     isAlert(row) || row.problem === null ? [] : [{ accountId: row.accountId, code: row.problem }],
   );
@@ -131,7 +123,7 @@ export const failedReportsOf = (rows: readonly OutboxRow[]): FailedReport[] =>
 export async function beginRows(
   db: Queryable,
   begun: readonly NewRow[],
-  { asOfMs }: Pick<Observed, 'asOfMs'>,
+  { asOfMs }: Observed,
 ): Promise<void> {
   if (begun.length === 0) return;
   const values = begun
@@ -231,13 +223,8 @@ export async function settleClaim(
  */
 export async function recordOutageSent(
   db: Queryable,
-  {
-    accountId,
-    channel,
-    code,
-    beganMs,
-    nowMs,
-  }: Pick<OutboxRow, 'accountId' | 'channel' | 'code' | 'beganMs'> & Pick<Observed, 'nowMs'>,
+  { accountId, channel, code, beganMs }: AlertRow,
+  nowMs: number,
 ): Promise<void> {
   const [began, now] = [instant(beganMs), instant(nowMs)];
   await db.execute(sql`insert into ${outbox} as t

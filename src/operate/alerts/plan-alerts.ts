@@ -7,7 +7,6 @@ interface AlertFacts {
   /** Rows of the outbox that last or have a message due. */
   readonly rows: readonly OutboxRow[];
   readonly conditions: readonly Condition[];
-  readonly channels: readonly AlertChannel[];
   /** The stream of the alert has no schedule any more. */
   readonly isOff: (row: Pick<AlertRow, 'accountId' | 'subject'>) => boolean;
   /** By the database's clock. */
@@ -22,8 +21,8 @@ export interface ChannelPlan {
   readonly ended: readonly OutboxRow[];
   /** Rows that end without a message. */
   readonly dropped: readonly OutboxRow[];
-  /** Rows that may be claimed and sent now. */
-  readonly due: readonly OutboxRow[];
+  /** Rows that may be claimed and sent now, by message. */
+  readonly due: readonly (readonly OutboxRow[])[];
 }
 
 /** Sent without delay: a later run may hide these conditions but does not correct them. */
@@ -38,7 +37,8 @@ const isSameFailure = (row: AlertRow, { accountId, event, subject }: Condition):
   accountId === row.accountId &&
   (subject === row.subject || subject === '' || row.subject === '');
 
-function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
+/** The plan of one channel. */
+export function planAlerts(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
   const { conditions, nowMs, afterMs, isOff } = facts;
   const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
   const known = new Set(rows.map(textOfKey));
@@ -66,10 +66,6 @@ function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
     resumed: rows.filter((row) => row.endedMs !== null && present.has(textOfKey(row))),
     ended: over.filter((row) => !isOff(row)),
     dropped: over.filter(isOff),
-    due: rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row)),
+    due: [rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row))],
   };
-}
-
-export function planAlerts(facts: AlertFacts): ChannelPlan[] {
-  return facts.channels.map((channel) => planChannel(channel, facts));
 }

@@ -19,6 +19,9 @@ import type { Logger } from '../../shared/logger.ts';
 import { type Clock, SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { ChannelPlan } from './plan-alerts.ts';
 
+/** The rows of one message. */
+type Rows = readonly [OutboxRow, ...OutboxRow[]];
+
 /** Makes the messages of a channel and delivers them. */
 export interface Destination {
   readonly channel: OutboxChannel;
@@ -26,11 +29,9 @@ export interface Destination {
   readonly claimMs: number;
   /** Delays after failed attempts. */
   readonly delays: Backoff;
-  /** False: rows that are due together are one message. */
-  readonly sendsEachRow: boolean;
-  send(rows: readonly OutboxRow[], signal: AbortSignal): Promise<void>;
+  send(rows: Rows, signal: AbortSignal): Promise<void>;
   /** Logs a failure, and returns what the outbox records of it. `isRepeated`: the message before failed, too. */
-  onFailed(error: SafetySyncError, rows: readonly OutboxRow[], isRepeated: boolean): string;
+  onFailed(error: SafetySyncError, rows: Rows, isRepeated: boolean): string;
   /** When a row is due again after it was sent; null: never. */
   nextMs(row: OutboxRow, afterMs: number): number | null;
 }
@@ -70,13 +71,13 @@ export function createSender(destination: Destination, options: SenderOptions) {
   let away: OutageAlert | undefined;
   /** Messages that were sent and could not be recorded yet. */
   let unrecorded: {
-    readonly rows: readonly OutboxRow[];
+    readonly rows: Rows;
     readonly claim: Claim;
     readonly nextMs: number | null;
   }[] = [];
 
   /** Returns why the message was not accepted; null: it was. */
-  async function send(rows: readonly OutboxRow[]): Promise<string | null> {
+  async function send(rows: Rows): Promise<string | null> {
     try {
       await destination.send(rows, stopping.signal);
       problem = null;
@@ -99,7 +100,7 @@ export function createSender(destination: Destination, options: SenderOptions) {
 
   /** Records what was sent, also while the database was away. */
   async function recordSent(): Promise<void> {
-    if (away?.isSent === true) await recordOutageSent(db, { ...away.row, nowMs: nowMs() });
+    if (away?.isSent === true) await recordOutageSent(db, away.row, nowMs());
     away = undefined;
     for (const { rows, claim, nextMs } of unrecorded)
       await settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs });
@@ -108,9 +109,9 @@ export function createSender(destination: Destination, options: SenderOptions) {
 
   async function sendClaimed(due: readonly OutboxRow[]): Promise<void> {
     const claim = { owner, nowMs: nowMs(), untilMs: nowMs() + claimMs };
-    const rows = await claimRows(db, due, claim);
-    const [first] = rows;
+    const [first, ...others] = await claimRows(db, due, claim);
     if (first === undefined) return;
+    const rows: Rows = [first, ...others];
     const failure = await send(rows);
     if (failure === null) {
       // The next time is after the claim, even if the estimate of the database's time has gone back in between.
@@ -125,10 +126,9 @@ export function createSender(destination: Destination, options: SenderOptions) {
     await settleClaim(db, rows, claim, { problem: failure, againMs });
   }
 
-  async function sendDue(due: readonly OutboxRow[]): Promise<void> {
+  async function sendDue({ due }: Pick<ChannelPlan, 'due'>): Promise<void> {
     await recordSent();
-    for (const rows of destination.sendsEachRow ? due.map((row) => [row]) : [due])
-      if (!isStopped) await sendClaimed(rows);
+    for (const rows of due) if (!isStopped) await sendClaimed(rows);
   }
 
   function begin(work: () => Promise<void>): void {
@@ -147,7 +147,7 @@ export function createSender(destination: Destination, options: SenderOptions) {
       return problem;
     },
     /** Starts sending the rows that are due, unless a message is being sent. */
-    sendDue: ({ due }: Pick<ChannelPlan, 'due'>) => begin(() => sendDue(due)),
+    sendDue: (plan: Pick<ChannelPlan, 'due'>) => begin(() => sendDue(plan)),
     sendOutage: (now: Pick<OutageAlert, 'sinceMs' | 'row'>) => begin(() => sendOutage(now)),
     /** Resolves when no message is being sent. */
     async idle() {

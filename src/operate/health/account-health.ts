@@ -78,8 +78,7 @@ export function createAccountHealth({ accountId, log, clock, streams, ...options
   function followCircuits(result: RunResult, permit: Permit): NextSync[] {
     const { stream } = result;
     const error = authFailureOf(result);
-    if (error === undefined && !hasResponse(result))
-      return followNoResponse(result, permit.noResponse().trial);
+    if (error === undefined && !hasResponse(result)) return followNoResponse(result, permit.noResponse());
     const { closed, trial } = error === undefined ? permit.accepted() : permit.authFailed(error);
     if (closed === 'stream') log.info({ stream }, `the service lets the token read ${stream} again`);
     if (closed === 'account')

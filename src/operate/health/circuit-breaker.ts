@@ -121,10 +121,7 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
         return { closed: isAccount ? 'account' : isStream ? 'stream' : null, trial: null };
       },
       /** The run ended without a response from the service. */
-      noResponse: (): CircuitChange => ({
-        closed: null,
-        trial: tryAgain(Math.min(NO_RESPONSE_AGAIN_MS, delays.firstMs)),
-      }),
+      noResponse: (): CircuitChange['trial'] => tryAgain(Math.min(NO_RESPONSE_AGAIN_MS, delays.firstMs)),
     };
   }
 

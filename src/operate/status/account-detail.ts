@@ -6,8 +6,8 @@ import { placeOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
 import { type RunSummary, toRunSummary } from './run-summary.ts';
 import type { AccountFacts, StatusFacts } from './status-facts.ts';
-import type { AccountDetail, PlannedRun, StreamDetail, StreamStatus } from './status.ts';
-import { expiredOf, uncleanedOf } from './storage-rules.ts';
+import type { PlannedRun, StreamStatus } from './status.ts';
+import { type Differences, expiredOf, uncleanedOf } from './storage-rules.ts';
 
 interface DetailContext {
   readonly facts: StatusFacts;
@@ -18,6 +18,11 @@ interface DetailContext {
   readonly judgedMs: number;
 }
 
+export type AccountDetail = ReturnType<typeof buildDetail>;
+/** The state of a stream on the page of one account. */
+export type StreamDetail = AccountDetail['streams'][number];
+export type RunningRun = NonNullable<StreamDetail['running']>;
+
 /** Most runs in the list of recent runs. */
 const LISTED_RUNS = 25;
 
@@ -25,7 +30,7 @@ export function buildDetail(
   { account, progress }: AccountFacts,
   streams: readonly StreamStatus[],
   { facts, nextRuns: planned, offMs, judgedMs }: DetailContext,
-): AccountDetail {
+) {
   const { seen, counted, countedAtMs } = facts.warehouse;
   const rows = seen?.rows;
   const { config, offReasons } = account;
@@ -47,38 +52,48 @@ export function buildDetail(
     return { records, total };
   }
 
-  function toDetail({ stream, ...status }: StreamStatus): StreamDetail {
+  function toDetail({ stream, ...status }: StreamStatus) {
     const recentRuns = runs.filter((run) => run.stream === stream).toReversed();
     const running = recentRuns.findLast((run) => run.status === 'running');
     const volume = counted?.rows.find((one) => one.stream === stream);
     return {
       ...status,
       stream,
+      /** Live rows that the last success did not bring up to date, because their equipment type is not configured. */
       unreadRows: streamNamed(stream).partition === undefined ? 0 : countUnread(unread),
+      /** The newest change that is stored: the watermark, or the time of the training report. */
       currentToMs: status.watermarkMs ?? status.calculatedMs,
       rows: volume?.rows ?? null,
+      /** When the rows were counted. */
       rowsCountedMs: countedAtMs === null ? null : countedAtMs + offMs,
       isEstimate: volume?.isEstimate ?? false,
       nextRunMs: nextRuns.find((one) => one.stream === stream && one.kind === 'sync')?.atMs ?? null,
       running: running === undefined ? null : { ...running, progress: progressOf(running) },
       lastRun: recentRuns.findLast((run) => run.status !== 'running') ?? null,
+      /** Oldest first. */
       recentRuns,
+      /** Changes that reconciliations found and earlier syncs had missed, over the recent runs. */
       repaired: recentRuns.reduce((sum, { repaired }) => sum + (repaired ?? 0), 0),
     };
   }
 
   const details = streams.map(toDetail);
-  return {
-    timezone: schedule.timezone,
+  const differences: Differences = {
     unread: describeUnread(unread),
     expired: expiredOf(streams, facts.keeping, judgedMs),
     uncleaned: uncleanedOf(rows?.cleanings ?? [], offReasons),
     otherTimezone: own === null || stored === undefined || stored === own ? null : { own, stored },
+  };
+  return {
+    timezone: schedule.timezone,
+    ...differences,
     streams: details,
     running: details.flatMap(({ running }) => running ?? []),
+    /** Newest first. */
     recentRuns: runs.slice(0, LISTED_RUNS),
     days: counted?.days ?? [],
     issues: rows?.issues ?? [],
+    /** Soonest first. */
     nextRuns,
   };
 }

@@ -1,20 +1,48 @@
-/** Combines the last read of the warehouse with the state of this process into one Status. Pure. */
+/**
+ * The Status: all data that operators see, for one account or thousands. It combines the last read of the warehouse with the
+ * state of this process. Pure.
+ */
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import type { Outage } from '../health/outage-log.ts';
-import { buildDetail } from './account-detail.ts';
+import { type AccountDetail, buildDetail } from './account-detail.ts';
 import { databaseOffsetMs, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type { AccountFacts, StatusFacts, WarehouseState } from './status-facts.ts';
 import { differencesOf } from './storage-rules.ts';
 import type {
-  AccountStatus,
   DatabaseStatus,
   Freshness,
+  Judgement,
   Level,
   ProcessStatus,
-  Status,
+  ServiceLoad,
   StreamStatus,
 } from './status.ts';
 import { judgeAccount, judgeAll } from './verdict.ts';
+
+export interface AccountStatus extends Judgement {
+  readonly accountId: string;
+  readonly openIssues: number;
+  readonly streams: readonly StreamStatus[];
+  readonly outages: readonly Outage[];
+  readonly openCircuits: readonly OpenCircuit[];
+  /** null: no request was sent to its service yet. */
+  readonly service: ServiceLoad | null;
+  /** Present when the account was read in full. */
+  readonly detail?: AccountDetail;
+}
+
+/** The judgement of a single account includes that of the process. */
+export interface Status extends ProcessStatus, Judgement {
+  /** All accounts, also those on other pages. */
+  readonly accountCount: number;
+  readonly counts: Readonly<Record<Level, number>>;
+  /** Worst first, then by name. */
+  readonly accounts: readonly AccountStatus[];
+  /** Where `accounts` are one page of several; page numbers start at 1. */
+  readonly page?: number;
+  readonly pages?: number;
+}
 
 /** Slightly more than the worker's interval between reads (ten seconds). */
 const OLD_MS = 12 * SECOND_MS;
@@ -131,4 +159,11 @@ export function buildStatus(facts: StatusFacts): Status {
   const [only] = accounts.length === 1 ? accounts : [];
   const { isReady, notReady, verdict } = only ?? judgeAll(process, accounts, counts);
   return { ...process, isReady, notReady, verdict, accountCount: accounts.length, counts, accounts };
+}
+
+/** One page of the accounts. The counts still cover all accounts. */
+export function pageOf(status: Status, page: number, size: number): Status {
+  const pages = Math.max(1, Math.ceil(status.accounts.length / size));
+  const at = Math.min(Math.max(1, page), pages);
+  return { ...status, accounts: status.accounts.slice((at - 1) * size, at * size), page: at, pages };
 }

@@ -1,6 +1,8 @@
 /** The gauges of `/metrics`: name, help text and value in a Status. */
 import { Gauge, type Registry } from 'prom-client';
-import type { AccountStatus, Level, Status, StreamDetail, StreamStatus } from './status.ts';
+import type { StreamDetail } from './account-detail.ts';
+import type { AccountStatus, Status } from './build-status.ts';
+import type { Level, StreamStatus } from './status.ts';
 
 export const PREFIX = 'safety_sync_';
 

@@ -1,6 +1,6 @@
 /** Converts the Status to JSON, with the field names of the log (`started_at`, `duration_ms`) and ISO times. */
 import { toIso } from '../../shared/time.ts';
-import type { Status } from './status.ts';
+import type { Status } from './build-status.ts';
 
 /** Fields in ms that are durations; all others are times. */
 const DURATIONS = ['durationMs', 'longestWaitMs'];

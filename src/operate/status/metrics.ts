@@ -6,7 +6,7 @@ import type { StreamName } from '../../engine/streams/stream.ts';
 import type { RunResult } from '../../engine/sync/run.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
 import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, PREFIX } from './gauges.ts';
-import type { Status } from './status.ts';
+import type { Status } from './build-status.ts';
 
 type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 

@@ -1,18 +1,18 @@
 /** Reads the rows for the page of one account, at low cost for tables of any size. */
 import { sql } from 'drizzle-orm';
 import type { Clock } from '../../shared/time.ts';
-import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { IssueKind, StreamName } from '../../engine/streams/stream.ts';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
-import { type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control-tables/runs.ts';
+import { newestRuns, type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control-tables/runs.ts';
 import { readReportingTimezones } from '../../engine/history/reporting.ts';
 import {
   type PrivacySettings,
   readCleaningProgress,
   type StreamCleaning,
 } from '../../engine/privacy/settings.ts';
-import { type AccountsRead, readAccounts } from './read-accounts.ts';
+import { type AccountsRead, epochMs, readAccounts } from './read-accounts.ts';
 
 /** Runs read per stream: the length of the charts. */
 export const RECENT_RUNS = 30;
@@ -58,31 +58,20 @@ export interface WarehouseRead extends AccountsRead {
   readonly rows?: AccountRows | undefined;
 }
 
-const iso = (column: string) =>
-  sql.raw(`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
-
 async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[]> {
-  const streams = sql.join(
-    STREAM_NAMES.map((stream) => sql`(${stream})`),
-    sql`, `,
-  );
+  const newest = newestRuns(sql`r.*`, TOOK_PLACE, toArrayLiteral([accountId]), RECENT_RUNS);
   // The second select finds a long run that many short ones have followed; its index covers running runs only.
   const rows = await db.execute(sql`
-    select r.*, ${iso('r.started_at')} as started_at, ${iso('r.finished_at')} as finished_at
-    from (
-      select l.* from (values ${streams}) as s (stream) cross join lateral (
-        select * from safety_sync.runs r where account_id = ${accountId} and stream = s.stream and ${TOOK_PLACE}
-        order by run_id desc limit ${RECENT_RUNS}) l
-      union
-      select * from safety_sync.runs where account_id = ${accountId} and status = 'running'
-    ) r order by r.run_id desc`);
+    ${newest} union
+    select r.account_id, r.stream, r.* from safety_sync.runs r
+    where r.account_id = ${accountId} and r.status = 'running' order by run_id desc`);
   return await markDeadRuns(db, rows.map(toRunRow));
 }
 
 export async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
   const rows = await db.execute<Omit<IssueGroup, 'firstSeenMs'> & { first_seen_ms: string }>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem,
-      floor(extract(epoch from min(first_seen_at)) * 1000) as first_seen_ms
+      ${epochMs('min(first_seen_at)')} as first_seen_ms
     from (
       select stream, kind, field, problem, first_seen_at from safety_sync.data_issues
       where account_id = ${accountId} and resolved_at is null limit ${MOST_ISSUES}) open

@@ -82,9 +82,10 @@ export function byKey<Row extends Key>(rows: Iterable<Row>): Map<string, Row> {
   return new Map([...rows].map((row) => [keyOf(row), row]));
 }
 
-const ms = (column: string) => sql.raw(`floor(extract(epoch from ${column}) * 1000)`);
-/** No cast to float8, because the server's extra_float_digits can round its text to days. */
-const numberOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
+/** ms since 1970. No cast to float8, because the server's extra_float_digits can round its text to days. */
+export const epochMs = (time: string) => sql.raw(`floor(extract(epoch from ${time}) * 1000)`);
+export const numberOf = (text: string | null | undefined): number | null =>
+  text == null ? null : Number(text);
 
 async function readStates(db: Queryable, accounts: string) {
   return byKey(
@@ -97,9 +98,9 @@ async function readStates(db: Queryable, accounts: string) {
         readonly retained_ms: string | null;
       }
     >(sql`
-      select account_id, stream, ${ms('last_success_at')} as last_success_ms, ${ms('watermark')} as watermark_ms,
-        ${ms('calculated_at')} as calculated_ms, ${ms('retained_at')} as retained_ms,
-        ${ms(`(checked_at_database + fresh_for_ms * interval '1 millisecond')`)} as current_until_ms
+      select account_id, stream, ${epochMs('last_success_at')} as last_success_ms, ${epochMs('watermark')} as watermark_ms,
+        ${epochMs('calculated_at')} as calculated_ms, ${epochMs('retained_at')} as retained_ms,
+        ${epochMs(`(checked_at_database + fresh_for_ms * interval '1 millisecond')`)} as current_until_ms
       from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
   );
 }

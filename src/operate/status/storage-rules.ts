@@ -7,45 +7,33 @@ import { UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import type { StreamFacts } from './read-accounts.ts';
 
+export type StorageRules = ReturnType<typeof storageRulesOf>;
+
 /** Retention and privacy settings of all accounts. */
-export interface StorageRules {
+export const storageRulesOf = ({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>) => ({
   /** Days until rows that the source deleted are removed; null: never. The other retention times have the same form. */
-  readonly deletedDays: number | null;
-  readonly runsDays: number | null;
+  deletedDays: retention.deletedDays ?? null,
+  runsDays: retention.runsDays ?? null,
   /** Days until resolved data issues are removed. */
-  readonly issuesDays: number | null;
+  issuesDays: retention.issuesDays ?? null,
   /** Columns, as `table.column`. */
-  readonly omitted: readonly string[];
-  readonly pseudonyms: readonly string[];
-}
+  omitted: privacy.omit,
+  pseudonyms: privacy.pseudonymize,
+});
 
-/** A stream that still holds data which the settings forbid. */
-export interface UncleanedStream {
-  readonly stream: StreamName;
-  readonly isUnderWay: boolean;
-  /** The next run continues the cleaning. */
-  readonly isScheduled: boolean;
-}
+export type UncleanedStream = ReturnType<typeof uncleanedOf>[number];
 
-export function storageRulesOf({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>): StorageRules {
-  return {
-    deletedDays: retention.deletedDays ?? null,
-    runsDays: retention.runsDays ?? null,
-    issuesDays: retention.issuesDays ?? null,
-    omitted: privacy.omit,
-    pseudonyms: privacy.pseudonymize,
-  };
-}
-
+/** Streams that still hold data which the settings forbid. */
 export const uncleanedOf = (
   cleanings: readonly Pick<StreamCleaning, 'stream' | 'progress'>[],
   offReasons: OffReasons,
-): UncleanedStream[] =>
+) =>
   cleanings
     .filter(({ progress }) => progress !== 'done')
     .map(({ stream, progress }) => ({
       stream,
       isUnderWay: progress === 'under_way',
+      /** The next run continues the cleaning. */
       isScheduled: offReasons[stream] === undefined,
     }));
 
@@ -63,12 +51,6 @@ export function expiredOf(
     .filter(({ lastSuccessMs }) => lastSuccessMs !== null)
     .filter(({ retainedMs }) => retainedMs === null || nowMs - retainedMs > RETENTION_LATE_MS)
     .map(({ stream }) => stream);
-}
-
-/** The reporting time zone of this program's settings, and the one in the warehouse, which another program wrote. */
-export interface OtherTimezone {
-  readonly own: string;
-  readonly stored: string;
 }
 
 /** Describes stored data that the settings forbid, and the command that removes it; null: there is none. */
@@ -97,10 +79,10 @@ export interface Differences {
   /** Stored equipment of types that are not configured, in words; null: none. */
   readonly unread: string | null;
   /**
-   * The stored reporting time zone differs from this worker's setting, because another program wrote it; null: it does not
-   * differ.
+   * The reporting time zone of this program's settings, and the one in the warehouse, which another program wrote; null: they
+   * do not differ.
    */
-  readonly otherTimezone: OtherTimezone | null;
+  readonly otherTimezone: { readonly own: string; readonly stored: string } | null;
   /** Streams with data that is older than its retention. */
   readonly expired: readonly StreamName[];
 }

@@ -13,22 +13,25 @@ import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import { isEndedFromOutside } from './read-accounts.ts';
 import {
-  type AccountStatus,
   areAccountsRead,
   type Judgement,
   type Level,
   type ProcessStatus,
-  type Status,
   streamProblems,
   type StreamStatus,
 } from './status.ts';
 
-interface AccountState extends Pick<AccountStatus, 'streams' | 'outages' | 'openCircuits'> {
+interface AccountState {
+  readonly streams: readonly StreamStatus[];
+  readonly outages: readonly Outage[];
+  readonly openCircuits: readonly OpenCircuit[];
   /** The error code of the scheduled report, if its last attempt failed. */
   readonly failedReport?: string | undefined;
   /** How stored data differs from the settings, one sentence each. */
   readonly differences: readonly string[];
 }
+
+type Counts = Readonly<Record<Level, number>>;
 
 /** A level and its sentence. */
 type Short = Pick<Judgement['verdict'], 'level' | 'sentence'>;
@@ -225,7 +228,7 @@ export function judgeAccount(at: ProcessStatus, own: AccountState, isOnly: boole
   return { isReady: notReady.length === 0, notReady, verdict: { level, sentence: short, details } };
 }
 
-function judgeCounts(counts: Status['counts'], total: number, channels: readonly string[]): Short {
+function judgeCounts(counts: Counts, total: number, channels: readonly string[]): Short {
   const share = (count: number): string => `${formatCount(count)} of ${formatNumber(total, 'account')}`;
   const { bad, busy, warning } = counts;
   if (bad > 0) return { level: 'bad', sentence: `${share(bad)} ${bad === 1 ? 'is' : 'are'} unhealthy.` };
@@ -238,31 +241,18 @@ function judgeCounts(counts: Status['counts'], total: number, channels: readonly
   return { level: 'good', sentence: 'Everything is fresh.' };
 }
 
-/** Whether the data of several accounts can be relied on. */
+/** Whether the data of several accounts can be relied on. The states of single accounts are in the counts. */
 export function judgeAll(
   at: ProcessStatus,
-  accounts: readonly AccountStatus[],
-  counts: Status['counts'],
+  accounts: readonly Pick<Judgement, 'isReady'>[],
+  counts: Counts,
 ): Judgement {
   const problems = processProblems(at);
   const channels = channelProblems(at);
-  const [first] = problems;
-  if (first !== undefined) {
-    const all = { streams: [], openCircuits: [], outages: at.outages, differences: [] };
-    const details = detailsOf(at, all, { problems, channels });
-    const { level, sentence: short } = first;
-    return {
-      isReady: false,
-      notReady: problems.map(({ reason }) => reason),
-      verdict: { level, sentence: short, details },
-    };
-  }
-  const isReady = accounts.some((account) => account.isReady);
-  // The states of single accounts are in the counts.
-  const details = channels.map(sentence);
-  return {
-    isReady,
-    notReady: isReady ? [] : ['no account is ready'],
-    verdict: { ...judgeCounts(counts, accounts.length, channels), details },
-  };
+  const shared = { streams: [], openCircuits: [], outages: at.outages, differences: [] };
+  const notReady = problems.map(({ reason }) => reason);
+  if (notReady.length === 0 && !accounts.some(({ isReady }) => isReady)) notReady.push('no account is ready');
+  const { level, sentence: short } = problems[0] ?? judgeCounts(counts, accounts.length, channels);
+  const details = detailsOf(at, shared, { problems, channels });
+  return { isReady: notReady.length === 0, notReady, verdict: { level, sentence: short, details } };
 }

@@ -10,7 +10,7 @@ import type { BackfillProgress } from '../../engine/reading/step.ts';
 import type { RunEvents, RunRequest, RunResult } from '../../engine/sync/run.ts';
 import { runStream } from '../../engine/sync/run-stream.ts';
 import type { Monitor } from './monitor.ts';
-import { buildRunEvents, logResult } from './run-log.ts';
+import { buildRunEvents, logResult, nameOf } from './run-log.ts';
 import type { Job } from './scheduler.ts';
 
 interface AccountRunnerOptions {
@@ -29,6 +29,13 @@ const SOON_MS = MINUTE_MS;
 const MARGIN_MS = 250;
 /** Ticks of several workers count as one tick when their clocks differ by less than this. */
 const MOST_SKEW_MS = MINUTE_MS;
+
+/** What a tick of the schedule meets that leads to no run of its own. */
+const SKIPPED_TICKS = {
+  running: 'still running, this tick of the schedule is skipped',
+  waiting: 'still waiting for its turn, this tick of the schedule is skipped',
+  missed: 'a tick of the schedule was missed and is made up for now',
+};
 
 function toRequest({ stream, kind, triggeredMs, periodMs }: Job, clock: Clock): RunRequest {
   const request = { stream, kind, trigger: 'schedule', allowMassDelete: false } as const;
@@ -74,9 +81,11 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     /** Load of the service; null: no request was sent yet. */
     get pressure(): ServiceLoad | null {
       // Reading `account.api` creates the client, which would waste memory for thousands of idle accounts.
-      if (!hasAsked) return null;
-      const { inFlight, waiting, concurrencyNow, coolingUntilMs } = account.api.pressure;
-      return { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null };
+      return hasAsked ? account.api.pressure : null;
+    },
+    recordSkippedTick({ stream, kind }: Pick<Job, 'stream' | 'kind'>, why: keyof typeof SKIPPED_TICKS) {
+      metrics.recordSkippedTick(account.id, stream, why);
+      log.warn({ stream, kind }, `${nameOf(stream, kind)}: ${SKIPPED_TICKS[why]}`);
     },
     async run(job: Job): Promise<readonly NextSync[]> {
       const { stream, kind } = job;

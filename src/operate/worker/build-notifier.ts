@@ -6,7 +6,7 @@ import { createNotifier, type Notifier } from '../alerts/notifier.ts';
 import type { App } from '../../app.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Metrics } from '../status/metrics.ts';
-import type { Status } from '../status/status.ts';
+import type { Status } from '../status/build-status.ts';
 import { VERSION } from '../../version.ts';
 import { createScheduledReport } from './scheduled-report.ts';
 import type { Monitor } from './monitor.ts';

@@ -8,30 +8,35 @@
  */
 import { hash } from 'node:crypto';
 import cron, { type ScheduledTask } from 'node-cron';
+import { groupBy } from '../../shared/group-by.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
 
-interface OfAccount {
+/** What a tick starts. */
+export interface JobTarget {
   readonly accountId: string;
+  readonly stream: StreamName;
+  readonly kind: 'sync' | 'reconcile';
 }
 
-export interface CronEntry<Target extends OfAccount> {
-  readonly target: Target;
+export interface CronEntry {
+  readonly target: JobTarget;
   readonly timezone: string;
   readonly expression: string;
 }
 
-interface CronGroupsOptions<Target extends OfAccount> {
-  readonly entries: readonly CronEntry<Target>[];
+interface CronGroupsOptions {
+  readonly entries: readonly CronEntry[];
   /** The period over which a tick is staggered, at most half of the time to the next tick. */
   readonly spreadMs: number;
   readonly clock: Clock;
-  readonly onTick: (target: Target, periodMs: number) => void;
+  readonly onTick: (target: JobTarget, periodMs: number) => void;
   /** Called right before `onTick` when a tick is late. */
-  readonly onMissed: (target: Target) => void;
+  readonly onMissed: (target: JobTarget) => void;
 }
 
-interface Member<Target> {
-  readonly target: Target;
+interface Member {
+  readonly target: JobTarget;
   /** Position in a staggered tick, from 0 to 1. */
   readonly share: number;
 }
@@ -49,13 +54,13 @@ interface Tick {
   done: number;
 }
 
-interface Group<Target> {
+interface Group {
   /** Never started; only computes times. */
   readonly task: ScheduledTask;
   /** By the wall clock, which can jump. */
   nextAtMs: number;
   /** Sorted by share. */
-  readonly members: readonly Member<Target>[];
+  readonly members: readonly Member[];
   tick: Tick | null;
 }
 
@@ -75,18 +80,9 @@ function nextAtMs(task: ScheduledTask, clock: Clock): number {
   return nextMs - Date.now() + clock.now();
 }
 
-function buildGroups<Target extends OfAccount>(
-  entries: readonly CronEntry<Target>[],
-  clock: Clock,
-): Group<Target>[] {
-  const byExpression = new Map<string, [CronEntry<Target>, ...CronEntry<Target>[]]>();
-  for (const entry of entries) {
-    const key = JSON.stringify([entry.expression, entry.timezone]);
-    const alike = byExpression.get(key);
-    if (alike === undefined) byExpression.set(key, [entry]);
-    else alike.push(entry);
-  }
-  return [...byExpression.values()].map((alike) => {
+function buildGroups(entries: readonly CronEntry[], clock: Clock): Group[] {
+  const groups = groupBy(entries, (one) => JSON.stringify([one.expression, one.timezone]));
+  return groups.map((alike) => {
     const [{ expression, timezone }] = alike;
     const members = alike
       .map(({ target }) => ({ target, share: shareOf(target.accountId) }))
@@ -97,7 +93,7 @@ function buildGroups<Target extends OfAccount>(
 }
 
 /** Starts the schedules; `stop` ends them. */
-export function startCronGroups<Target extends OfAccount>(options: CronGroupsOptions<Target>) {
+export function startCronGroups(options: CronGroupsOptions) {
   const { clock, spreadMs, onTick, onMissed } = options;
   const groups = buildGroups(options.entries, clock);
   let looking: NodeJS.Timeout | undefined;
@@ -107,21 +103,21 @@ export function startCronGroups<Target extends OfAccount>(options: CronGroupsOpt
   const overMsOf = (periodMs: number): number => Math.min(spreadMs, periodMs / 2);
 
   /** Time until a member's moment in a tick under way; negative: it has passed. */
-  const untilMember = ({ beganMs, overMs }: Tick, { share }: Member<Target>): number =>
+  const untilMember = ({ beganMs, overMs }: Tick, { share }: Member): number =>
     share * overMs - (clock.monotonicMs() - beganMs);
 
-  function plan(group: Group<Target>): void {
+  function plan(group: Group): void {
     group.nextAtMs = nextAtMs(group.task, clock);
   }
 
-  function beginTick(group: Group<Target>, isLate: boolean): void {
+  function beginTick(group: Group, isLate: boolean): void {
     plan(group);
     const periodMs = group.nextAtMs - clock.now();
     group.tick = { beganMs: clock.monotonicMs(), overMs: overMsOf(periodMs), periodMs, isLate, done: 0 };
   }
 
   /** Triggers the members with a moment that has come. */
-  function advance(group: Group<Target>): void {
+  function advance(group: Group): void {
     const { tick, members } = group;
     if (tick === null) return;
     for (const member of members.slice(tick.done)) {
@@ -133,7 +129,7 @@ export function startCronGroups<Target extends OfAccount>(options: CronGroupsOpt
     group.tick = null;
   }
 
-  function untilNext({ tick, task, nextAtMs }: Group<Target>, member: Member<Target>): number {
+  function untilNext({ tick, task, nextAtMs }: Group, member: Member): number {
     const inMs = tick === null ? 0 : untilMember(tick, member);
     if (inMs > 0) return inMs;
     const nextMs = Math.max(0, nextAtMs - clock.now());

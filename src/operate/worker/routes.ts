@@ -5,7 +5,7 @@ import { SECOND_MS, toIso } from '../../shared/time.ts';
 import { renderStatus } from '../../pages/status/render-status.ts';
 import { redactStatus, toJsonStatus } from '../status/json-status.ts';
 import type { Metrics } from '../status/metrics.ts';
-import { pageOf, type Status } from '../status/status.ts';
+import { pageOf, type Status } from '../status/build-status.ts';
 import { jsonPage, type Page, type Routes } from './http-server.ts';
 
 interface RoutesOptions {

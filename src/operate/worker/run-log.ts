@@ -2,6 +2,7 @@
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
 import type { RunEvents, RunResult } from '../../engine/sync/run.ts';
 
 /** One JSON object per run, for `--json`. */
@@ -39,6 +40,10 @@ function describeCounts({ counts }: RunResult): string {
   return shown.map((name) => `${formatCount(counts[name])} ${name}`).join(', ');
 }
 
+/** A run in a log line. */
+export const nameOf = (stream: StreamName, kind: RunKind): string =>
+  kind === 'sync' ? stream : `${stream} ${kind}`;
+
 /** Logs one line per run with all fields. The message alone is complete, because a terminal shows no fields. */
 export function logResult(
   { log }: { readonly log: Logger },
@@ -52,7 +57,7 @@ export function logResult(
     watermark_before: watermarkBefore,
     watermark_after: watermarkAfter,
   };
-  const name = kind === 'sync' ? result.stream : `${result.stream} ${kind}`;
+  const name = nameOf(result.stream, kind);
   switch (result.outcome) {
     case 'succeeded':
       log.info(

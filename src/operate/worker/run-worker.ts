@@ -7,12 +7,12 @@ import { dependencyOf } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
-import { createMetrics, type Metrics } from '../status/metrics.ts';
+import { createMetrics } from '../status/metrics.ts';
 import { VERSION } from '../../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
 import { buildRoutes, PROBES } from './routes.ts';
-import { createRunQueue, type RunQueue } from './run-queue.ts';
+import { createRunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-log.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { buildHeartbeat, buildNotifier } from './build-notifier.ts';
@@ -62,7 +62,14 @@ export async function runWorker(
   if (accounts.length > 1) {
     for (const { id, health } of accounts) health.onChange((isHealthy) => queue.setHealth(id, isHealthy));
   }
-  const scheduler = buildScheduler(app, { queue, metrics, runners });
+  const scheduler = createScheduler({
+    accounts,
+    spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
+    queue,
+    clock,
+    onSkippedTick: (target, why) => runners.get(target.accountId)?.recordSkippedTick(target, why),
+    run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
+  });
   const notifier = buildNotifier(app, { monitor, metrics, channels });
   const { status, statusOfOne } = createWorkerStatus({
     app,
@@ -115,34 +122,6 @@ export async function runWorker(
     metrics.close();
     log.info('stopped');
   }
-}
-
-interface SchedulerParts {
-  readonly queue: RunQueue;
-  readonly metrics: Metrics;
-  readonly runners: ReadonlyMap<string, AccountRunner>;
-}
-
-function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): Scheduler {
-  const { config, accounts, clock } = app;
-  return createScheduler({
-    accounts,
-    spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
-    queue,
-    clock,
-    onSkippedTick: ({ accountId, stream, kind }, why) => {
-      metrics.recordSkippedTick(accountId, stream, why);
-      const text = {
-        running: 'still running, this tick of the schedule is skipped',
-        waiting: 'still waiting for its turn, this tick of the schedule is skipped',
-        missed: 'a tick of the schedule was missed and is made up for now',
-      }[why];
-      const name = kind === 'sync' ? stream : `${stream} ${kind}`;
-      const log = runners.get(accountId)?.account.log ?? app.log;
-      log.warn({ stream, kind }, `${name}: ${text}`);
-    },
-    run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
-  });
 }
 
 const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };

@@ -52,11 +52,7 @@ const MOST_ATTACHED = 5_000_000;
 const PLANNED_AHEAD = 100;
 
 /** Next tick after `afterMs` (database clock); node-cron only computes ticks after our own clock. */
-export function nextReportMs(
-  { cron: expression }: Pick<ReportConfig, 'cron'>,
-  timezone: string,
-  afterMs: number,
-): number {
+export function nextReportMs(expression: string, timezone: string, afterMs: number): number {
   const task = cron.createTask(expression, () => undefined, { timezone });
   const ahead = task.getNextRuns(PLANNED_AHEAD).map((date) => date.getTime());
   void task.destroy();
@@ -88,14 +84,9 @@ async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise
   return Buffer.concat(parts);
 }
 
-interface WorkbookPlace {
-  readonly name: string;
-  /** undefined: it is written to no file. */
-  readonly path: string | undefined;
-  readonly isMailed: boolean;
-}
+type Place = Omit<Workbook, 'content'> & { readonly isMailed: boolean };
 
-async function makeWorkbook(lists: Lists, { name, path, isMailed }: WorkbookPlace): Promise<Workbook> {
+async function makeWorkbook(lists: Lists, { name, path, isMailed }: Place): Promise<Workbook> {
   if (path === undefined) return { name, path, content: await collect(toWorkbook(lists), MOST_ATTACHED) };
   await write(() => writeWorkbook(lists, path));
   const content = isMailed ? await collect(createReadStream(path), MOST_ATTACHED) : undefined;
@@ -134,24 +125,15 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     if (mail !== undefined) {
       const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
       const signature = `safety-sync ${version}, account ${id}, ${owner}`;
-      const message = toReportMail({
-        title,
-        report: showReport(report, along),
-        filename,
-        page,
-        workbook,
-        signature,
-      });
+      const shown = showReport(report, along);
+      const message = toReportMail({ title, report: shown, filename, page, workbook, signature });
       await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
     }
-    const where = [
-      ...(path === undefined ? [] : [`written to ${path}`]),
-      ...(mail === undefined ? [] : ['mailed']),
-    ];
+    const where = [path === undefined ? '' : `written to ${path}`, mail === undefined ? '' : 'mailed'];
     const tookMs = clock.monotonicMs() - startedMs;
     log.info(
       { path, duration_ms: Math.round(tookMs) },
-      `the report was ${where.join(' and ')} in ${formatDuration(tookMs)}`,
+      `the report was ${where.filter((text) => text !== '').join(' and ')} in ${formatDuration(tookMs)}`,
     );
   }
 
@@ -159,7 +141,6 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     channel: 'report',
     claimMs: 10 * MINUTE_MS,
     delays: { firstMs: 5 * MINUTE_MS, mostMs: HOUR_MS },
-    sendsEachRow: true,
     plan(rows, nowMs) {
       const detailOf = (accountId: string): string => `${config.cron} ${timezoneOf(accountId)}`;
       // A plan of another schedule is replaced.
@@ -178,28 +159,23 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
             channel: 'report',
             code: null,
             detail: detailOf(id),
-            dueMs: nextReportMs(config, timezoneOf(id), nowMs),
+            dueMs: nextReportMs(config.cron, timezoneOf(id), nowMs),
           })),
         resumed: [],
         ended: [],
         dropped: [],
-        due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs),
+        due: planned.filter(({ dueMs }) => dueMs !== null && dueMs <= nowMs).map((row) => [row]),
       };
     },
-    async send(rows, signal) {
-      for (const { accountId } of rows) {
-        const account = accounts.get(accountId);
-        if (account !== undefined) await create(account, signal);
-      }
+    async send([{ accountId }], signal) {
+      const account = accounts.get(accountId);
+      if (account !== undefined) await create(account, signal);
     },
-    onFailed({ code, message, advice }, rows) {
-      for (const { accountId } of rows) {
-        accounts
-          .get(accountId)
-          ?.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
-      }
+    onFailed({ code, message, advice }, [{ accountId }]) {
+      const text = `the report: ${code}: ${message}; trying again. ${advice}`;
+      accounts.get(accountId)?.log.error({ error_code: code }, text);
       return code;
     },
-    nextMs: ({ accountId }, afterMs) => nextReportMs(config, timezoneOf(accountId), afterMs),
+    nextMs: ({ accountId }, afterMs) => nextReportMs(config.cron, timezoneOf(accountId), afterMs),
   };
 }

@@ -4,16 +4,8 @@ import type { NextSync } from '../health/account-health.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { type CronEntry, startCronGroups } from './cron-groups.ts';
+import { type CronEntry, type JobTarget, startCronGroups } from './cron-groups.ts';
 import type { RunQueue } from './run-queue.ts';
-
-type JobKind = 'sync' | 'reconcile';
-
-interface JobTarget {
-  readonly accountId: string;
-  readonly stream: StreamName;
-  readonly kind: JobKind;
-}
 
 export interface Job extends JobTarget {
   /** By the monotonic clock. */
@@ -22,7 +14,7 @@ export interface Job extends JobTarget {
   readonly periodMs: number | null;
 }
 
-interface ScheduledAccount {
+export interface ScheduledAccount {
   readonly id: string;
   readonly offReasons: OffReasons;
   readonly config: { readonly schedule: ScheduleConfig };
@@ -54,7 +46,7 @@ interface OpenJob {
 const keyOf = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
 /** A stream with its sync schedule off is still reconciled; one without equipment types is not. */
-function toEntries(accounts: readonly ScheduledAccount[]): CronEntry<JobTarget>[] {
+export function entriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
   return accounts.flatMap(({ id: accountId, offReasons, config: { schedule } }) =>
     STREAM_NAMES.filter((stream) => offReasons[stream] !== 'no equipment types').flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
@@ -75,7 +67,7 @@ export function createScheduler(options: ScheduleOptions) {
   const { clock, queue } = options;
   const open = new Map<string, OpenJob>();
   const timers = new Set<NodeJS.Timeout>();
-  let groups: ReturnType<typeof startCronGroups<JobTarget>> | undefined;
+  let groups: ReturnType<typeof startCronGroups> | undefined;
   let isStopping = false;
 
   /** Running jobs of the same kind and account that must end before this one. */
@@ -134,8 +126,8 @@ export function createScheduler(options: ScheduleOptions) {
   return {
     /** Starts the schedules. */
     start() {
-      groups = startCronGroups<JobTarget>({
-        entries: toEntries(options.accounts),
+      groups = startCronGroups({
+        entries: entriesOf(options.accounts),
         spreadMs: options.spreadMs,
         clock,
         onTick: trigger,

@@ -1,11 +1,11 @@
 /** Builds the status of a worker: the last read of the warehouse, and the state that only the process has. */
 import type { Notifier } from '../alerts/notifier.ts';
 import type { Account, App } from '../../app.ts';
-import { buildStatus } from '../status/build-status.ts';
+import { buildStatus, type Status } from '../status/build-status.ts';
 import { readInFull } from '../status/read-account-rows.ts';
 import { readAccounts } from '../status/read-accounts.ts';
 import { readVolumes } from '../status/read-volumes.ts';
-import type { Status, WorkerState } from '../status/status.ts';
+import type { WorkerState } from '../status/status.ts';
 import { NOT_READ, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
 import { storageRulesOf } from '../status/storage-rules.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';

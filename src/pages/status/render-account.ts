@@ -1,14 +1,10 @@
 /** Renders one account in full: streams, rows over time, next runs, data issues, recent runs. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
-import {
-  type AccountDetail,
-  areAccountsRead,
-  type PlannedRun,
-  type RunningRun,
-  type Status,
-  type StreamDetail,
-} from '../../operate/status/status.ts';
+import type { AccountDetail, RunningRun, StreamDetail } from '../../operate/status/account-detail.ts';
+import type { Status } from '../../operate/status/build-status.ts';
+import { areAccountsRead } from '../../operate/status/status.ts';
 import type { RunSummary } from '../../operate/status/run-summary.ts';
 import { type Html, html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
@@ -112,14 +108,9 @@ function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
 
 /** Ticks of one kind at one moment share a line. */
 function nextRuns({ nextRuns: all, timezone }: AccountDetail, nowMs: number): Html {
-  const groups = new Map<string, PlannedRun[]>();
-  for (const next of all) {
-    const key = `${next.kind} ${next.atMs}`;
-    groups.set(key, [...(groups.get(key) ?? []), next]);
-  }
-  const lines = [...groups.values()].slice(0, LISTED_NEXT).map((group) => {
+  const groups = groupBy(all, ({ kind, atMs }) => `${kind} ${atMs}`);
+  const lines = groups.slice(0, LISTED_NEXT).map((group) => {
     const [first] = group;
-    if (first === undefined) return null;
     return html`<li>
       <strong>${moment(first.atMs, untilOf(first.atMs, nowMs), timezone)}</strong> ${first.kind}:
       ${group.map(({ stream }) => stream).join(', ')}

@@ -1,6 +1,7 @@
 /** Renders a Status as one HTML document without external requests. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
-import { type AccountStatus, areAccountsRead, type Level, type Status } from '../../operate/status/status.ts';
+import type { AccountStatus, Status } from '../../operate/status/build-status.ts';
+import { areAccountsRead, type Level } from '../../operate/status/status.ts';
 import { CHANNEL_WORDS } from '../../operate/status/verdict.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';

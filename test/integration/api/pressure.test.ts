@@ -27,7 +27,7 @@ test('no more requests are in flight than allowed, over all callers', async () =
   const client = server.client({ concurrency: 3 });
   await askMany(client, 51, createRequestMeter());
   expect(most).toBe(3);
-  expect(client.pressure).toEqual({ inFlight: 0, waiting: 0, concurrencyNow: 3, coolingUntilMs: undefined });
+  expect(client.pressure).toEqual({ inFlight: 0, waiting: 0, concurrencyNow: 3, coolingUntilMs: null });
 });
 
 test('throttled responses to what was in flight together are one cool-down for all, and everything is read in the end', async () => {

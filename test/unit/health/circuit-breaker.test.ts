@@ -73,11 +73,8 @@ describe('refused credentials', () => {
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
     const permit = permitOf(breaker, 'resources');
-    expect(early.noResponse().trial).toBeNull();
-    expect(permit.noResponse()).toEqual({
-      closed: null,
-      trial: { scope: 'account', inMs: MINUTE_MS },
-    });
+    expect(early.noResponse()).toBeNull();
+    expect(permit.noResponse()).toEqual({ scope: 'account', inMs: MINUTE_MS });
     expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
     expect(breaker.admit('followups')).toBeDefined();

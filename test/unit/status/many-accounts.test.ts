@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_LABELLED_ACCOUNTS } from '../../../src/operate/status/gauges.ts';
 import { createMetrics } from '../../../src/operate/status/metrics.ts';
-import { buildStatus } from '../../../src/operate/status/build-status.ts';
+import { buildStatus, pageOf } from '../../../src/operate/status/build-status.ts';
 import type { StatusFacts } from '../../../src/operate/status/status-facts.ts';
-import { pageOf } from '../../../src/operate/status/status.ts';
 import { buildRoutes } from '../../../src/operate/worker/routes.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';

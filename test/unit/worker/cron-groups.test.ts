@@ -19,10 +19,12 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
+const syncOf = (accountId: string) => ({ accountId, stream: 'resources', kind: 'sync' }) as const;
+
 function start(accounts: readonly string[], spreadMs: number, expressions = [QUARTERLY]): void {
   groups = startCronGroups({
     entries: accounts.flatMap((accountId) =>
-      expressions.map((expression) => ({ target: { accountId }, timezone: 'UTC', expression })),
+      expressions.map((expression) => ({ target: syncOf(accountId), timezone: 'UTC', expression })),
     ),
     spreadMs,
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
@@ -139,7 +141,7 @@ describe('a clock that jumps', () => {
       return read;
     };
     groups = startCronGroups({
-      entries: [{ target: { accountId: 'one' }, timezone: 'UTC', expression: QUARTERLY }],
+      entries: [{ target: syncOf('one'), timezone: 'UTC', expression: QUARTERLY }],
       spreadMs: 0,
       clock: { now, monotonicMs: () => performance.now() },
       onTick: ({ accountId: target }, periodMs) => ticks.push({ target, atMs: Date.now(), periodMs }),
@@ -171,11 +173,11 @@ it('an hour that the change to summer time leaves out is not made up for: the ne
   // Oslo, 2027-03-28: 01:59:59 is followed by 03:00:00.
   vi.setSystemTime(Date.UTC(2027, 2, 28, 0, 30));
   groups = startCronGroups({
-    entries: [{ target: { accountId: 'one' }, timezone: 'Europe/Oslo', expression: '30 2 * * *' }],
+    entries: [{ target: syncOf('one'), timezone: 'Europe/Oslo', expression: '30 2 * * *' }],
     spreadMs: 0,
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
     onTick: () => undefined,
     onMissed: () => undefined,
   });
-  expect(groups.next('one')).toEqual([{ target: { accountId: 'one' }, inMs: 24 * HOUR_MS }]);
+  expect(groups.next('one')).toEqual([{ target: syncOf('one'), inMs: 24 * HOUR_MS }]);
 });

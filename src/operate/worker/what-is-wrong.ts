@@ -1,26 +1,21 @@
 /**
  * Finds problems from the warehouse alone, with or without a running worker. The exit codes of `status` and `alerts` use it.
  */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import cron from 'node-cron';
-import type { OffReasons, ScheduleConfig } from '../../config/account-config.ts';
+import { failureOf } from '../alerts/conditions.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
-import type { AccountsRead } from '../status/read-accounts.ts';
-import { failureOf } from './conditions.ts';
-
-interface JudgedAccount {
-  readonly id: string;
-  readonly offReasons: OffReasons;
-  readonly config: { readonly schedule: ScheduleConfig };
-}
+import { type AccountsRead, epochMs, numberOf } from '../status/read-accounts.ts';
+import type { CronEntry } from './cron-groups.ts';
+import { entriesOf, type ScheduledAccount } from './scheduler.ts';
 
 interface Judging {
-  readonly accounts: readonly JudgedAccount[];
+  readonly accounts: readonly ScheduledAccount[];
   readonly seen: AccountsRead;
   readonly config: { readonly freshnessBudgetMinutes: number; readonly syncSpreadSeconds: number };
 }
@@ -30,22 +25,17 @@ const LATE_MS = 5 * MINUTE_MS;
 /** Ticks are searched this far back. A schedule with rarer ticks is judged by the age of its data. */
 const LOOKED_BACK_MS = 2 * DAY_MS;
 
-/** When runs of these accounts were last active: scheduled runs only (`onlyScheduled`), or all. */
-async function readNewestRun(
-  db: Queryable,
-  accountIds: readonly string[],
-  onlyScheduled: boolean,
-): Promise<number | null> {
-  const condition = onlyScheduled ? sql`r.trigger = 'schedule'` : sql`true`;
-  const at = sql`coalesce(r.finished_at, r.started_at) as at`;
-  const [row] = await db.execute<{ ms: number | null }>(sql`
-    select (extract(epoch from max(n.at)) * 1000)::float8 as ms
-    from (${newestRuns(at, condition, toArrayLiteral(accountIds))}) n`);
-  return row?.ms ?? null;
+/** When runs of these accounts (an array literal) that meet the condition were last active; null: never. */
+async function readNewestRun(db: Queryable, accounts: string, condition: SQL): Promise<number | null> {
+  const newest = newestRuns(sql`coalesce(r.finished_at, r.started_at) as at`, condition, accounts);
+  const [row] = await db.execute<{ ms: string | null }>(
+    sql`select ${epochMs('max(n.at)')} as ms from (${newest}) n`,
+  );
+  return numberOf(row?.ms);
 }
 
 /** Whether a schedule has a tick between two times, to the minute. */
-function hasTick(expression: string, timezone: string, afterMs: number, upToMs: number): boolean {
+function hasTick({ expression, timezone }: CronEntry, afterMs: number, upToMs: number): boolean {
   const minutes = expression.trim().split(/\s+/).slice(-5).join(' ');
   const task = cron.createTask(minutes, () => undefined, { timezone });
   try {
@@ -59,26 +49,12 @@ function hasTick(expression: string, timezone: string, afterMs: number, upToMs: 
   }
 }
 
-/** The schedules of enabled streams, each once. */
-function schedulesOf(
-  accounts: readonly JudgedAccount[],
-): (readonly [expression: string, timezone: string])[] {
-  const all = accounts.flatMap(({ offReasons, config: { schedule } }) =>
-    Object.entries(schedule.streams).flatMap(([stream, expression]) =>
-      expression === null || offReasons[stream] !== undefined
-        ? []
-        : [[expression, schedule.timezone] as const],
-    ),
-  );
-  return [...new Map(all.map((one) => [one.join('\n'), one])).values()];
-}
-
 export async function findWhatIsWrong(db: Queryable, judging: Judging) {
   const { accounts, seen, config } = judging;
   const { databaseNowMs: nowMs } = seen;
-  const ids = accounts.map(({ id }) => id);
-  const workerSeenMs = await readNewestRun(db, ids, true);
-  const newestMs = await readNewestRun(db, ids, false);
+  const ids = toArrayLiteral(accounts.map(({ id }) => id));
+  const workerSeenMs = await readNewestRun(db, ids, sql`r.trigger = 'schedule'`);
+  const newestMs = await readNewestRun(db, ids, sql`true`);
   const streams = accounts.flatMap(({ id, offReasons }) =>
     (seen.accounts.get(id) ?? []).map((one) => ({ id, one, offReason: offReasons[one.stream] })),
   );
@@ -98,10 +74,12 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
     failed.some(({ event }) => event === 'credentials_refused');
   const isHeldUp = facts.some(({ heldUpBy }) => heldUpBy !== undefined);
   const dueMs = nowMs - LATE_MS - (accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0);
+  const syncs = entriesOf(accounts).filter(({ target }) => target.kind === 'sync');
+  const schedules = new Map(syncs.map((one) => [`${one.expression}\n${one.timezone}`, one]));
   const isMissing =
     workerSeenMs !== null &&
     !isAtWork &&
-    schedulesOf(accounts).some(([expression, timezone]) => hasTick(expression, timezone, coveredMs, dueMs));
+    [...schedules.values()].some((one) => hasTick(one, coveredMs, dueMs));
   const age = roughly(formatAge(workerSeenMs, nowMs)).replace(/ ago$/, '');
   return {
     /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
