@@ -13,7 +13,7 @@ import {
   exitCodeOf,
   toJsonResults,
 } from './run-results.ts';
-import { type CommonOptions, type CommandContext, isAtTerminal, withApp } from './verb.ts';
+import { type CommonOptions, type CommandContext, isAtTerminal, runWithApp } from './verb.ts';
 
 /**
  * Maximum number of streams of one account that run in parallel; SYNC_CONCURRENCY divided by it is the number of accounts.
@@ -78,7 +78,7 @@ export async function runVerb(
   options: CommonOptions,
   { streams, describe = () => [], ...request }: RunVerbRequest,
 ): Promise<number> {
-  return await withApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
+  return await runWithApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
     const frame = {
       streamsOf: () => streams,
       isAtTerminal: isAtTerminal(context, app) && options.json !== true,

@@ -135,7 +135,7 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
  * Loads the configuration, opens the warehouse, runs the verb, prints its output, closes everything. A signal ends it within
  * seconds. `work` returns an exit code if it has printed its output itself.
  */
-export async function withApp(
+export async function runWithApp(
   context: CommandContext,
   options: WithAppOptions,
   work: (app: App) => Promise<Output | number>,
@@ -167,6 +167,20 @@ export async function withApp(
     await stopTracing();
   }
 }
+
+/** The context of a verb that uses the warehouse. */
+interface AppContext extends CommandContext {
+  readonly app: App;
+}
+
+/** The `run` of a verb with nothing to check before the configuration is loaded. */
+export const withApp =
+  <Options extends CommonOptions>(
+    work: (context: AppContext, options: Options, names: readonly string[]) => Promise<Output | number>,
+    needs: Omit<WithAppOptions, keyof CommonOptions> = {},
+  ): Verb<Options>['run'] =>
+  (context, options, names) =>
+    runWithApp(context, { ...options, ...needs }, (app) => work({ ...context, app }, options, names));
 
 const NAMED_ACCOUNTS = 10;
 

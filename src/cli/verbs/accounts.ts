@@ -15,8 +15,8 @@ import { countRows } from '../../operate/status/read-volumes.ts';
 import { changeAccount } from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import { type Terminal } from '../terminal.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import type { Terminal } from '../terminal.ts';
+import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface ChangeOptions extends CommonOptions {
   readonly yes?: true;
@@ -48,33 +48,31 @@ async function listAccounts({ accounts, warehouse, clock }: App) {
   });
 }
 
-async function runList(context: CommandContext, options: CommonOptions): Promise<number> {
-  const { colors } = context.terminal;
-  return await withApp(context, options, async (app) => {
-    const all = await listAccounts(app);
-    const findings = await readAccountFindings(app);
-    const nowMs = app.clock.now();
-    const table = () =>
-      renderRows(
-        all,
-        [
-          accountColumn(true),
-          { title: 'configured', cellOf: (row) => (row.is_configured ? 'yes' : colors.yellow('no')) },
-          countColumn('live', (row) => row.live_rows),
-          countColumn('deleted', (row) => row.deleted_rows),
-          { title: 'last success', cellOf: (row) => formatAge(row.last_success_at, nowMs) },
-        ],
-        context.terminal,
-      );
-    return {
-      json: { accounts: all },
-      lines: () => [
-        table(),
-        ...findings.map(({ finding, advice }) => `\n${colors.yellow(finding)}\n${advice}`),
+const runList = withApp<CommonOptions>(async ({ app, terminal }) => {
+  const { colors } = terminal;
+  const all = await listAccounts(app);
+  const findings = await readAccountFindings(app);
+  const nowMs = app.clock.now();
+  const table = () =>
+    renderRows(
+      all,
+      [
+        accountColumn(true),
+        { title: 'configured', cellOf: (row) => (row.is_configured ? 'yes' : colors.yellow('no')) },
+        countColumn('live', (row) => row.live_rows),
+        countColumn('deleted', (row) => row.deleted_rows),
+        { title: 'last success', cellOf: (row) => formatAge(row.last_success_at, nowMs) },
       ],
-    };
-  });
-}
+      terminal,
+    );
+  return {
+    json: { accounts: all },
+    lines: () => [
+      table(),
+      ...findings.map(({ finding, advice }) => `\n${colors.yellow(finding)}\n${advice}`),
+    ],
+  };
+});
 
 interface Finding {
   readonly finding: string;
@@ -100,18 +98,13 @@ export async function readAccountFindings({ accounts, warehouse }: App): Promise
 }
 
 /** Throws `usage_invalid` unless the change is confirmed. */
-async function confirm(
-  { terminal }: { readonly terminal: Terminal },
-  { change, isYes, name }: { readonly change: AccountChange; readonly isYes: boolean; readonly name: string },
-): Promise<void> {
-  if (isYes) return;
+async function confirm(terminal: Terminal, change: AccountChange): Promise<void> {
   if (terminal.ask === undefined) {
     throw usageError('off a terminal this needs --yes', `If it is meant: ${commandOf(change)} --yes`);
   }
+  const name = change.to ?? change.from;
   const typed = await terminal.ask(`Type ${name} to go on: `);
-  if (typed.trim() !== name) {
-    throw usageError(`that was not ${name}: nothing was changed`);
-  }
+  if (typed.trim() !== name) throw usageError(`that was not ${name}: nothing was changed`);
 }
 
 function assertNewName({ from, to }: AccountChange): void {
@@ -122,14 +115,10 @@ function assertNewName({ from, to }: AccountChange): void {
   );
 }
 
-async function runChange(
-  context: CommandContext,
-  options: ChangeOptions,
-  change: AccountChange,
-): Promise<number> {
-  const { from, to } = change;
-  return await withApp(context, options, async (app) => {
-    const { terminal, signal } = context;
+/** Renames what is stored of an account, or removes it if there is no new name. */
+const runChange = withApp<ChangeOptions>(
+  async ({ app, terminal, signal }, options, [from = '', to = null]) => {
+    const change: AccountChange = { from, to };
     assertNewName(change);
     const { connection, url } = app.warehouse;
     const isConfigured = app.accounts.some(({ id }) => id === from);
@@ -144,7 +133,7 @@ async function runChange(
     const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
     const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
     terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(counts.size, 'table')}.`);
-    await confirm(context, { change, isYes: options.yes === true, name: to ?? from });
+    if (options.yes !== true) await confirm(terminal, change);
     const changed = await changeAccount(
       {
         databaseUrl: url,
@@ -166,8 +155,8 @@ async function runChange(
       );
     }
     return { json: { account_id: from, renamed_to: to, rows: changed }, lines: () => lines };
-  });
-}
+  },
+);
 
 const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
 
@@ -188,7 +177,7 @@ const rename: Verb<ChangeOptions> = {
     ['new', 'a name of which nothing is stored'],
   ],
   options: [YES_OPTION, JSON_OPTION],
-  run: (context, options, [from = '', to = '']) => runChange(context, options, { from, to }),
+  run: runChange,
 };
 
 const remove: Verb<ChangeOptions> = {
@@ -197,7 +186,7 @@ const remove: Verb<ChangeOptions> = {
     'remove everything that is stored of an account that is not configured, in steps; repeat it after an interruption',
   takes: [['name', 'the account as it is stored']],
   options: [YES_OPTION, JSON_OPTION],
-  run: (context, options, [from = '']) => runChange(context, options, { from, to: null }),
+  run: runChange,
 };
 
 export const accounts: Verb<CommonOptions> = { ...list, name: 'accounts', verbs: [list, rename, remove] };

@@ -17,7 +17,7 @@ import {
   type CommandContext,
   JSON_OPTION,
   type Verb,
-  withApp,
+  runWithApp,
 } from '../verb.ts';
 
 interface BackfillOptions extends CommonOptions {
@@ -128,7 +128,7 @@ export const backfill: Verb<BackfillOptions> = {
     const streams = checkRange(parseStreams(names), range);
     const { restart = false } = options;
     if (options.plan) {
-      return await withApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
+      return await runWithApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
         readPlan(context, app, { streams, range, restart }),
       );
     }

@@ -9,15 +9,7 @@ import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import {
-  type CommonOptions,
-  type CommandContext,
-  JSON_OPTION,
-  ONE_ACCOUNT,
-  onlyAccountOf,
-  type Verb,
-  withApp,
-} from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
 
 const STDOUT = '-';
 /** Number of ids printed for each kind; the template has all. */
@@ -61,8 +53,7 @@ async function readOf({ warehouse }: App, accountIds: readonly string[]): Promis
   return await readMetIds(warehouse.connection.db, accountIds);
 }
 
-async function runLabels(context: CommandContext, options: CommonOptions): Promise<number> {
-  const { terminal } = context;
+const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
   const labelledOf = ({ ids, labelled }: Coverage): string =>
     (labelled === ids ? terminal.colors.green : terminal.colors.yellow)(formatCount(labelled));
   const mostUsedOf = ({ unlabelled }: Coverage): string =>
@@ -70,56 +61,51 @@ async function runLabels(context: CommandContext, options: CommonOptions): Promi
       .slice(0, MOST_NAMED)
       .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
       .join(', ') || '–';
-  return await withApp(context, options, async (app) => {
-    const accountIds = app.accounts.map(({ id }) => id);
-    const coverage = coverageOf(accountIds, await readOf(app, accountIds));
-    const table = () =>
-      renderRows(
-        coverage,
-        [
-          accountColumn(accountIds.length > 1),
-          { title: 'kind', cellOf: ({ kind }) => kind },
-          countColumn('ids met', ({ ids }) => ids),
-          { title: 'labelled', align: 'right', cellOf: labelledOf },
-          { title: 'most used without a label (records)', cellOf: mostUsedOf },
-        ],
-        terminal,
-      );
-    return { json: { labels: coverage }, lines: () => [table(), '', ...adviceOn(coverage)] };
-  });
-}
+  const accountIds = app.accounts.map(({ id }) => id);
+  const coverage = coverageOf(accountIds, await readOf(app, accountIds));
+  const table = () =>
+    renderRows(
+      coverage,
+      [
+        accountColumn(accountIds.length > 1),
+        { title: 'kind', cellOf: ({ kind }) => kind },
+        countColumn('ids met', ({ ids }) => ids),
+        { title: 'labelled', align: 'right', cellOf: labelledOf },
+        { title: 'most used without a label (records)', cellOf: mostUsedOf },
+      ],
+      terminal,
+    );
+  return { json: { labels: coverage }, lines: () => [table(), '', ...adviceOn(coverage)] };
+});
 
 interface TemplateOptions extends CommonOptions {
   /** Default: stdout. */
   readonly out?: string;
 }
 
-async function runTemplate(context: CommandContext, options: TemplateOptions): Promise<number> {
-  const { terminal } = context;
+const runTemplate = withApp<TemplateOptions>(async ({ app, terminal }, options) => {
   const { out = STDOUT } = options;
   const example = (name: string) => `labels template --account ${name} --out ${name}.csv`;
-  return await withApp(context, options, async (app) => {
-    const account = onlyAccountOf(app, { what: 'a file of labels', example });
-    const met = await readOf(app, [account.id]);
-    const missing = met
-      .filter(({ label }) => label === null)
-      .map(({ kind, id, seen }) => ({ kind, id, seen }))
-      .toSorted((one, other) => other.seen - one.seen);
-    const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
-    const file = renderLabelsFile(missing);
-    if (out === STDOUT) {
-      terminal.printFile(file.trimEnd());
-      return EXIT.ok;
-    }
-    await writeWholeFile(out, `${BYTE_ORDER_MARK}${file}`);
-    terminal.print(
-      missing.length === 0
-        ? `Every id has a label: ${resolve(out)} has its first line only.`
-        : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}`,
-    );
+  const account = onlyAccountOf(app, { what: 'a file of labels', example });
+  const met = await readOf(app, [account.id]);
+  const missing = met
+    .filter(({ label }) => label === null)
+    .map(({ kind, id, seen }) => ({ kind, id, seen }))
+    .toSorted((one, other) => other.seen - one.seen);
+  const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
+  const file = renderLabelsFile(missing);
+  if (out === STDOUT) {
+    terminal.printFile(file.trimEnd());
     return EXIT.ok;
-  });
-}
+  }
+  await writeWholeFile(out, `${BYTE_ORDER_MARK}${file}`);
+  terminal.print(
+    missing.length === 0
+      ? `Every id has a label: ${resolve(out)} has its first line only.`
+      : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}`,
+  );
+  return EXIT.ok;
+});
 
 interface ImportOptions extends CommonOptions {
   readonly replace?: true;
@@ -168,30 +154,24 @@ function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): stri
   return lines;
 }
 
-async function runImport(
-  context: CommandContext,
-  options: ImportOptions,
-  [path = '']: readonly string[],
-): Promise<number> {
-  return await withApp(context, options, async (app) => {
-    const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
-    const file = readLabelsFile(await readBytes(path, context.signal));
-    const example = (name: string) => `labels import ${path} --account ${name}`;
-    const account = onlyAccountOf(app, { what: 'a file of labels', example });
-    const { db } = app.warehouse.connection;
-    const outcome = await importLabels(db, file, {
-      accountId: account.id,
-      replace: options.replace === true,
-      signal: context.signal,
-    });
-    const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
-    const met = new Set((await readOf(app, [account.id])).map(({ kind, id }) => `${kind} ${id}`));
-    const unmet = file.lines
-      .map(({ kind, id }) => `${kind} ${id}`)
-      .filter((key) => !met.has(key) && !parents.has(key));
-    return { json: { labels: { ...outcome, unmet } }, lines: () => describeOutcome(outcome, unmet) };
+const runImport = withApp<ImportOptions>(async ({ app, signal }, options, [path = '']) => {
+  const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
+  const file = readLabelsFile(await readBytes(path, signal));
+  const example = (name: string) => `labels import ${path} --account ${name}`;
+  const account = onlyAccountOf(app, { what: 'a file of labels', example });
+  const { db } = app.warehouse.connection;
+  const outcome = await importLabels(db, file, {
+    accountId: account.id,
+    replace: options.replace === true,
+    signal: signal,
   });
-}
+  const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
+  const met = new Set((await readOf(app, [account.id])).map(({ kind, id }) => `${kind} ${id}`));
+  const unmet = file.lines
+    .map(({ kind, id }) => `${kind} ${id}`)
+    .filter((key) => !met.has(key) && !parents.has(key));
+  return { json: { labels: { ...outcome, unmet } }, lines: () => describeOutcome(outcome, unmet) };
+});
 
 const template: Verb<TemplateOptions> = {
   name: 'template',

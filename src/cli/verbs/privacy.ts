@@ -12,7 +12,7 @@ import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, afterBlank } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
@@ -43,48 +43,46 @@ const PROGRESS = { done: 'in line', due: 'not yet in line', under_way: 'under wa
 
 const columnsText = (columns: readonly string[]): string => (columns.length === 0 ? '–' : columns.join(', '));
 
-async function runPrivacy(context: CommandContext, options: PrivacyOptions): Promise<number> {
-  return await withApp(context, options, async (app) => {
-    const { config, accounts, warehouse } = app;
-    const isMany = accounts.length > 1;
-    const streams: ReturnType<typeof toRow>[] = [];
-    const uncleaned: UncleanedStream[] = [];
-    for (const account of accounts) {
-      if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
-      const read = await readStreams(app, account.id);
-      uncleaned.push(...uncleanedOf(read, account.offReasons));
-      streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
-    }
-    const ids = accounts.map(({ id }) => id);
-    const { lastMs, people, finding, advice } = await findForgotten(warehouse.connection.db, ids);
-    const table = () =>
-      renderRows(
-        streams,
-        [
-          accountColumn(isMany),
-          { title: 'stream', cellOf: ({ stream }) => stream },
-          { title: 'omitted', cellOf: ({ omitted }) => columnsText(omitted) },
-          { title: 'pseudonyms', cellOf: ({ pseudonyms }) => columnsText(pseudonyms) },
-          {
-            title: 'what is stored',
-            cellOf: ({ progress, rows_seen: seen }) =>
-              `${PROGRESS[progress]}${progress === 'under_way' ? `: ${formatNumber(seen, 'row')} so far` : ''}`,
-          },
-          countColumn('rewritten', (row) => row.rows_changed, 1),
-        ],
-        context.terminal,
-      );
-    const warning = describeUncleaned(uncleaned);
-    return {
-      json: { streams, forgotten: { people, last_at: toIso(lastMs) } },
-      lines: () => [
-        table(),
-        ...afterBlank(warning === null ? [] : [warning]),
-        ...afterBlank(config.privacy.key === undefined ? [] : [`${capital(finding)}. ${advice}`]),
+const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) => {
+  const { config, accounts, warehouse } = app;
+  const isMany = accounts.length > 1;
+  const streams: ReturnType<typeof toRow>[] = [];
+  const uncleaned: UncleanedStream[] = [];
+  for (const account of accounts) {
+    if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
+    const read = await readStreams(app, account.id);
+    uncleaned.push(...uncleanedOf(read, account.offReasons));
+    streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
+  }
+  const ids = accounts.map(({ id }) => id);
+  const { lastMs, people, finding, advice } = await findForgotten(warehouse.connection.db, ids);
+  const table = () =>
+    renderRows(
+      streams,
+      [
+        accountColumn(isMany),
+        { title: 'stream', cellOf: ({ stream }) => stream },
+        { title: 'omitted', cellOf: ({ omitted }) => columnsText(omitted) },
+        { title: 'pseudonyms', cellOf: ({ pseudonyms }) => columnsText(pseudonyms) },
+        {
+          title: 'what is stored',
+          cellOf: ({ progress, rows_seen: seen }) =>
+            `${PROGRESS[progress]}${progress === 'under_way' ? `: ${formatNumber(seen, 'row')} so far` : ''}`,
+        },
+        countColumn('rewritten', (row) => row.rows_changed, 1),
       ],
-    };
-  });
-}
+      terminal,
+    );
+  const warning = describeUncleaned(uncleaned);
+  return {
+    json: { streams, forgotten: { people, last_at: toIso(lastMs) } },
+    lines: () => [
+      table(),
+      ...afterBlank(warning === null ? [] : [warning]),
+      ...afterBlank(config.privacy.key === undefined ? [] : [`${capital(finding)}. ${advice}`]),
+    ],
+  };
+});
 
 export const privacy: Verb<PrivacyOptions> = {
   name: 'privacy',

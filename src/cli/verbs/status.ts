@@ -42,7 +42,7 @@ import {
 } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type Colors, type Terminal, withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 type State = Awaited<ReturnType<typeof readState>>;
 type AccountState = State['accounts'][number];
@@ -250,16 +250,14 @@ function describeState({ accounts, wrong, rules, findings, nowMs }: State, termi
   return lines;
 }
 
-async function runStatus(context: CommandContext, options: CommonOptions): Promise<number> {
-  return await withApp(context, options, async (app) => {
-    const state = await readState(app, options.account !== undefined);
-    return {
-      json: toJson(state),
-      lines: () => describeState(state, context.terminal),
-      code: state.wrong.isWell ? EXIT.ok : EXIT.failed,
-    };
-  });
-}
+const runStatus = withApp<CommonOptions>(async ({ app, terminal }, options) => {
+  const state = await readState(app, options.account !== undefined);
+  return {
+    json: toJson(state),
+    lines: () => describeState(state, terminal),
+    code: state.wrong.isWell ? EXIT.ok : EXIT.failed,
+  };
+});
 
 export const status: Verb<CommonOptions> = {
   name: 'status',

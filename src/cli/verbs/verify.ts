@@ -26,7 +26,7 @@ import {
   ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
-  withApp,
+  runWithApp,
 } from '../verb.ts';
 
 interface VerifyOptions extends CommonOptions {
@@ -160,7 +160,7 @@ async function runVerify(
   const [stream = ''] = parseStreams([name]);
   if (key === '') throw usageError('the id of a record is empty');
   const { terminal } = context;
-  return await withApp(context, { ...options, needsService: true }, async (app) => {
+  return await runWithApp(context, { ...options, needsService: true }, async (app) => {
     const example = (account: string) => `verify ${stream} ${key} --account ${account}`;
     const account = onlyAccountOf(app, { what: 'a record', example });
     const verification = await verifyRecord(account.runContext(), { stream, key });
