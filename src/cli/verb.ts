@@ -189,15 +189,14 @@ const NAMED_ACCOUNTS = 10;
  * command line for an account.
  */
 export function onlyAccountOf(
-  { accounts }: App,
+  { accounts, accountIds }: App,
   { what, example }: { readonly what: string; readonly example: (account: string) => string },
 ): Account {
   const [account] = accounts;
   if (account !== undefined && accounts.length === 1) return account;
-  const names = accounts.map(({ id }) => id);
   throw usageError(
-    `${what} is of one account, there are ${accounts.length}: choose one with --account (${nameSome(names, NAMED_ACCOUNTS)})`,
-    `For example: safety-sync ${example(names[0] ?? 'NAME')}`,
+    `${what} is of one account, there are ${accounts.length}: choose one with --account (${nameSome(accountIds, NAMED_ACCOUNTS)})`,
+    `For example: safety-sync ${example(accountIds[0] ?? 'NAME')}`,
   );
 }
 

@@ -7,9 +7,8 @@ import { readUnread } from '../verbs/status.ts';
 import { type Check, skipped } from './finding.ts';
 
 /** No check where the warehouse has the configured zone, or where no zone is configured. */
-export async function checkTimezones({ accounts, warehouse }: App): Promise<Check[]> {
-  const ids = accounts.map(({ id }) => id);
-  const stored = await readReportingTimezones(warehouse.connection.db, ids);
+export async function checkTimezones({ accounts, accountIds, db }: App): Promise<Check[]> {
+  const stored = await readReportingTimezones(db, accountIds);
   return accounts.flatMap(({ id, config: { reportingTimezone: own } }): Check[] => {
     const zone = stored.get(id);
     if (own === null || zone === undefined || zone === own) return [];

@@ -36,9 +36,9 @@ async function checkWarehouse(
   try {
     const app = await createApp({ config, signal: context.signal, say });
     try {
-      const checks = await checkDatabase(app.warehouse.connection, whose);
+      const checks = await checkDatabase(app.connection, whose);
       const isUsable = checks.every(({ result }) => result !== 'failed');
-      if (!isUsable || (await readMigrationStatus(app.warehouse.connection)).pending > 0) return checks;
+      if (!isUsable || (await readMigrationStatus(app.connection)).pending > 0) return checks;
       checks.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
       return [...checks, ...(await checkStored(app, hasAll))];
     } finally {

@@ -42,9 +42,8 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
 }
 
 /** The demo starts with an empty database every time; no other program uses it. */
-async function emptyDatabase({ warehouse }: App): Promise<void> {
-  await warehouse.connection.db.execute(sql`drop schema if exists safety cascade`);
-  await warehouse.connection.db.execute(sql`drop schema if exists safety_sync cascade`);
+async function emptyDatabase({ db }: App): Promise<void> {
+  await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
 }
 
 /** The demo's configuration has one account. */
@@ -84,10 +83,10 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
 /** Labels ids as a user would; returns how many. */
-async function giveNames({ warehouse, signal }: App, accountId: string, file: string): Promise<number> {
+async function giveNames({ db, signal }: App, accountId: string, file: string): Promise<number> {
   const { readLabelsFile, renderLabelsFile } = await import('../../warehouse/labels-file.ts');
   await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
-  const { added } = await importLabels(warehouse.connection.db, readLabelsFile(await readFile(file)), {
+  const { added } = await importLabels(db, readLabelsFile(await readFile(file)), {
     accountId,
     replace: false,
     signal,
@@ -95,9 +94,9 @@ async function giveNames({ warehouse, signal }: App, accountId: string, file: st
   return added;
 }
 
-async function writeReport({ warehouse }: App, accountId: string): Promise<string> {
+async function writeReport({ connection }: App, accountId: string): Promise<string> {
   const file = fileOf('safety-report.html');
-  const report = await readReport(warehouse.connection, accountId);
+  const report = await readReport(connection, accountId);
   await writeWholeFile(file, renderReport(report, { title: 'Northline Yards (demo)' }));
   return file;
 }
@@ -153,7 +152,7 @@ async function runDemo(
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
 
     section('2  First sync: everything, six weeks ago');
-    const { db } = app.warehouse.connection;
+    const { db } = app;
     const sync = syncAll.bind(null, app);
     const first = await syncInThePast(db, PAST_MS, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
@@ -190,7 +189,7 @@ async function runDemo(
     refuseToGoOn(signal);
 
     section('4  What the warehouse can answer');
-    terminal.print(indent(await renderAnswers(app.warehouse.connection.db, ACCOUNT, colors)));
+    terminal.print(indent(await renderAnswers(db, ACCOUNT, colors)));
     terminal.print('');
     step('drawing the report …');
     const report = await writeReport(app, ACCOUNT);

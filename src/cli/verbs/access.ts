@@ -30,7 +30,7 @@ function describeAccess({ unsupported, confined, problems }: ReaderAccess, termi
 }
 
 const runAccess = withApp<CommonOptions>(async ({ app, terminal }) => {
-  const found = await readAccess(app.warehouse.connection);
+  const found = await readAccess(app.connection);
   const { unsupported, confined, problems } = found;
   const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
   return {
@@ -58,8 +58,8 @@ const grant: Verb<CommonOptions> = {
           `For example: safety-sync access grant ${role} --account NAME`,
         );
       }
-      const change = { role, accounts, configured: app.accounts.map(({ id }) => id) };
-      const { accounts: now } = await grantAccess(app.warehouse.connection, change);
+      const change = { role, accounts, configured: app.accountIds };
+      const { accounts: now } = await grantAccess(app.connection, change);
       const said = `${role} reads ${now.join(', ')} and nothing else, through every table and view of schema safety.`;
       return { json: { role, accounts: now }, lines: () => [said] };
     }),
@@ -71,8 +71,8 @@ const revoke: Verb<CommonOptions> = {
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may not read any more'], JSON_OPTION],
   run: async (context, { json, account: accounts = [] }, [role = '']) =>
-    await runWithApp(context, { json }, async ({ warehouse }) => {
-      const { accounts: left } = await revokeAccess(warehouse.connection, { role, accounts });
+    await runWithApp(context, { json }, async ({ connection }) => {
+      const { accounts: left } = await revokeAccess(connection, { role, accounts });
       const said =
         left.length === 0
           ? `${role} reads nothing of schema safety any more.`

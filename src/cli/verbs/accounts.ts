@@ -23,12 +23,10 @@ interface ChangeOptions extends CommonOptions {
 }
 
 /** The configured accounts in their order, then the other accounts that have rows. */
-async function listAccounts({ accounts, warehouse, clock }: App) {
-  const { connection } = warehouse;
+async function listAccounts({ accountIds: configured, connection, db, clock }: App) {
   const stored = await readStoredAccounts(connection);
-  const configured = accounts.map(({ id }) => id);
   const ids = [...new Set([...configured, ...stored])];
-  const counts = [...(await countRows(connection.db, ids))];
+  const counts = [...(await countRows(db, ids))];
   const read = await readAccounts(connection, ids, { clock });
   const changes = await readAccountChanges(connection);
   return ids.map((id) => {
@@ -80,10 +78,9 @@ interface Finding {
 }
 
 /** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
-export async function readAccountFindings({ accounts, warehouse }: App): Promise<Finding[]> {
-  const { connection } = warehouse;
+export async function readAccountFindings({ accountIds, connection }: App): Promise<Finding[]> {
   const changes = await readAccountChanges(connection);
-  const known = [...accounts.map(({ id }) => id), ...changes.flatMap(({ from, to }) => [from, to])];
+  const known = [...accountIds, ...changes.flatMap(({ from, to }) => [from, to])];
   const others = (await readStoredAccounts(connection)).filter((id) => !known.includes(id));
   return [
     ...changes.map((change) => ({
@@ -116,47 +113,46 @@ function assertNewName({ from, to }: AccountChange): void {
 }
 
 /** Renames what is stored of an account, or removes it if there is no new name. */
-const runChange = withApp<ChangeOptions>(
-  async ({ app, terminal, signal }, options, [from = '', to = null]) => {
-    const change: AccountChange = { from, to };
-    assertNewName(change);
-    const { connection, url } = app.warehouse;
-    const isConfigured = app.accounts.some(({ id }) => id === from);
-    if (to === null && isConfigured) {
-      throw usageError(
-        `account ${from} is configured: the next run would read it anew`,
-        `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
-      );
-    }
-    const tables = await readAccountTables(connection);
-    const counts = await countAccountRows(connection, tables, from);
-    const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
-    terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(counts.size, 'table')}.`);
-    if (options.yes !== true) await confirm(terminal, change);
-    const changed = await changeAccount(
-      {
-        databaseUrl: url,
-        connection,
-        signal,
-        onTable: (table, count) =>
-          terminal.note(terminal.noteColors.dim(`  ${table}: ${formatNumber(count, 'row')}`)),
-      },
-      change,
+const runChange = withApp<ChangeOptions>(async ({ app, terminal, signal }, options, names) => {
+  const [from = '', to = null] = names;
+  const change: AccountChange = { from, to };
+  assertNewName(change);
+  const { accountIds, connection, warehouse } = app;
+  const isConfigured = accountIds.includes(from);
+  if (to === null && isConfigured) {
+    throw usageError(
+      `account ${from} is configured: the next run would read it anew`,
+      `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
     );
-    const lines = [
-      to === null
-        ? `Nothing is stored of account ${from} any more.`
-        : `Everything that was stored of account ${from} is that of account ${to} now.`,
-    ];
-    if (to !== null && isConfigured) {
-      lines.push(
-        `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
-      );
-    }
-    return { json: { account_id: from, renamed_to: to, rows: changed }, lines: () => lines };
-  },
-);
+  }
+  const tables = await readAccountTables(connection);
+  const counts = await countAccountRows(connection, tables, from);
+  const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
+  terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(counts.size, 'table')}.`);
+  if (options.yes !== true) await confirm(terminal, change);
+  const changed = await changeAccount(
+    {
+      databaseUrl: warehouse.url,
+      connection,
+      signal,
+      onTable: (table, count) =>
+        terminal.note(terminal.noteColors.dim(`  ${table}: ${formatNumber(count, 'row')}`)),
+    },
+    change,
+  );
+  const lines = [
+    to === null
+      ? `Nothing is stored of account ${from} any more.`
+      : `Everything that was stored of account ${from} is that of account ${to} now.`,
+  ];
+  if (to !== null && isConfigured) {
+    lines.push(
+      `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
+    );
+  }
+  return { json: { account_id: from, renamed_to: to, rows: changed }, lines: () => lines };
+});
 
 const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
 

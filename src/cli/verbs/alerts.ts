@@ -77,20 +77,18 @@ const toJson = ({ accountId, event, subject, code, detail, row }: Listed) => ({
 });
 
 const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
-  const { accounts, warehouse, config, clock } = app;
-  const { connection } = warehouse;
+  const { accounts, accountIds, connection, db, config, clock } = app;
   const { freshnessBudgetMinutes, notifications } = config;
-  const ids = accounts.map(({ id }) => id);
-  const seen = await readAccounts(connection, ids, { clock });
-  const rows = await readOutbox(connection.db, ids);
+  const seen = await readAccounts(connection, accountIds, { clock });
+  const rows = await readOutbox(db, accountIds);
   const conditions = conditionsOf({
     accounts,
     seen,
-    lastingProblems: await readLastingProblems(connection.db, ids),
+    lastingProblems: await readLastingProblems(db, accountIds),
     failedReports: notifications.report === undefined ? [] : failedReportsOf(rows),
     freshnessBudgetMinutes,
   });
-  const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
+  const wrong = await findWhatIsWrong(db, { accounts, seen, config });
   const channels = configuredChannels(notifications).map(({ name }) => name);
   const hasChannels = channels.length > 0;
   const ofChannels = rows.filter(isAlert).filter(({ channel }) => !hasChannels || channels.includes(channel));

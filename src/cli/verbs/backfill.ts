@@ -78,10 +78,10 @@ function describePending({ known, pending }: MigrationStatus): string[] {
  */
 async function readPlan(
   { terminal }: CommandContext,
-  { accounts, warehouse }: App,
+  { accounts, connection }: App,
   { streams, range, restart }: BackfillAsked,
 ): Promise<Output> {
-  const status = await readMigrationStatus(warehouse.connection);
+  const status = await readMigrationStatus(connection);
   const isMigrated = status.pending === 0;
   const plan: AccountForecast[] = [];
   for (const account of accounts) {

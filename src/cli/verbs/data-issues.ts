@@ -44,8 +44,7 @@ function groupIssues(issues: readonly IssueRow[]): Group[] {
 
 const runDataIssues = withApp<IssuesOptions>(async ({ app, terminal }, options) => {
   const { colors } = terminal;
-  const accountIds = app.accounts.map(({ id }) => id);
-  const { db } = app.warehouse.connection;
+  const { accountIds, db } = app;
   const code = exitCodeOf(options.retry ? await retryAll(app) : []);
   const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
   const table = () =>
@@ -87,8 +86,7 @@ const runDataIssues = withApp<IssuesOptions>(async ({ app, terminal }, options) 
 
 /** Processes the records of every stream with open issues again. */
 async function retryAll(app: App): Promise<AccountResult[]> {
-  const accountIds = app.accounts.map(({ id }) => id);
-  const open = await readIssues(app.warehouse.connection.db, { accountIds, includeResolved: false });
+  const open = await readIssues(app.db, { accountIds: app.accountIds, includeResolved: false });
   const streamsOf = ({ id }: Account) => {
     const streams = new Set(open.flatMap((one) => (one.account_id === id ? [one.stream] : [])));
     return STREAM_NAMES.filter((name) => streams.has(name));

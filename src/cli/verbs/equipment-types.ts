@@ -25,9 +25,8 @@ import {
 } from '../verb.ts';
 
 /** For each account its configured types in their order, then the other types that have rows. */
-async function readTypes({ accounts, warehouse }: App) {
-  const ids = accounts.map(({ id }) => id);
-  const stored = await readStoredParts(warehouse.connection.db, ids);
+async function readTypes({ accounts, accountIds, db }: App) {
+  const stored = await readStoredParts(db, accountIds);
   return accounts.flatMap(({ id, config: { equipmentTypes } }) => {
     const own = new Map((stored.get(id) ?? []).map((one) => [one.part, one]));
     return [...new Set([...equipmentTypes, ...own.keys()])].map((type) => ({

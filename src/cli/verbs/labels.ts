@@ -6,7 +6,6 @@ import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
-import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type CommonOptions, JSON_OPTION, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
@@ -49,10 +48,6 @@ function adviceOn(coverage: readonly Coverage[]): string[] {
   ];
 }
 
-async function readOf({ warehouse }: App, accountIds: readonly string[]): Promise<MetId[]> {
-  return await readMetIds(warehouse.connection.db, accountIds);
-}
-
 const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
   const labelledOf = ({ ids, labelled }: Coverage): string =>
     (labelled === ids ? terminal.colors.green : terminal.colors.yellow)(formatCount(labelled));
@@ -61,8 +56,8 @@ const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
       .slice(0, MOST_NAMED)
       .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
       .join(', ') || '–';
-  const accountIds = app.accounts.map(({ id }) => id);
-  const coverage = coverageOf(accountIds, await readOf(app, accountIds));
+  const { accountIds, db } = app;
+  const coverage = coverageOf(accountIds, await readMetIds(db, accountIds));
   const table = () =>
     renderRows(
       coverage,
@@ -87,7 +82,7 @@ const runTemplate = withApp<TemplateOptions>(async ({ app, terminal }, options) 
   const { out = STDOUT } = options;
   const example = (name: string) => `labels template --account ${name} --out ${name}.csv`;
   const account = onlyAccountOf(app, { what: 'a file of labels', example });
-  const met = await readOf(app, [account.id]);
+  const met = await readMetIds(app.db, [account.id]);
   const missing = met
     .filter(({ label }) => label === null)
     .map(({ kind, id, seen }) => ({ kind, id, seen }))
@@ -159,14 +154,13 @@ const runImport = withApp<ImportOptions>(async ({ app, signal }, options, [path 
   const file = readLabelsFile(await readBytes(path, signal));
   const example = (name: string) => `labels import ${path} --account ${name}`;
   const account = onlyAccountOf(app, { what: 'a file of labels', example });
-  const { db } = app.warehouse.connection;
-  const outcome = await importLabels(db, file, {
+  const outcome = await importLabels(app.db, file, {
     accountId: account.id,
     replace: options.replace === true,
     signal: signal,
   });
   const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
-  const met = new Set((await readOf(app, [account.id])).map(({ kind, id }) => `${kind} ${id}`));
+  const met = new Set((await readMetIds(app.db, [account.id])).map(({ kind, id }) => `${kind} ${id}`));
   const unmet = file.lines
     .map(({ kind, id }) => `${kind} ${id}`)
     .filter((key) => !met.has(key) && !parents.has(key));

@@ -19,8 +19,7 @@ interface PrivacyOptions extends CommonOptions {
 }
 
 /** Errors: `privacy_key_wrong`. */
-async function readStreams({ config, warehouse }: App, accountId: string): Promise<StreamCleaning[]> {
-  const { db } = warehouse.connection;
+async function readStreams({ config, db }: App, accountId: string): Promise<StreamCleaning[]> {
   await readForgottenWithKey(db, accountId, config.privacy);
   const streams = await readCleaningProgress(db, [accountId], config.privacy);
   return streams.get(accountId) ?? [];
@@ -44,7 +43,7 @@ const PROGRESS = { done: 'in line', due: 'not yet in line', under_way: 'under wa
 const columnsText = (columns: readonly string[]): string => (columns.length === 0 ? '–' : columns.join(', '));
 
 const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) => {
-  const { config, accounts, warehouse } = app;
+  const { config, accounts, accountIds, db } = app;
   const isMany = accounts.length > 1;
   const streams: ReturnType<typeof toRow>[] = [];
   const uncleaned: UncleanedStream[] = [];
@@ -54,8 +53,7 @@ const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) =>
     uncleaned.push(...uncleanedOf(read, account.offReasons));
     streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
   }
-  const ids = accounts.map(({ id }) => id);
-  const { lastMs, people, finding, advice } = await findForgotten(warehouse.connection.db, ids);
+  const { lastMs, people, finding, advice } = await findForgotten(db, accountIds);
   const table = () =>
     renderRows(
       streams,

@@ -30,7 +30,7 @@ const runReport = withApp<ReportOptions>(async ({ app, terminal }, options) => {
     const names = Object.keys(counts).length;
     written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
   };
-  const answered = await readReport(app.warehouse.connection, id, {
+  const answered = await readReport(app.connection, id, {
     equipmentTypes: config.equipmentTypes,
     recordUrls: app.config.recordUrls,
     also: async (db, report) => {
