@@ -5,14 +5,7 @@ import type { StreamName } from '../engine/streams/stream.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
-import {
-  accountFields,
-  type AccountResult,
-  afterBlank,
-  describeResults,
-  exitCodeOf,
-  toJsonResults,
-} from './run-results.ts';
+import { accountFields, type AccountResult, outputOf } from './run-results.ts';
 import { type CommonOptions, type CommandContext, isAtTerminal, runWithApp } from './verb.ts';
 
 /**
@@ -84,10 +77,6 @@ export async function runVerb(
       isAtTerminal: isAtTerminal(context, app) && options.json !== true,
     };
     const all = await runAccounts(app, { ...request, ...frame });
-    return {
-      json: { runs: toJsonResults(all) },
-      lines: () => [...describeResults(all, context.terminal), ...afterBlank(describe(all))],
-      code: exitCodeOf(all),
-    };
+    return outputOf(all, context.terminal, describe(all));
   });
 }

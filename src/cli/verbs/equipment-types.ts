@@ -2,16 +2,11 @@ import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
+import { nameEntries } from '../../shared/token-place.ts';
+import { placeOf } from '../../config/account-config.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
-import type { Account, App } from '../../app.ts';
-import {
-  accountFields,
-  afterBlank,
-  describeResults,
-  EXIT,
-  exitCodeOf,
-  toJsonResults,
-} from '../run-results.ts';
+import type { App } from '../../app.ts';
+import { accountFields, afterBlank, EXIT, outputOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import {
@@ -69,12 +64,6 @@ const listTypes = withApp<CommonOptions>(async ({ app, terminal }) => {
   };
 });
 
-/** The setting that lists the types of an account. */
-const placeOf = ({ config }: Account): string =>
-  config.service?.entry === undefined
-    ? 'SAFETY_EQUIPMENT_TYPES'
-    : `equipment_types of the entry ${config.service.entry} in SAFETY_ACCOUNTS_FILE`;
-
 const retireType = withApp<CommonOptions>(async (context, _options, [type = '']) => {
   const { app, terminal } = context;
   const example = (name: string) => `equipment-types retire ${type} --account ${name}`;
@@ -84,7 +73,10 @@ const retireType = withApp<CommonOptions>(async (context, _options, [type = ''])
   if (found?.is_configured === true) {
     throw usageError(
       `equipment type ${type} is configured: the next run would bring its rows back`,
-      `First take it out of ${placeOf(account)}, here and where safety-sync start runs; then try again.`,
+      nameEntries(
+        'First take it out of SAFETY_EQUIPMENT_TYPES, here and where safety-sync start runs; then try again.',
+        [placeOf(account.config)],
+      ),
     );
   }
   if (found === undefined) {
@@ -108,12 +100,8 @@ const retireType = withApp<CommonOptions>(async (context, _options, [type = ''])
     deleted === 0
       ? `Every row of equipment type ${type} is marked deleted already.`
       : `${formatNumber(deleted, 'row')} of equipment type ${type} ${deleted === 1 ? 'is' : 'are'} marked deleted. Configured again, the type brings back what the source still has.`;
-  const code = exitCodeOf(all);
-  return {
-    json: { runs: toJsonResults(all) },
-    lines: () => (code === EXIT.ok ? [said] : describeResults(all, terminal)),
-    code,
-  };
+  const output = outputOf(all, terminal);
+  return output.code === EXIT.ok ? { ...output, lines: () => [said] } : output;
 });
 
 const list: Verb<CommonOptions> = {
