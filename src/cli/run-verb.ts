@@ -13,8 +13,7 @@ import { type CommonOptions, type CommandContext, isAtTerminal, runWithApp } fro
  */
 const STREAMS_OF_AN_ACCOUNT = 4;
 
-interface RunAccountsRequest
-  extends Pick<SyncRequest, 'kind'>, Partial<Omit<SyncRequest, 'kind' | 'streams' | 'trigger' | 'onResult'>> {
+interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | 'onResult'> {
   readonly streamsOf: (account: Account) => readonly StreamName[];
   /** The output goes to a terminal and contains every result. */
   readonly isAtTerminal: boolean;
@@ -40,8 +39,6 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
         : { onProgress: progress.update.bind(progress), onRead: progress.read.bind(progress) };
     try {
       const results = await syncStreams(account.runContext({ ...buildRunEvents(account), ...onProgress }), {
-        force: false,
-        allowMassDelete: false,
         ...settings,
         streams: streamsOf(account),
         trigger: 'manual',

@@ -57,8 +57,6 @@ async function syncAll(
     streams,
     kind: 'sync',
     trigger: 'manual',
-    force: false,
-    allowMassDelete: false,
   });
   return results.map((result) => ({ result }));
 }

@@ -132,6 +132,6 @@ export const backfill: Verb<BackfillOptions> = {
         readPlan(context, app, { streams, range, restart }),
       );
     }
-    return await runVerb(context, options, { kind: 'backfill', streams, force: true, range, restart });
+    return await runVerb(context, options, { kind: 'backfill', streams, range, restart });
   },
 };
