@@ -33,12 +33,9 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
     // A first sync reads follow-ups as a backfill does. Progress of several accounts would overwrite each other.
     const hasProgress = kind === 'backfill' || (isAtTerminal && app.accounts.length === 1);
     const progress = hasProgress ? createProgress(account.log, isAtTerminal) : undefined;
-    const onProgress =
-      progress === undefined
-        ? {}
-        : { onProgress: progress.update.bind(progress), onRead: progress.read.bind(progress) };
     try {
-      const results = await syncStreams(account.runContext({ ...buildRunEvents(account), ...onProgress }), {
+      const events = { ...buildRunEvents(account), ...progress?.events };
+      const results = await syncStreams(account.runContext(events), {
         ...settings,
         streams: streamsOf(account),
         trigger: 'manual',
