@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { LABEL_KINDS } from '../../warehouse/labels.ts';
 import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.ts';
 import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
@@ -110,14 +111,10 @@ interface ImportOptions extends CommonOptions {
 const MOST_BYTES = 4 * 1024 * 1024;
 
 async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
   try {
-    for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > MOST_BYTES) break;
-    }
+    // One byte more than may be there.
+    const bytes = await buffer(createReadStream(path, { end: MOST_BYTES, signal }));
+    if (bytes.length <= MOST_BYTES) return bytes;
   } catch (cause) {
     if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported', { cause });
     const code = (cause as NodeJS.ErrnoException).code ?? '';
@@ -127,7 +124,6 @@ async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array>
       cause,
     );
   }
-  if (bytes <= MOST_BYTES) return Buffer.concat(chunks);
   throw usageError(
     `the labels file ${resolve(path)} is larger than ${MOST_BYTES / 1024 / 1024} MB`,
     'Import it in parts: with --replace all lines of a kind in one part.',
