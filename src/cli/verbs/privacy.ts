@@ -1,4 +1,3 @@
-import type { App } from '../../app.ts';
 import { capital, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
@@ -16,13 +15,6 @@ import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts'
 
 interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
-}
-
-/** Errors: `privacy_key_wrong`. */
-async function readStreams({ config, db }: App, accountId: string): Promise<StreamCleaning[]> {
-  await readForgottenWithKey(db, accountId, config.privacy);
-  const streams = await readCleaningProgress(db, [accountId], config.privacy);
-  return streams.get(accountId) ?? [];
 }
 
 const toRow = (
@@ -49,7 +41,10 @@ const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) =>
   const uncleaned: UncleanedStream[] = [];
   for (const account of accounts) {
     if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
-    const read = await readStreams(app, account.id);
+    // Errors: `privacy_key_wrong`.
+    await readForgottenWithKey(db, account.id, config.privacy);
+    const progress = await readCleaningProgress(db, [account.id], config.privacy);
+    const read = progress.get(account.id) ?? [];
     uncleaned.push(...uncleanedOf(read, account.offReasons));
     streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
   }
