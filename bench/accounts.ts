@@ -224,8 +224,6 @@ async function measureRuns(app: App): Promise<void> {
               stream: 'resources',
               kind: 'sync',
               trigger: 'schedule',
-              force: false,
-              allowMassDelete: false,
             });
             if (result.outcome !== 'succeeded') throw new Error(`${account.id}: ${result.outcome}`);
           }),

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pc from 'picocolors';
-import { renderTable } from '../src/cli/terminal.ts';
+import { renderRows } from '../src/cli/table.ts';
 import { startServer, type Warehouse } from './support/database.ts';
 import { measureSharedFloor } from './support/floor.ts';
 import type { Loaded } from './support/load-accounts.ts';
@@ -141,9 +141,11 @@ try {
     'rows',
     ...servers.flatMap((_, on) => [on === 0 ? 'plain' : 'Citus', 'floor', 'ratio']),
   ];
-  const columns = titles.map((title) => ({ title, align: 'right' }) as const);
+  const columns = titles.map(
+    (title, at) => ({ title, align: 'right', cellOf: (line: readonly string[]) => line[at] ?? '' }) as const,
+  );
   process.stderr.write(
-    `${renderTable(columns, lines, { colors: pc.createColors(false) })}\n${servers.map(({ description }) => description).join('; ')}; ${availableParallelism()} cores for all of it, Node ${process.versions.node}\n`,
+    `${renderRows(lines, columns, { colors: pc.createColors(false) })}\n${servers.map(({ description }) => description).join('; ')}; ${availableParallelism()} cores for all of it, Node ${process.versions.node}\n`,
   );
 } finally {
   for (const server of servers) await server.close();

@@ -124,7 +124,10 @@ export async function createApp(options: CreateAppOptions) {
           },
         });
   const warehouse = openWarehouse(url, { readUrl, onStatement: statementLog(log), signal });
+  const { connection } = warehouse;
+  const { db } = connection;
   const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
+  const accountIds = config.accounts.map(({ accountId }) => accountId);
   const owner = `${hostname()} pid ${process.pid}`;
   const clients: ApiClient[] = [];
 
@@ -186,7 +189,7 @@ export async function createApp(options: CreateAppOptions) {
         get databaseUrl() {
           return warehouse.url;
         },
-        db: warehouse.connection.db,
+        db,
         api: () => made.api,
         clock,
         owner,
@@ -202,6 +205,8 @@ export async function createApp(options: CreateAppOptions) {
     log,
     clock,
     warehouse,
+    connection,
+    db,
     /** Whether the warehouse is on the embedded server. */
     isEmbedded: embedded !== undefined,
     /** Host and process id, as recorded in `runs.owner`. */
@@ -211,20 +216,19 @@ export async function createApp(options: CreateAppOptions) {
     redact: createRedactor(secrets),
     /** At least one. */
     accounts: config.accounts.map(buildAccount),
+    accountIds,
     /** Aborted when a stop of the process is requested. */
     signal,
     /** Applies migrations, and writes each account's reporting time zone. */
     async migrate(how?: MigrateOptions) {
       const outcome = await warehouse.migrate(how);
       try {
-        const { db } = warehouse.connection;
         const zones = config.accounts.map(({ accountId, reportingTimezone: timezone }) => ({
           accountId,
           timezone,
         }));
         const moved = await writeReportingTimezones(db, zones);
-        const ids = config.accounts.map(({ accountId }) => accountId);
-        await writeRecordUrls(db, ids, config.recordUrls);
+        await writeRecordUrls(db, accountIds, config.recordUrls);
         for (const { accountId, timezone, before } of moved) {
           log.warn(
             { account_id: accountId, timezone, before },

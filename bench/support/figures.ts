@@ -1,6 +1,6 @@
 /** A measured figure: as one JSON line for machines, as a row of a table for people. */
 import pc from 'picocolors';
-import { renderTable } from '../../src/cli/terminal.ts';
+import { renderRows } from '../../src/cli/table.ts';
 import type { Floor } from './floor.ts';
 import type { Work } from './processes.ts';
 
@@ -98,9 +98,9 @@ const COLUMNS: readonly (readonly [title: string, cell: (figure: Figure) => stri
 ];
 
 export function renderFigures(figures: readonly Figure[]): string {
-  return renderTable(
-    COLUMNS.map(([title], index) => ({ title, align: index === 0 ? 'left' : 'right' })),
-    figures.map((figure) => COLUMNS.map(([, cell]) => cell(figure))),
+  return renderRows(
+    figures,
+    COLUMNS.map(([title, cellOf], index) => ({ title, align: index === 0 ? 'left' : 'right', cellOf })),
     { colors: pc.createColors(false) },
   );
 }

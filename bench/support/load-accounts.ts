@@ -23,8 +23,6 @@ async function load(): Promise<void> {
         stream: 'followups',
         kind: 'sync',
         trigger: 'manual',
-        force: false,
-        allowMassDelete: false,
       }),
     ),
   );

@@ -1,6 +1,6 @@
 /** The promises of docs/performance.md that are measured at each run, and whether they are kept. */
 import pc from 'picocolors';
-import { renderTable } from '../../src/cli/terminal.ts';
+import { type ColumnOf, renderRows } from '../../src/cli/table.ts';
 import type { Figure } from './figures.ts';
 
 interface Promised {
@@ -78,21 +78,18 @@ const number = (value: number | undefined, unit: string): string =>
 
 /** A table, and the verdict in its last line. */
 export function renderPromises(promised: readonly Promised[]): string {
-  const table = renderTable(
-    [
-      { title: 'promise', align: 'left' },
-      { title: 'measured', align: 'right' },
-      { title: 'promise', align: 'right' },
-      { title: 'aim', align: 'right' },
-    ],
-    promised.map(({ name, unit, value, promise, aim }) => [
-      name,
-      number(value, unit),
-      number(promise, unit),
-      number(aim, unit),
-    ]),
-    { colors: pc.createColors(false) },
-  );
+  const right = (title: string, of: (one: Promised) => number | undefined): ColumnOf<Promised> => ({
+    title,
+    align: 'right',
+    cellOf: (one) => number(of(one), one.unit),
+  });
+  const columns = [
+    { title: 'promise', cellOf: ({ name }: Promised) => name },
+    right('measured', ({ value }) => value),
+    right('promise', ({ promise }) => promise),
+    right('aim', ({ aim }) => aim),
+  ];
+  const table = renderRows(promised, columns, { colors: pc.createColors(false) });
   const isWhole = promised.filter(({ unit }) => unit === 'of the floor').length === 2 * BENCH_STREAMS.length;
   const broken = promised.filter(({ isKept }) => !isKept);
   const verdict =

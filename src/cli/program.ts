@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
+import type { Recovery } from '../shared/service-errors.ts';
 import { wrapLines } from '../shared/wrap-lines.ts';
 import { VERSION } from '../version.ts';
 import { isCancelled, toKnownError } from '../engine/database/database-error.ts';
@@ -67,19 +68,14 @@ export async function buildProgram(
   return program;
 }
 
-/** docs/errors.md is generated from it, too. */
-export function exitCodeOfError({ recovery }: Pick<SafetySyncError, 'recovery'>): number {
-  switch (recovery) {
-    case 'fix_usage':
-      return EXIT.usage;
-    case 'fail_run':
-      return EXIT.refused;
-    case 'retry':
-    case 'fail_stream':
-    case 'send_later':
-      return EXIT.failed;
-  }
-}
+/** By the error's recovery. docs/errors.md is generated from it, too. */
+export const EXIT_CODE_OF = {
+  fix_usage: EXIT.usage,
+  fail_run: EXIT.refused,
+  retry: EXIT.failed,
+  fail_stream: EXIT.failed,
+  send_later: EXIT.failed,
+} as const satisfies Record<Recovery, number>;
 
 /** Converts a frame of a built file to its place in the source; without a map, returns the frame. */
 function toSourceFrame(frame: string): string {
@@ -141,6 +137,6 @@ export async function runProgram(argv: readonly string[], context: CommandContex
         : toKnownError(caught);
     printError(error, context);
     if (isJson) printJsonError(error, context);
-    return exitCodeOfError(error);
+    return EXIT_CODE_OF[error.recovery];
   }
 }

@@ -3,15 +3,8 @@ import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 import type { BackfillProgress } from '../engine/reading/step.ts';
+import type { RunEvents } from '../engine/sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
-
-interface Progress {
-  update(stream: StreamName, progress: BackfillProgress): void;
-  /** Shown on a terminal while there is no bar. */
-  read(stream: StreamName, records: number): void;
-  /** `ended`: a stream that is read no more; without it, none is. */
-  stop(ended?: StreamName): void;
-}
 
 /** Characters of the bar. */
 const BAR = 12;
@@ -49,7 +42,7 @@ export function describeCounts(counts: ReadonlyMap<string, number>, width: numbe
   }
 }
 
-export function createProgress(log: Logger, isInteractive: boolean): Progress {
+export function createProgress(log: Logger, isInteractive: boolean) {
   const startedMs = performance.now();
   let first: number | undefined;
   let loggedMs = startedMs;
@@ -66,8 +59,8 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
     process.stderr.write(`${ERASE}${describe(width).slice(0, width - 1)}`);
   }
 
-  return {
-    update(stream, progress) {
+  const events: Pick<RunEvents, 'onProgress' | 'onRead'> = {
+    onProgress(stream, progress) {
       first ??= progress.records;
       const nowMs = performance.now();
       const elapsedMs = nowMs - startedMs;
@@ -90,11 +83,16 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
         log.info(fields, `${stream}: ${text}`);
       }
     },
-    read(stream, records) {
+    /** Shown on a terminal while there is no bar. */
+    onRead(stream, records) {
       counts.set(stream, records);
       if (isInteractive && !hasBar) draw((width) => describeCounts(counts, width));
     },
-    stop(ended) {
+  };
+  return {
+    events,
+    /** `ended`: a stream that is read no more; without it, none is. */
+    stop(ended?: StreamName): void {
       if (ended === undefined) counts.clear();
       else counts.delete(ended);
       if (isShown) process.stderr.write(ERASE);

@@ -51,9 +51,6 @@ export function exitCodeOf(all: readonly AccountResult[]): number {
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-export const toJsonResults = (all: readonly AccountResult[]): Record<string, unknown>[] =>
-  all.map(({ result, ...account }) => ({ ...account, ...toJsonResult(result) }));
-
 const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', running: 'cyan' } as const;
 
 export const statusText = (status: RunStatus, colors: Colors): string =>
@@ -136,7 +133,15 @@ export function renderRemarks(all: readonly AccountResult[], colors: Colors): st
 export const afterBlank = (lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ['', ...lines];
 
-/** The table, and the remarks below it. */
-export function describeResults(all: readonly AccountResult[], terminal: Terminal): string[] {
-  return [renderResults(all, terminal), ...afterBlank(renderRemarks(all, terminal.colors))];
+/** The table, the remarks below it, and `more` below them. */
+export function outputOf(all: readonly AccountResult[], terminal: Terminal, more: readonly string[] = []) {
+  return {
+    json: { runs: all.map(({ result, ...account }) => ({ ...account, ...toJsonResult(result) })) },
+    lines: () => [
+      renderResults(all, terminal),
+      ...afterBlank(renderRemarks(all, terminal.colors)),
+      ...afterBlank(more),
+    ],
+    code: exitCodeOf(all),
+  };
 }

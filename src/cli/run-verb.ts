@@ -5,23 +5,15 @@ import type { StreamName } from '../engine/streams/stream.ts';
 import { type SyncRequest, syncStreams } from '../engine/sync/sync-streams.ts';
 import { buildRunEvents, logResult } from '../operate/worker/run-log.ts';
 import { createProgress } from './progress.ts';
-import {
-  accountFields,
-  type AccountResult,
-  afterBlank,
-  describeResults,
-  exitCodeOf,
-  toJsonResults,
-} from './run-results.ts';
-import { type CommonOptions, type CommandContext, isAtTerminal, withApp } from './verb.ts';
+import { accountFields, type AccountResult, outputOf } from './run-results.ts';
+import { type CommonOptions, type CommandContext, isAtTerminal, runWithApp } from './verb.ts';
 
 /**
  * Maximum number of streams of one account that run in parallel; SYNC_CONCURRENCY divided by it is the number of accounts.
  */
 const STREAMS_OF_AN_ACCOUNT = 4;
 
-interface RunAccountsRequest
-  extends Pick<SyncRequest, 'kind'>, Partial<Omit<SyncRequest, 'kind' | 'streams' | 'trigger' | 'onResult'>> {
+interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | 'onResult'> {
   readonly streamsOf: (account: Account) => readonly StreamName[];
   /** The output goes to a terminal and contains every result. */
   readonly isAtTerminal: boolean;
@@ -41,14 +33,9 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
     // A first sync reads follow-ups as a backfill does. Progress of several accounts would overwrite each other.
     const hasProgress = kind === 'backfill' || (isAtTerminal && app.accounts.length === 1);
     const progress = hasProgress ? createProgress(account.log, isAtTerminal) : undefined;
-    const onProgress =
-      progress === undefined
-        ? {}
-        : { onProgress: progress.update.bind(progress), onRead: progress.read.bind(progress) };
     try {
-      const results = await syncStreams(account.runContext({ ...buildRunEvents(account), ...onProgress }), {
-        force: false,
-        allowMassDelete: false,
+      const events = { ...buildRunEvents(account), ...progress?.events };
+      const results = await syncStreams(account.runContext(events), {
         ...settings,
         streams: streamsOf(account),
         trigger: 'manual',
@@ -78,16 +65,12 @@ export async function runVerb(
   options: CommonOptions,
   { streams, describe = () => [], ...request }: RunVerbRequest,
 ): Promise<number> {
-  return await withApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
+  return await runWithApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
     const frame = {
       streamsOf: () => streams,
       isAtTerminal: isAtTerminal(context, app) && options.json !== true,
     };
     const all = await runAccounts(app, { ...request, ...frame });
-    return {
-      json: { runs: toJsonResults(all) },
-      lines: () => [...describeResults(all, context.terminal), ...afterBlank(describe(all))],
-      code: exitCodeOf(all),
-    };
+    return outputOf(all, context.terminal, describe(all));
   });
 }

@@ -1,8 +1,17 @@
-/** Tables whose columns know their cells. */
+/** Aligned tables whose columns know their cells. */
+import { stripVTControlCharacters } from 'node:util';
 import { formatCount } from '../shared/format.ts';
-import { type Column, renderTable, type Terminal } from './terminal.ts';
+import { type Terminal, toEscape, toPrintable } from './terminal.ts';
 
-export interface ColumnOf<Row> extends Column {
+export interface ColumnOf<Row> {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+  /** The column may be omitted if a line is too short for the table; the one with the highest number is omitted first. */
+  readonly spare?: number | undefined;
+  /** Its cells are cut if a line is still too short after other columns were omitted. */
+  readonly isCut?: true;
+  /** false: left out, with its cells. */
+  readonly isShown?: boolean;
   readonly cellOf: (row: Row) => string;
 }
 
@@ -19,11 +28,75 @@ export const countColumn = <Row>(
   spare?: number,
 ): ColumnOf<Row> => ({ title, align: 'right', spare, cellOf: (row) => formatCount(countOf(row)) });
 
+/** Minimum characters of a cut cell. */
+const SHORTEST_CUT = 15;
+
+/** A cell is on one line, because a text with line breaks could look like other rows. */
+const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, toEscape);
+
+const GAP = '  ';
+const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
+
+/** A cut cell loses its colours. */
+const cutTo = (room: number, cell: string): string =>
+  widthOf(cell) <= room ? cell : `${stripVTControlCharacters(cell).slice(0, room - 1)}…`;
+
+/** Each row as lines of titles and cells, for a table that does not fit. */
+function renderStacked(
+  columns: readonly { readonly title: string; readonly cells: readonly string[] }[],
+): string {
+  const room = Math.max(...columns.map(({ title }) => title.length));
+  const rows = columns[0]?.cells.slice(1) ?? [];
+  return rows
+    .map((_, row) =>
+      columns.map(({ title, cells }) => `${title.padEnd(room)}${GAP}${cells[row + 1]}`).join('\n'),
+    )
+    .join('\n\n');
+}
+
+/**
+ * An aligned table without lines. Columns for which a line is too short are omitted, the one with the highest `spare`
+ * first. If it still does not fit, each row becomes lines of its own.
+ */
 export function renderRows<Row>(
   rows: readonly Row[],
   columns: readonly ColumnOf<Row>[],
-  terminal: Pick<Terminal, 'colors'> & Partial<Pick<Terminal, 'width'>>,
+  { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
 ): string {
-  const cells = rows.map((row) => columns.map(({ cellOf }) => cellOf(row)));
-  return renderTable(columns, cells, terminal);
+  const all = columns.flatMap(({ title, align, spare = -1, isCut, isShown = true, cellOf }) => {
+    const cells = [colors.dim(title), ...rows.map((row) => toCell(cellOf(row)))];
+    const widest = Math.max(...cells.map(widthOf));
+    const least = isCut ? Math.min(widest, SHORTEST_CUT) : widest;
+    return isShown ? [{ title, align, spare, isCut, cells, least, width: widest }] : [];
+  });
+  let kept = all;
+  const spares = all.filter(({ spare }) => spare >= 0).sort((one, other) => other.spare - one.spare);
+  const room = () => kept.reduce((left, { least }) => left - least - GAP.length, width + GAP.length);
+  while (room() < 0 && spares.length > 0) {
+    const omitted = spares.shift();
+    kept = kept.filter((column) => column !== omitted);
+  }
+  let spareRoom = room();
+  if (spareRoom < 0 && rows.length > 0) return renderStacked(all);
+  const names = all.filter((column) => !kept.includes(column)).map(({ title }) => title);
+  let shares = kept.filter(({ isCut }) => isCut).length;
+  kept = kept.map((column) => {
+    if (!column.isCut) return column;
+    const more = Math.min(column.width - column.least, Math.floor(spareRoom / shares));
+    spareRoom -= more;
+    shares -= 1;
+    return { ...column, width: column.least + more };
+  });
+  const lines = ['', ...rows].map((_, line) =>
+    kept
+      .map(({ cells, align, width: most }) => {
+        const cell = cutTo(most, cells[line] ?? '');
+        const blanks = ' '.repeat(most - widthOf(cell));
+        return align === 'right' ? blanks + cell : cell + blanks;
+      })
+      .join(GAP)
+      .trimEnd(),
+  );
+  if (names.length > 0) lines.push(colors.dim(`(no room for: ${names.join(', ')})`));
+  return lines.join('\n');
 }

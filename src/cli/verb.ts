@@ -135,7 +135,7 @@ async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
  * Loads the configuration, opens the warehouse, runs the verb, prints its output, closes everything. A signal ends it within
  * seconds. `work` returns an exit code if it has printed its output itself.
  */
-export async function withApp(
+export async function runWithApp(
   context: CommandContext,
   options: WithAppOptions,
   work: (app: App) => Promise<Output | number>,
@@ -168,6 +168,20 @@ export async function withApp(
   }
 }
 
+/** The context of a verb that uses the warehouse. */
+interface AppContext extends CommandContext {
+  readonly app: App;
+}
+
+/** The `run` of a verb with nothing to check before the configuration is loaded. */
+export const withApp =
+  <Options extends CommonOptions>(
+    work: (context: AppContext, options: Options, names: readonly string[]) => Promise<Output | number>,
+    needs: Omit<WithAppOptions, keyof CommonOptions> = {},
+  ): Verb<Options>['run'] =>
+  (context, options, names) =>
+    runWithApp(context, { ...options, ...needs }, (app) => work({ ...context, app }, options, names));
+
 const NAMED_ACCOUNTS = 10;
 
 /**
@@ -175,15 +189,14 @@ const NAMED_ACCOUNTS = 10;
  * command line for an account.
  */
 export function onlyAccountOf(
-  { accounts }: App,
+  { accounts, accountIds }: App,
   { what, example }: { readonly what: string; readonly example: (account: string) => string },
 ): Account {
   const [account] = accounts;
   if (account !== undefined && accounts.length === 1) return account;
-  const names = accounts.map(({ id }) => id);
   throw usageError(
-    `${what} is of one account, there are ${accounts.length}: choose one with --account (${nameSome(names, NAMED_ACCOUNTS)})`,
-    `For example: safety-sync ${example(names[0] ?? 'NAME')}`,
+    `${what} is of one account, there are ${accounts.length}: choose one with --account (${nameSome(accountIds, NAMED_ACCOUNTS)})`,
+    `For example: safety-sync ${example(accountIds[0] ?? 'NAME')}`,
   );
 }
 

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { TokenPlace } from '../shared/token-place.ts';
 import { STREAMS } from '../engine/streams/index.ts';
-import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
+import type { StreamName } from '../engine/streams/stream.ts';
 
 interface ServiceConfig {
   /** Without `/v1` and without a slash at the end. */
@@ -45,17 +45,13 @@ export function offReasonsOf({
   schedule,
   equipmentTypes,
 }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>): OffReasons {
-  const reasonOf = ({ name, readMode }: StreamDefinition): OffReason | undefined => {
+  const reasons: Partial<Record<StreamName, OffReason>> = {};
+  for (const { name, readMode } of STREAMS) {
     const isByType = readMode.kind === 'snapshot' && readMode.per === 'equipment_type';
-    if (isByType && equipmentTypes.length === 0) return 'no equipment types';
-    return (schedule.streams[name] ?? null) === null ? 'not scheduled' : undefined;
-  };
-  return Object.fromEntries(
-    STREAMS.flatMap((stream) => {
-      const reason = reasonOf(stream);
-      return reason === undefined ? [] : [[stream.name, reason]];
-    }),
-  );
+    if (isByType && equipmentTypes.length === 0) reasons[name] = 'no equipment types';
+    else if ((schedule.streams[name] ?? null) === null) reasons[name] = 'not scheduled';
+  }
+  return reasons;
 }
 
 /** For advice: without the token. */

@@ -11,20 +11,13 @@ export const MOST_ACCOUNTS_KB = 8 * KILOBYTE;
 export function readSmallFile(path: string, mostKilobytes = MOST_VALUE_KB): string {
   const file = openSync(path, 'r');
   try {
-    const most = mostKilobytes * KILOBYTE;
-    const chunks: Buffer[] = [];
-    for (let bytes = 0; ;) {
-      const chunk = Buffer.alloc(MOST_VALUE_KB * KILOBYTE);
-      const read = readSync(file, chunk);
-      if (read === 0) return Buffer.concat(chunks).toString('utf8');
-      bytes += read;
-      if (bytes > most) {
-        throw Object.assign(new Error(`more than ${mostKilobytes} kB`), {
-          code: `EFBIG, more than ${mostKilobytes} kB`,
-        });
-      }
-      chunks.push(chunk.subarray(0, read));
-    }
+    const bytes = Buffer.alloc(mostKilobytes * KILOBYTE + 1);
+    let length = 0;
+    // A pipe gives its content in pieces; a full buffer reads nothing.
+    for (let read = 1; read > 0; length += read) read = readSync(file, bytes, { offset: length });
+    if (length < bytes.length) return bytes.toString('utf8', 0, length);
+    const problem = `more than ${mostKilobytes} kB`;
+    throw Object.assign(new Error(problem), { code: `EFBIG, ${problem}` });
   } finally {
     closeSync(file);
   }

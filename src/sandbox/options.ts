@@ -9,10 +9,10 @@ import type { Readings } from './service/readings.ts';
 
 export interface SandboxOptions {
   /** Equal seed, size and clock give equal data, faults and changes. Default 20240229. */
-  seed?: number;
+  seed?: number | undefined;
   size?: Partial<SandboxSize>;
   /** Default `sandbox-token`. */
-  token?: string;
+  token?: string | undefined;
   /** Default 127.0.0.1. */
   host?: string;
   /** Default 0: any free port. */

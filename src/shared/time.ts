@@ -1,5 +1,4 @@
 import { SafetySyncError } from './errors.ts';
-import { ignoreRejection } from './ignore-rejection.ts';
 
 /** Time as an argument: code that needs the time receives a clock. */
 export interface Clock {
@@ -69,16 +68,13 @@ type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTim
 
 /** Waits for the work at most this long; the work goes on, and a failure after that is ignored. */
 export async function withTimeout<T>(work: Promise<T>, ms: number): Promise<InTime<T>> {
-  void ignoreRejection(work);
-  let timer: NodeJS.Timeout | undefined;
+  const ended = new AbortController();
   try {
     return await Promise.race([
       work.then((value): InTime<T> => ({ inTime: true, value })),
-      new Promise<InTime<T>>((resolve) => {
-        timer = setTimeout(resolve, ms, { inTime: false });
-      }),
+      sleep(ms, ended.signal).then((): InTime<T> => ({ inTime: false })),
     ]);
   } finally {
-    clearTimeout(timer);
+    ended.abort();
   }
 }

@@ -169,7 +169,7 @@ export async function play(
         signal: new AbortController().signal,
         events: {},
       },
-      { stream, kind: 'sync', trigger: 'manual', force: false, allowMassDelete: false, ...request },
+      { stream, kind: 'sync', trigger: 'manual', ...request },
     );
     waiting = [];
     await saboteur.disarm();

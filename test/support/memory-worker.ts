@@ -112,7 +112,6 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
     const { check } = stored.state;
     const steps = read({
       kind: 'sync',
-      force: false,
       ...request,
       stream,
       isScheduled: request.trigger === 'schedule',

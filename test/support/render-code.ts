@@ -1,7 +1,7 @@
 /** Documents generated from the code: errors, variables, commands, alerts, folders. Needs no database. */
 import type { Command } from 'commander';
 import { ALERT_EVENTS } from '../../src/operate/alerts/events.ts';
-import { buildProgram, exitCodeOfError } from '../../src/cli/program.ts';
+import { buildProgram, EXIT_CODE_OF } from '../../src/cli/program.ts';
 import { EXIT_CODES } from '../../src/cli/run-results.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { variableGroupsOf } from '../../src/config/variables.ts';
@@ -32,7 +32,7 @@ function renderErrors(kinds: Readonly<Record<string, ErrorKind>>): string {
     .flatMap(([name, { recovery, meaning, advice, details }]) => [
       `### ${code(name)}`,
       meaning,
-      `**What happens.** ${WHAT_HAPPENS[recovery]} Exit code ${exitCodeOfError({ recovery })}.`,
+      `**What happens.** ${WHAT_HAPPENS[recovery]} Exit code ${EXIT_CODE_OF[recovery]}.`,
       `**What to do.** ${[advice, ...(details === undefined ? [] : [details])].join(' ')}`,
     ])
     .join('\n\n');

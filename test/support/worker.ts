@@ -103,8 +103,6 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
       stream,
       kind: 'sync',
       trigger: 'manual',
-      force: false,
-      allowMassDelete: false,
       ...request,
     });
   return {

@@ -31,17 +31,15 @@ export async function findForgotten(db: Queryable, accountIds: readonly string[]
 }
 
 /** Empty without privacy settings. */
-export async function checkPrivacy({ config, accounts, warehouse }: App): Promise<Check[]> {
-  const { db } = warehouse.connection;
+export async function checkPrivacy({ config, accounts, accountIds, db }: App): Promise<Check[]> {
   const what = 'privacy';
   const { privacy: settings } = config;
   try {
-    for (const { id } of accounts) await readForgottenWithKey(db, id, settings);
+    for (const id of accountIds) await readForgottenWithKey(db, id, settings);
   } catch (error) {
     if (!(error instanceof SafetySyncError) || error.code !== 'privacy_key_wrong') throw error;
     return [{ ...failed(what, error.message, error.advice), code: error.code }];
   }
-  const accountIds = accounts.map(({ id }) => id);
   const progress = await readCleaningProgress(db, accountIds, settings);
   const streams = accounts.flatMap(({ id, offReasons }) =>
     (progress.get(id) ?? []).map((one) => ({ ...one, isScheduled: offReasons[one.stream] === undefined })),

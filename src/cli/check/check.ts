@@ -1,18 +1,21 @@
 import pLimit from 'p-limit';
-import { buildApiClient, createApp } from '../../app.ts';
-import { checkStored, checkTimezones } from './check-accounts.ts';
+import { type App, buildApiClient, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPrivacy } from './check-privacy.ts';
 import { checkService } from './check-service.ts';
-import { type Check, failed, ok } from './finding.ts';
+import { type Check, failed, ok, skipped } from './finding.ts';
 import type { AccountConfig } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { readReportingTimezones } from '../../engine/history/reporting.ts';
+import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createLogger } from '../../shared/logger.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from '../verb.ts';
+import { readAccountFindings } from '../verbs/accounts.ts';
+import { readUnread } from '../verbs/status.ts';
 
 /** Retries would only delay the result that the user waits for. */
 const CHECK_RETRIES = 1;
@@ -21,6 +24,35 @@ function renderCheck({ what, result, finding, advice }: Check, colors: Colors): 
   const marks = { ok: colors.green('ok  '), failed: colors.red('FAIL'), skipped: colors.yellow('skip') };
   const next = advice === null ? '' : `\n       ${advice}`;
   return `${marks[result]}  ${colors.bold(what)}: ${finding}${next}`;
+}
+
+/** No check where the warehouse has the configured zone, or where no zone is configured. */
+async function checkTimezones({ accounts, accountIds, db }: App): Promise<Check[]> {
+  const stored = await readReportingTimezones(db, accountIds);
+  return accounts.flatMap(({ id, config: { reportingTimezone: own } }): Check[] => {
+    const zone = stored.get(id);
+    if (own === null || zone === undefined || zone === own) return [];
+    return [
+      skipped(
+        'reporting time zone',
+        `days of ${id} begin in ${zone} in the warehouse, and REPORTING_TIMEZONE is ${own} here`,
+        'The next sync or start from here moves them; set the same zone wherever safety-sync is run.',
+      ),
+    ];
+  });
+}
+
+/**
+ * Finds stored rows that no configured run reads: equipment of other types, and other accounts. `hasAll`: `app` has every
+ * configured account, so the others can be found.
+ */
+async function checkStored(app: App, hasAll: boolean): Promise<Check[]> {
+  const isMany = app.accounts.length > 1;
+  const unread = [...(await readUnread(app))].map(([account, parts]) =>
+    skipped(isMany ? `equipments of ${account}` : 'equipments', describeUnread(parts) ?? '', UNREAD_ADVICE),
+  );
+  const others = hasAll ? await readAccountFindings(app) : [];
+  return [...unread, ...others.map(({ finding, advice }) => skipped('accounts', finding, advice))];
 }
 
 async function checkWarehouse(
@@ -36,9 +68,9 @@ async function checkWarehouse(
   try {
     const app = await createApp({ config, signal: context.signal, say });
     try {
-      const checks = await checkDatabase(app.warehouse.connection, whose);
+      const checks = await checkDatabase(app.connection, whose);
       const isUsable = checks.every(({ result }) => result !== 'failed');
-      if (!isUsable || (await readMigrationStatus(app.warehouse.connection)).pending > 0) return checks;
+      if (!isUsable || (await readMigrationStatus(app.connection)).pending > 0) return checks;
       checks.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
       return [...checks, ...(await checkStored(app, hasAll))];
     } finally {

@@ -1,16 +1,11 @@
 /**
- * Gives the demo a past: the sandbox begins some weeks ago, and each day until now is simulated and synced. PostgreSQL's
+ * The past of the demo: the sandbox begins some weeks ago, and each day until now is simulated and synced. PostgreSQL's
  * clock cannot be set back, so the times in the rows of each sync are set back to the simulated day.
  */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { name } from '../../engine/database/sql-names.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
-import { DAY_MS } from '../../shared/time.ts';
-
-const WEEKS = 6;
-const WEEK_DAYS = 7;
-export const PAST_MS = WEEKS * WEEK_DAYS * DAY_MS;
 
 /** Streams with the present state only: their past is that of the syncs. */
 export const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
@@ -24,15 +19,6 @@ const TIMES = FORGETFUL_STREAMS.flatMap((stream) => streamNamed(stream).historie
   ],
 );
 
-interface PastOptions {
-  readonly db: Queryable;
-  /** Lets this much time pass at the source, ms. */
-  readonly pass: (ms: number) => void;
-  /** Simulates the changes of a day at the source. */
-  readonly workADay: () => void;
-  readonly sync: () => Promise<unknown>;
-}
-
 /** Runs a sync that is `agoMs` in the past. */
 export async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promise<T>): Promise<T> {
   const [clock] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
@@ -43,14 +29,4 @@ export async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () =>
       where ${at} >= ${clock?.now ?? ''}::timestamptz`);
   }
   return synced;
-}
-
-export async function playPast({ db, pass, workADay, sync }: PastOptions): Promise<void> {
-  for (let week = WEEKS - 1; week >= 0; week -= 1) {
-    for (let day = 0; day < WEEK_DAYS; day += 1) {
-      pass(DAY_MS);
-      workADay();
-    }
-    await syncInThePast(db, week * WEEK_DAYS * DAY_MS, sync);
-  }
 }

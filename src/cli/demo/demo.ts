@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/load-config.ts';
 import { importLabels } from '../../warehouse/import-labels.ts';
 import { createSandbox, type Sandbox, sandboxLabels } from '../../sandbox/index.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
-import { MINUTE_MS, systemClock } from '../../shared/time.ts';
+import { DAY_MS, MINUTE_MS, systemClock } from '../../shared/time.ts';
 import { STREAM_NAMES } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
@@ -14,7 +14,7 @@ import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { syncStreams } from '../../engine/sync/sync-streams.ts';
 import { type Connection, openConnection } from '../../engine/database/connection.ts';
-import { FORGETFUL_STREAMS, PAST_MS, playPast, syncInThePast } from './demo-past.ts';
+import { FORGETFUL_STREAMS, syncInThePast } from './demo-past.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
@@ -27,6 +27,8 @@ const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training report. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 60;
+const WEEK_DAYS = 7;
+const PAST_DAYS = 6 * WEEK_DAYS;
 
 /** A demo empties its database: two of them in one directory would remove each other's data. */
 async function claimDemo({ warehouse }: App): Promise<Connection> {
@@ -42,9 +44,8 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
 }
 
 /** The demo starts with an empty database every time; no other program uses it. */
-async function emptyDatabase({ warehouse }: App): Promise<void> {
-  await warehouse.connection.db.execute(sql`drop schema if exists safety cascade`);
-  await warehouse.connection.db.execute(sql`drop schema if exists safety_sync cascade`);
+async function emptyDatabase({ db }: App): Promise<void> {
+  await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
 }
 
 /** The demo's configuration has one account. */
@@ -58,8 +59,6 @@ async function syncAll(
     streams,
     kind: 'sync',
     trigger: 'manual',
-    force: false,
-    allowMassDelete: false,
   });
   return results.map((result) => ({ result }));
 }
@@ -84,10 +83,10 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
 /** Labels ids as a user would; returns how many. */
-async function giveNames({ warehouse, signal }: App, accountId: string, file: string): Promise<number> {
+async function giveNames({ db, signal }: App, accountId: string, file: string): Promise<number> {
   const { readLabelsFile, renderLabelsFile } = await import('../../warehouse/labels-file.ts');
   await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
-  const { added } = await importLabels(warehouse.connection.db, readLabelsFile(await readFile(file)), {
+  const { added } = await importLabels(db, readLabelsFile(await readFile(file)), {
     accountId,
     replace: false,
     signal,
@@ -95,9 +94,9 @@ async function giveNames({ warehouse, signal }: App, accountId: string, file: st
   return added;
 }
 
-async function writeReport({ warehouse }: App, accountId: string): Promise<string> {
+async function writeReport({ connection }: App, accountId: string): Promise<string> {
   const file = fileOf('safety-report.html');
-  const report = await readReport(warehouse.connection, accountId);
+  const report = await readReport(connection, accountId);
   await writeWholeFile(file, renderReport(report, { title: 'Northline Yards (demo)' }));
   return file;
 }
@@ -124,7 +123,7 @@ async function runDemo(
   }
   const { colors } = terminal;
   const startedMs = performance.now();
-  let passedMs = -PAST_MS;
+  let passedMs = -PAST_DAYS * DAY_MS;
   const now = () => Date.now() + passedMs;
   const section = (title: string) => terminal.print(`\n${colors.bold(colors.cyan(title))}`);
   const step = (text: string) => terminal.print(indent(colors.dim(text)));
@@ -153,9 +152,9 @@ async function runDemo(
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
 
     section('2  First sync: everything, six weeks ago');
-    const { db } = app.warehouse.connection;
+    const { db } = app;
     const sync = syncAll.bind(null, app);
-    const first = await syncInThePast(db, PAST_MS, () => sync());
+    const first = await syncInThePast(db, -passedMs, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
     refuseToGoOn(signal);
     const names = fileOf('safety-labels.csv');
@@ -164,15 +163,13 @@ async function runDemo(
       `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
     );
 
-    await playPast({
-      db,
-      pass: (ms) => (passedMs += ms),
-      workADay: () => sandbox.live.day(),
-      sync: async () => {
-        await sync(FORGETFUL_STREAMS);
-        refuseToGoOn(signal);
-      },
-    });
+    for (let day = 1; day <= PAST_DAYS; day += 1) {
+      passedMs += DAY_MS;
+      sandbox.live.day();
+      if (day % WEEK_DAYS !== 0) continue;
+      await syncInThePast(db, -passedMs, () => sync(FORGETFUL_STREAMS));
+      refuseToGoOn(signal);
+    }
     await sync(['followups']);
     step('six weeks pass, in which people do their work, with a sync a week: the warehouse remembers each');
 
@@ -190,7 +187,7 @@ async function runDemo(
     refuseToGoOn(signal);
 
     section('4  What the warehouse can answer');
-    terminal.print(indent(await renderAnswers(app.warehouse.connection.db, ACCOUNT, colors)));
+    terminal.print(indent(await renderAnswers(db, ACCOUNT, colors)));
     terminal.print('');
     step('drawing the report …');
     const report = await writeReport(app, ACCOUNT);

@@ -4,7 +4,7 @@ import { usageError } from '../../shared/errors.ts';
 import { EXIT } from '../run-results.ts';
 import { renderRows } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, runWithApp, type Verb, withApp } from '../verb.ts';
 
 function describeAccess({ unsupported, confined, problems }: ReaderAccess, terminal: Terminal): string[] {
   if (confined.length === 0) {
@@ -29,18 +29,16 @@ function describeAccess({ unsupported, confined, problems }: ReaderAccess, termi
   ];
 }
 
-async function runAccess(context: CommandContext, options: CommonOptions): Promise<number> {
-  return await withApp(context, options, async ({ warehouse }) => {
-    const found = await readAccess(warehouse.connection);
-    const { unsupported, confined, problems } = found;
-    const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
-    return {
-      json: { unsupported, roles, problems },
-      lines: () => describeAccess(found, context.terminal),
-      code: problems.length === 0 ? EXIT.ok : EXIT.failed,
-    };
-  });
-}
+const runAccess = withApp<CommonOptions>(async ({ app, terminal }) => {
+  const found = await readAccess(app.connection);
+  const { unsupported, confined, problems } = found;
+  const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
+  return {
+    json: { unsupported, roles, problems },
+    lines: () => describeAccess(found, terminal),
+    code: problems.length === 0 ? EXIT.ok : EXIT.failed,
+  };
+});
 
 const TAKES_ROLE = [
   ['role', 'a role of PostgreSQL: the login of a BI tool, or a group role of logins'],
@@ -53,15 +51,15 @@ const grant: Verb<CommonOptions> = {
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may read; several, or several times'], JSON_OPTION],
   run: async (context, { json, account: accounts = [] }, [role = '']) =>
-    await withApp(context, { json }, async (app) => {
+    await runWithApp(context, { json }, async (app) => {
       if (accounts.length === 0) {
         throw usageError(
           'which accounts? Name each with --account',
           `For example: safety-sync access grant ${role} --account NAME`,
         );
       }
-      const change = { role, accounts, configured: app.accounts.map(({ id }) => id) };
-      const { accounts: now } = await grantAccess(app.warehouse.connection, change);
+      const change = { role, accounts, configured: app.accountIds };
+      const { accounts: now } = await grantAccess(app.connection, change);
       const said = `${role} reads ${now.join(', ')} and nothing else, through every table and view of schema safety.`;
       return { json: { role, accounts: now }, lines: () => [said] };
     }),
@@ -73,8 +71,8 @@ const revoke: Verb<CommonOptions> = {
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may not read any more'], JSON_OPTION],
   run: async (context, { json, account: accounts = [] }, [role = '']) =>
-    await withApp(context, { json }, async ({ warehouse }) => {
-      const { accounts: left } = await revokeAccess(warehouse.connection, { role, accounts });
+    await runWithApp(context, { json }, async ({ connection }) => {
+      const { accounts: left } = await revokeAccess(connection, { role, accounts });
       const said =
         left.length === 0
           ? `${role} reads nothing of schema safety any more.`

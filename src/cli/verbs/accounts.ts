@@ -15,20 +15,18 @@ import { countRows } from '../../operate/status/read-volumes.ts';
 import { changeAccount } from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import { type Terminal } from '../terminal.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import type { Terminal } from '../terminal.ts';
+import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface ChangeOptions extends CommonOptions {
   readonly yes?: true;
 }
 
 /** The configured accounts in their order, then the other accounts that have rows. */
-async function listAccounts({ accounts, warehouse, clock }: App) {
-  const { connection } = warehouse;
+async function listAccounts({ accountIds: configured, connection, db, clock }: App) {
   const stored = await readStoredAccounts(connection);
-  const configured = accounts.map(({ id }) => id);
   const ids = [...new Set([...configured, ...stored])];
-  const counts = [...(await countRows(connection.db, ids))];
+  const counts = [...(await countRows(db, ids))];
   const read = await readAccounts(connection, ids, { clock });
   const changes = await readAccountChanges(connection);
   return ids.map((id) => {
@@ -48,33 +46,31 @@ async function listAccounts({ accounts, warehouse, clock }: App) {
   });
 }
 
-async function runList(context: CommandContext, options: CommonOptions): Promise<number> {
-  const { colors } = context.terminal;
-  return await withApp(context, options, async (app) => {
-    const all = await listAccounts(app);
-    const findings = await readAccountFindings(app);
-    const nowMs = app.clock.now();
-    const table = () =>
-      renderRows(
-        all,
-        [
-          accountColumn(true),
-          { title: 'configured', cellOf: (row) => (row.is_configured ? 'yes' : colors.yellow('no')) },
-          countColumn('live', (row) => row.live_rows),
-          countColumn('deleted', (row) => row.deleted_rows),
-          { title: 'last success', cellOf: (row) => formatAge(row.last_success_at, nowMs) },
-        ],
-        context.terminal,
-      );
-    return {
-      json: { accounts: all },
-      lines: () => [
-        table(),
-        ...findings.map(({ finding, advice }) => `\n${colors.yellow(finding)}\n${advice}`),
+const runList = withApp<CommonOptions>(async ({ app, terminal }) => {
+  const { colors } = terminal;
+  const all = await listAccounts(app);
+  const findings = await readAccountFindings(app);
+  const nowMs = app.clock.now();
+  const table = () =>
+    renderRows(
+      all,
+      [
+        accountColumn(true),
+        { title: 'configured', cellOf: (row) => (row.is_configured ? 'yes' : colors.yellow('no')) },
+        countColumn('live', (row) => row.live_rows),
+        countColumn('deleted', (row) => row.deleted_rows),
+        { title: 'last success', cellOf: (row) => formatAge(row.last_success_at, nowMs) },
       ],
-    };
-  });
-}
+      terminal,
+    );
+  return {
+    json: { accounts: all },
+    lines: () => [
+      table(),
+      ...findings.map(({ finding, advice }) => `\n${colors.yellow(finding)}\n${advice}`),
+    ],
+  };
+});
 
 interface Finding {
   readonly finding: string;
@@ -82,10 +78,9 @@ interface Finding {
 }
 
 /** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
-export async function readAccountFindings({ accounts, warehouse }: App): Promise<Finding[]> {
-  const { connection } = warehouse;
+export async function readAccountFindings({ accountIds, connection }: App): Promise<Finding[]> {
   const changes = await readAccountChanges(connection);
-  const known = [...accounts.map(({ id }) => id), ...changes.flatMap(({ from, to }) => [from, to])];
+  const known = [...accountIds, ...changes.flatMap(({ from, to }) => [from, to])];
   const others = (await readStoredAccounts(connection)).filter((id) => !known.includes(id));
   return [
     ...changes.map((change) => ({
@@ -100,18 +95,13 @@ export async function readAccountFindings({ accounts, warehouse }: App): Promise
 }
 
 /** Throws `usage_invalid` unless the change is confirmed. */
-async function confirm(
-  { terminal }: { readonly terminal: Terminal },
-  { change, isYes, name }: { readonly change: AccountChange; readonly isYes: boolean; readonly name: string },
-): Promise<void> {
-  if (isYes) return;
+async function confirm(terminal: Terminal, change: AccountChange): Promise<void> {
   if (terminal.ask === undefined) {
     throw usageError('off a terminal this needs --yes', `If it is meant: ${commandOf(change)} --yes`);
   }
+  const name = change.to ?? change.from;
   const typed = await terminal.ask(`Type ${name} to go on: `);
-  if (typed.trim() !== name) {
-    throw usageError(`that was not ${name}: nothing was changed`);
-  }
+  if (typed.trim() !== name) throw usageError(`that was not ${name}: nothing was changed`);
 }
 
 function assertNewName({ from, to }: AccountChange): void {
@@ -122,52 +112,47 @@ function assertNewName({ from, to }: AccountChange): void {
   );
 }
 
-async function runChange(
-  context: CommandContext,
-  options: ChangeOptions,
-  change: AccountChange,
-): Promise<number> {
-  const { from, to } = change;
-  return await withApp(context, options, async (app) => {
-    const { terminal, signal } = context;
-    assertNewName(change);
-    const { connection, url } = app.warehouse;
-    const isConfigured = app.accounts.some(({ id }) => id === from);
-    if (to === null && isConfigured) {
-      throw usageError(
-        `account ${from} is configured: the next run would read it anew`,
-        `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
-      );
-    }
-    const tables = await readAccountTables(connection);
-    const counts = await countAccountRows(connection, tables, from);
-    const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
-    terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(counts.size, 'table')}.`);
-    await confirm(context, { change, isYes: options.yes === true, name: to ?? from });
-    const changed = await changeAccount(
-      {
-        databaseUrl: url,
-        connection,
-        signal,
-        onTable: (table, count) =>
-          terminal.note(terminal.noteColors.dim(`  ${table}: ${formatNumber(count, 'row')}`)),
-      },
-      change,
+/** Renames what is stored of an account, or removes it if there is no new name. */
+const runChange = withApp<ChangeOptions>(async ({ app, terminal, signal }, options, names) => {
+  const [from = '', to = null] = names;
+  const change: AccountChange = { from, to };
+  assertNewName(change);
+  const { accountIds, connection, warehouse } = app;
+  const isConfigured = accountIds.includes(from);
+  if (to === null && isConfigured) {
+    throw usageError(
+      `account ${from} is configured: the next run would read it anew`,
+      `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
     );
-    const lines = [
-      to === null
-        ? `Nothing is stored of account ${from} any more.`
-        : `Everything that was stored of account ${from} is that of account ${to} now.`,
-    ];
-    if (to !== null && isConfigured) {
-      lines.push(
-        `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
-      );
-    }
-    return { json: { account_id: from, renamed_to: to, rows: changed }, lines: () => lines };
-  });
-}
+  }
+  const tables = await readAccountTables(connection);
+  const counts = await countAccountRows(connection, tables, from);
+  const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
+  terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(counts.size, 'table')}.`);
+  if (options.yes !== true) await confirm(terminal, change);
+  const changed = await changeAccount(
+    {
+      databaseUrl: warehouse.url,
+      connection,
+      signal,
+      onTable: (table, count) =>
+        terminal.note(terminal.noteColors.dim(`  ${table}: ${formatNumber(count, 'row')}`)),
+    },
+    change,
+  );
+  const lines = [
+    to === null
+      ? `Nothing is stored of account ${from} any more.`
+      : `Everything that was stored of account ${from} is that of account ${to} now.`,
+  ];
+  if (to !== null && isConfigured) {
+    lines.push(
+      `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
+    );
+  }
+  return { json: { account_id: from, renamed_to: to, rows: changed }, lines: () => lines };
+});
 
 const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
 
@@ -188,7 +173,7 @@ const rename: Verb<ChangeOptions> = {
     ['new', 'a name of which nothing is stored'],
   ],
   options: [YES_OPTION, JSON_OPTION],
-  run: (context, options, [from = '', to = '']) => runChange(context, options, { from, to }),
+  run: runChange,
 };
 
 const remove: Verb<ChangeOptions> = {
@@ -197,7 +182,7 @@ const remove: Verb<ChangeOptions> = {
     'remove everything that is stored of an account that is not configured, in steps; repeat it after an interruption',
   takes: [['name', 'the account as it is stored']],
   options: [YES_OPTION, JSON_OPTION],
-  run: (context, options, [from = '']) => runChange(context, options, { from, to: null }),
+  run: runChange,
 };
 
 export const accounts: Verb<CommonOptions> = { ...list, name: 'accounts', verbs: [list, rename, remove] };

@@ -76,57 +76,52 @@ const toJson = ({ accountId, event, subject, code, detail, row }: Listed) => ({
   due_at: toIso(row?.dueMs ?? null),
 });
 
-async function runAlerts(context: CommandContext, options: CommonOptions): Promise<number> {
-  return await withApp(context, options, async ({ accounts, warehouse, config, clock }) => {
-    const { connection } = warehouse;
-    const { freshnessBudgetMinutes, notifications } = config;
-    const ids = accounts.map(({ id }) => id);
-    const seen = await readAccounts(connection, ids, { clock });
-    const rows = await readOutbox(connection.db, ids);
-    const conditions = conditionsOf({
-      accounts,
-      seen,
-      lastingProblems: await readLastingProblems(connection.db, ids),
-      failedReports: notifications.report === undefined ? [] : failedReportsOf(rows),
-      freshnessBudgetMinutes,
-    });
-    const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
-    const channels = configuredChannels(notifications).map(({ name }) => name);
-    const hasChannels = channels.length > 0;
-    const ofChannels = rows
-      .filter(isAlert)
-      .filter(({ channel }) => !hasChannels || channels.includes(channel));
-    const listed = listOf(
-      ofChannels.toSorted((one, other) => one.beganMs - other.beganMs),
-      conditions,
-    );
-    const table = () =>
-      renderRows(
-        listed,
-        [
-          { title: 'since', cellOf: ({ row }) => formatTime(row?.beganMs ?? null) },
-          { ...accountColumn(accounts.length > 1), cellOf: ({ accountId }) => accountId },
-          { title: 'what', cellOf: textOfAlert },
-          { title: 'by', cellOf: ({ row }) => row?.channel ?? '–' },
-          { title: 'state', cellOf: (one) => stateOf(one, hasChannels) },
-        ],
-        context.terminal,
-      );
-    const none = wrong.isWell
-      ? 'No alert is open. To see whether an alert arrives: safety-sync alerts test'
-      : 'No alert is open, but not every stream is synced: safety-sync status';
-    const missing = wrong.workerMissing === null ? [] : [context.terminal.colors.red(wrong.workerMissing)];
-    return {
-      json: {
-        alerts: listed.map(toJson),
-        is_well: wrong.isWell,
-        worker_last_seen_at: toIso(wrong.workerSeenMs),
-      },
-      lines: () => (listed.length > 0 ? [table(), ...missing] : missing.length > 0 ? missing : [none]),
-      code: wrong.isWell ? EXIT.ok : EXIT.failed,
-    };
+const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
+  const { accounts, accountIds, connection, db, config, clock } = app;
+  const { freshnessBudgetMinutes, notifications } = config;
+  const seen = await readAccounts(connection, accountIds, { clock });
+  const rows = await readOutbox(db, accountIds);
+  const conditions = conditionsOf({
+    accounts,
+    seen,
+    lastingProblems: await readLastingProblems(db, accountIds),
+    failedReports: notifications.report === undefined ? [] : failedReportsOf(rows),
+    freshnessBudgetMinutes,
   });
-}
+  const wrong = await findWhatIsWrong(db, { accounts, seen, config });
+  const channels = configuredChannels(notifications).map(({ name }) => name);
+  const hasChannels = channels.length > 0;
+  const ofChannels = rows.filter(isAlert).filter(({ channel }) => !hasChannels || channels.includes(channel));
+  const listed = listOf(
+    ofChannels.toSorted((one, other) => one.beganMs - other.beganMs),
+    conditions,
+  );
+  const table = () =>
+    renderRows(
+      listed,
+      [
+        { title: 'since', cellOf: ({ row }) => formatTime(row?.beganMs ?? null) },
+        { ...accountColumn(accounts.length > 1), cellOf: ({ accountId }) => accountId },
+        { title: 'what', cellOf: textOfAlert },
+        { title: 'by', cellOf: ({ row }) => row?.channel ?? '–' },
+        { title: 'state', cellOf: (one) => stateOf(one, hasChannels) },
+      ],
+      terminal,
+    );
+  const none = wrong.isWell
+    ? 'No alert is open. To see whether an alert arrives: safety-sync alerts test'
+    : 'No alert is open, but not every stream is synced: safety-sync status';
+  const missing = wrong.workerMissing === null ? [] : [terminal.colors.red(wrong.workerMissing)];
+  return {
+    json: {
+      alerts: listed.map(toJson),
+      is_well: wrong.isWell,
+      worker_last_seen_at: toIso(wrong.workerSeenMs),
+    },
+    lines: () => (listed.length > 0 ? [table(), ...missing] : missing.length > 0 ? missing : [none]),
+    code: wrong.isWell ? EXIT.ok : EXIT.failed,
+  };
+});
 
 async function runTest(context: CommandContext, options: CommonOptions): Promise<number> {
   const { terminal, signal } = context;

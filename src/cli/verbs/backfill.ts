@@ -1,11 +1,16 @@
 import type { App } from '../../app.ts';
-import { type BackfillForecast, forecastBackfill } from '../forecast-backfill.ts';
+import { createRequestMeter } from '../../engine/api/requests.ts';
+import { readLedger } from '../../engine/control-tables/backfill-ledger.ts';
+import { readStreamState } from '../../engine/control-tables/stream-state.ts';
 import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { isWholeTime } from '../../engine/reading/creation-slice.ts';
+import { isOpen, isResumable, toOpen } from '../../engine/reading/backfill.ts';
+import { sliceRecordsFor } from '../../engine/reading/backfill-plan.ts';
+import { isWholeTime, toCreationFilters } from '../../engine/reading/creation-slice.ts';
+import type { RunContext } from '../../engine/sync/run.ts';
 import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
-import type { TimeSlice } from '../../engine/streams/state.ts';
+import type { LedgerSlice, TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
 import { accountFields, streamLabel } from '../run-results.ts';
@@ -17,7 +22,7 @@ import {
   type CommandContext,
   JSON_OPTION,
   type Verb,
-  withApp,
+  runWithApp,
 } from '../verb.ts';
 
 interface BackfillOptions extends CommonOptions {
@@ -45,12 +50,81 @@ function checkRange(streams: readonly StreamName[], range: TimeSlice): StreamNam
   return sliced;
 }
 
-interface AccountForecast extends BackfillForecast {
+interface BackfillAsked {
+  readonly streams: readonly StreamName[];
+  readonly range: TimeSlice;
+  readonly restart: boolean;
+}
+
+/** The requests that a backfill of a stream would send. */
+interface Forecast {
   readonly account_id?: string;
+  readonly stream: StreamName;
+  /** null: the number is known only after the whole list was read. */
+  readonly records: number | null;
+  /** 0: the stream is read as a whole. */
+  readonly slices: number;
+  /** null: this would start from the beginning. */
+  readonly slicesDone: number | null;
+  readonly requests: number | null;
+}
+
+/** At its end a backfill requests three totals: of all records, of those up to its beginning, and of those since. */
+const CHECK_REQUESTS = 3;
+
+/** Reads one number from the service and the ledger, writes nothing. Without all tables there is no ledger to look at. */
+async function forecast(
+  context: RunContext,
+  stream: StreamName,
+  { isMigrated, ...asked }: BackfillAsked & { readonly isMigrated: boolean },
+): Promise<Forecast> {
+  const { readMode, method, responseKey } = streamNamed(stream);
+  const whole = { stream, records: null, slices: 0, slicesDone: null, requests: null };
+  if (readMode.kind === 'snapshot') {
+    return { ...whole, requests: readMode.per === 'account' ? 1 : context.settings.equipmentTypes.length };
+  }
+  if (readMode.kind !== 'incremental') return whole;
+  const response = await context.api().page({
+    method,
+    listKey: responseKey,
+    params: { limit: 1, ...toCreationFilters(asked.range) },
+    meter: createRequestMeter(),
+    signal: context.signal,
+  });
+  const total = response.paging?.total ?? null;
+  const { readers } = context.settings;
+  const resumed = isMigrated ? await readResumable(context, stream, asked) : undefined;
+  const slices =
+    resumed?.length ?? Math.max(1, Math.ceil((total ?? 0) / sliceRecordsFor(readers, readMode.pageSize)));
+  const open = resumed?.filter(isOpen).length ?? slices;
+  const done = resumed?.reduce((sum, slice) => sum + (isOpen(slice) ? toOpen(slice) : slice).records, 0) ?? 0;
+  const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
+  // One for the total, and one to find the oldest record of a new backfill.
+  const first = resumed === undefined ? 2 : 1;
+  return {
+    stream,
+    records: left,
+    slices,
+    slicesDone: resumed === undefined ? null : slices - open,
+    // One request for every 500 records, and one for the partial page of every slice.
+    requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + first + CHECK_REQUESTS,
+  };
+}
+
+/** The slices that the backfill would resume; undefined: it would start from the beginning. */
+async function readResumable(
+  { db, settings: { accountId } }: RunContext,
+  stream: StreamName,
+  { range, restart }: BackfillAsked,
+): Promise<readonly LedgerSlice[] | undefined> {
+  const stored = await readLedger(db, { accountId, stream });
+  const watermarkMs = (await readStreamState(db, accountId, stream)).watermark?.ms ?? null;
+  const isSame = stored !== undefined && isResumable(stored, { range, restart, watermarkMs });
+  return isSame ? stored.slices : undefined;
 }
 
 function describeForecast(
-  { account_id: accountId, records, requests, slices, slicesDone, stream }: AccountForecast,
+  { account_id: accountId, records, requests, slices, slicesDone, stream }: Forecast,
   colors: Colors,
 ): string {
   const what = records === null ? 'an unknown number of records' : formatNumber(records, 'record');
@@ -78,33 +152,26 @@ function describePending({ known, pending }: MigrationStatus): string[] {
  */
 async function readPlan(
   { terminal }: CommandContext,
-  { accounts, warehouse }: App,
-  { streams, range, restart }: BackfillAsked,
+  { accounts, connection }: App,
+  asked: BackfillAsked,
 ): Promise<Output> {
-  const status = await readMigrationStatus(warehouse.connection);
+  const status = await readMigrationStatus(connection);
   const isMigrated = status.pending === 0;
-  const plan: AccountForecast[] = [];
+  const plan: Forecast[] = [];
   for (const account of accounts) {
-    for (const stream of streams) {
-      const request = { stream, range, restart, isMigrated };
-      const forecast = await forecastBackfill(account.runContext(), request);
-      plan.push({ ...accountFields(accounts.length > 1, account.id), ...forecast });
+    const own = accountFields(accounts.length > 1, account.id);
+    for (const stream of asked.streams) {
+      plan.push({ ...own, ...(await forecast(account.runContext(), stream, { ...asked, isMigrated })) });
     }
   }
   return {
     json: { plan, pending_migrations: status.pending },
     lines: () => [
-      ...plan.map((forecast) => describeForecast(forecast, terminal.colors)),
+      ...plan.map((one) => describeForecast(one, terminal.colors)),
       ...describePending(status),
       'Nothing was written to the warehouse. Leave out --plan to do it.',
     ],
   };
-}
-
-interface BackfillAsked {
-  readonly streams: readonly StreamName[];
-  readonly range: TimeSlice;
-  readonly restart: boolean;
 }
 
 export const backfill: Verb<BackfillOptions> = {
@@ -128,10 +195,10 @@ export const backfill: Verb<BackfillOptions> = {
     const streams = checkRange(parseStreams(names), range);
     const { restart = false } = options;
     if (options.plan) {
-      return await withApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
+      return await runWithApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
         readPlan(context, app, { streams, range, restart }),
       );
     }
-    return await runVerb(context, options, { kind: 'backfill', streams, force: true, range, restart });
+    return await runVerb(context, options, { kind: 'backfill', streams, range, restart });
   },
 };

@@ -7,7 +7,7 @@ import { type AccountResult, exitCodeOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface IssuesOptions extends CommonOptions {
   readonly all?: true;
@@ -42,56 +42,51 @@ function groupIssues(issues: readonly IssueRow[]): Group[] {
   return [...groups.values()];
 }
 
-async function runDataIssues(context: CommandContext, options: IssuesOptions): Promise<number> {
-  const { terminal } = context;
+const runDataIssues = withApp<IssuesOptions>(async ({ app, terminal }, options) => {
   const { colors } = terminal;
-  return await withApp(context, options, async (app) => {
-    const accountIds = app.accounts.map(({ id }) => id);
-    const { db } = app.warehouse.connection;
-    const code = exitCodeOf(options.retry ? await retryAll(app) : []);
-    const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
-    const table = () =>
-      renderRows(
-        groupIssues(issues),
-        [
-          accountColumn(accountIds.length > 1),
-          { title: 'stream', cellOf: ({ stream }) => stream },
-          {
-            title: 'what',
-            cellOf: ({ kind, resolved_at: resolvedAt }) =>
-              resolvedAt === null ? kind : `${kind}${colors.green(' (resolved)')}`,
-          },
-          { title: 'field', cellOf: ({ field }) => field || '–' },
-          countColumn('records', ({ records }) => records),
-          { title: 'last seen', spare: 1, cellOf: (one) => formatAge(one.last_seen_at, app.clock.now()) },
-          {
-            title: 'example',
-            cellOf: (one) => `${one.record_id ?? '(no key)'}: ${one.problem.slice(0, 80)}`,
-          },
-        ],
-        terminal,
-      );
-    const none = options.all ? 'No data issues were ever seen.' : 'No open data issues.';
-    const kinds = [...new Set(issues.map((issue) => issue.kind))];
-    const open = issues.filter((issue) => issue.resolved_at === null).length;
-    const explained = () => [
-      table(),
-      '',
-      ...kinds.map((kind) => `${colors.bold(kind)}: ${MEANING[kind]}`),
-      `\n${formatNumber(open, 'open issue')}. They close by themselves when the records are corrected.`,
-    ];
-    return {
-      json: { data_issues: issues.map(withIsoTimes) },
-      lines: () => (issues.length === 0 ? [none] : explained()),
-      code,
-    };
-  });
-}
+  const { accountIds, db } = app;
+  const code = exitCodeOf(options.retry ? await retryAll(app) : []);
+  const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
+  const table = () =>
+    renderRows(
+      groupIssues(issues),
+      [
+        accountColumn(accountIds.length > 1),
+        { title: 'stream', cellOf: ({ stream }) => stream },
+        {
+          title: 'what',
+          cellOf: ({ kind, resolved_at: resolvedAt }) =>
+            resolvedAt === null ? kind : `${kind}${colors.green(' (resolved)')}`,
+        },
+        { title: 'field', cellOf: ({ field }) => field || '–' },
+        countColumn('records', ({ records }) => records),
+        { title: 'last seen', spare: 1, cellOf: (one) => formatAge(one.last_seen_at, app.clock.now()) },
+        {
+          title: 'example',
+          cellOf: (one) => `${one.record_id ?? '(no key)'}: ${one.problem.slice(0, 80)}`,
+        },
+      ],
+      terminal,
+    );
+  const none = options.all ? 'No data issues were ever seen.' : 'No open data issues.';
+  const kinds = [...new Set(issues.map((issue) => issue.kind))];
+  const open = issues.filter((issue) => issue.resolved_at === null).length;
+  const explained = () => [
+    table(),
+    '',
+    ...kinds.map((kind) => `${colors.bold(kind)}: ${MEANING[kind]}`),
+    `\n${formatNumber(open, 'open issue')}. They close by themselves when the records are corrected.`,
+  ];
+  return {
+    json: { data_issues: issues.map(withIsoTimes) },
+    lines: () => (issues.length === 0 ? [none] : explained()),
+    code,
+  };
+});
 
 /** Processes the records of every stream with open issues again. */
 async function retryAll(app: App): Promise<AccountResult[]> {
-  const accountIds = app.accounts.map(({ id }) => id);
-  const open = await readIssues(app.warehouse.connection.db, { accountIds, includeResolved: false });
+  const open = await readIssues(app.db, { accountIds: app.accountIds, includeResolved: false });
   const streamsOf = ({ id }: Account) => {
     const streams = new Set(open.flatMap((one) => (one.account_id === id ? [one.stream] : [])));
     return STREAM_NAMES.filter((name) => streams.has(name));

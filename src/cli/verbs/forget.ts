@@ -11,7 +11,7 @@ import {
   ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
-  withApp,
+  runWithApp,
 } from '../verb.ts';
 
 interface ForgetOptions extends CommonOptions {
@@ -68,7 +68,7 @@ async function runForget(
   [id = '']: readonly string[],
 ): Promise<number> {
   if (id.trim() === '') throw usageError('the id of the user is empty');
-  return await withApp(context, options, async (app) => {
+  return await runWithApp(context, options, async (app) => {
     const example = (account: string) => `forget USER_ID --account ${account}`;
     const account = onlyAccountOf(app, { what: 'a person', example });
     const runContext = account.runContext(buildRunEvents(account));

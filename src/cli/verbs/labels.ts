@@ -1,23 +1,15 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { LABEL_KINDS } from '../../warehouse/labels.ts';
 import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.ts';
 import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
-import type { App } from '../../app.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import {
-  type CommonOptions,
-  type CommandContext,
-  JSON_OPTION,
-  ONE_ACCOUNT,
-  onlyAccountOf,
-  type Verb,
-  withApp,
-} from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
 
 const STDOUT = '-';
 /** Number of ids printed for each kind; the template has all. */
@@ -57,12 +49,7 @@ function adviceOn(coverage: readonly Coverage[]): string[] {
   ];
 }
 
-async function readOf({ warehouse }: App, accountIds: readonly string[]): Promise<MetId[]> {
-  return await readMetIds(warehouse.connection.db, accountIds);
-}
-
-async function runLabels(context: CommandContext, options: CommonOptions): Promise<number> {
-  const { terminal } = context;
+const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
   const labelledOf = ({ ids, labelled }: Coverage): string =>
     (labelled === ids ? terminal.colors.green : terminal.colors.yellow)(formatCount(labelled));
   const mostUsedOf = ({ unlabelled }: Coverage): string =>
@@ -70,56 +57,51 @@ async function runLabels(context: CommandContext, options: CommonOptions): Promi
       .slice(0, MOST_NAMED)
       .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
       .join(', ') || '–';
-  return await withApp(context, options, async (app) => {
-    const accountIds = app.accounts.map(({ id }) => id);
-    const coverage = coverageOf(accountIds, await readOf(app, accountIds));
-    const table = () =>
-      renderRows(
-        coverage,
-        [
-          accountColumn(accountIds.length > 1),
-          { title: 'kind', cellOf: ({ kind }) => kind },
-          countColumn('ids met', ({ ids }) => ids),
-          { title: 'labelled', align: 'right', cellOf: labelledOf },
-          { title: 'most used without a label (records)', cellOf: mostUsedOf },
-        ],
-        terminal,
-      );
-    return { json: { labels: coverage }, lines: () => [table(), '', ...adviceOn(coverage)] };
-  });
-}
+  const { accountIds, db } = app;
+  const coverage = coverageOf(accountIds, await readMetIds(db, accountIds));
+  const table = () =>
+    renderRows(
+      coverage,
+      [
+        accountColumn(accountIds.length > 1),
+        { title: 'kind', cellOf: ({ kind }) => kind },
+        countColumn('ids met', ({ ids }) => ids),
+        { title: 'labelled', align: 'right', cellOf: labelledOf },
+        { title: 'most used without a label (records)', cellOf: mostUsedOf },
+      ],
+      terminal,
+    );
+  return { json: { labels: coverage }, lines: () => [table(), '', ...adviceOn(coverage)] };
+});
 
 interface TemplateOptions extends CommonOptions {
   /** Default: stdout. */
   readonly out?: string;
 }
 
-async function runTemplate(context: CommandContext, options: TemplateOptions): Promise<number> {
-  const { terminal } = context;
+const runTemplate = withApp<TemplateOptions>(async ({ app, terminal }, options) => {
   const { out = STDOUT } = options;
   const example = (name: string) => `labels template --account ${name} --out ${name}.csv`;
-  return await withApp(context, options, async (app) => {
-    const account = onlyAccountOf(app, { what: 'a file of labels', example });
-    const met = await readOf(app, [account.id]);
-    const missing = met
-      .filter(({ label }) => label === null)
-      .map(({ kind, id, seen }) => ({ kind, id, seen }))
-      .toSorted((one, other) => other.seen - one.seen);
-    const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
-    const file = renderLabelsFile(missing);
-    if (out === STDOUT) {
-      terminal.printFile(file.trimEnd());
-      return EXIT.ok;
-    }
-    await writeWholeFile(out, `${BYTE_ORDER_MARK}${file}`);
-    terminal.print(
-      missing.length === 0
-        ? `Every id has a label: ${resolve(out)} has its first line only.`
-        : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}`,
-    );
+  const account = onlyAccountOf(app, { what: 'a file of labels', example });
+  const met = await readMetIds(app.db, [account.id]);
+  const missing = met
+    .filter(({ label }) => label === null)
+    .map(({ kind, id, seen }) => ({ kind, id, seen }))
+    .toSorted((one, other) => other.seen - one.seen);
+  const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
+  const file = renderLabelsFile(missing);
+  if (out === STDOUT) {
+    terminal.printFile(file.trimEnd());
     return EXIT.ok;
-  });
-}
+  }
+  await writeWholeFile(out, `${BYTE_ORDER_MARK}${file}`);
+  terminal.print(
+    missing.length === 0
+      ? `Every id has a label: ${resolve(out)} has its first line only.`
+      : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}`,
+  );
+  return EXIT.ok;
+});
 
 interface ImportOptions extends CommonOptions {
   readonly replace?: true;
@@ -129,14 +111,10 @@ interface ImportOptions extends CommonOptions {
 const MOST_BYTES = 4 * 1024 * 1024;
 
 async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
   try {
-    for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > MOST_BYTES) break;
-    }
+    // One byte more than may be there.
+    const bytes = await buffer(createReadStream(path, { end: MOST_BYTES, signal }));
+    if (bytes.length <= MOST_BYTES) return bytes;
   } catch (cause) {
     if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported', { cause });
     const code = (cause as NodeJS.ErrnoException).code ?? '';
@@ -146,7 +124,6 @@ async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array>
       cause,
     );
   }
-  if (bytes <= MOST_BYTES) return Buffer.concat(chunks);
   throw usageError(
     `the labels file ${resolve(path)} is larger than ${MOST_BYTES / 1024 / 1024} MB`,
     'Import it in parts: with --replace all lines of a kind in one part.',
@@ -168,30 +145,23 @@ function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): stri
   return lines;
 }
 
-async function runImport(
-  context: CommandContext,
-  options: ImportOptions,
-  [path = '']: readonly string[],
-): Promise<number> {
-  return await withApp(context, options, async (app) => {
-    const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
-    const file = readLabelsFile(await readBytes(path, context.signal));
-    const example = (name: string) => `labels import ${path} --account ${name}`;
-    const account = onlyAccountOf(app, { what: 'a file of labels', example });
-    const { db } = app.warehouse.connection;
-    const outcome = await importLabels(db, file, {
-      accountId: account.id,
-      replace: options.replace === true,
-      signal: context.signal,
-    });
-    const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
-    const met = new Set((await readOf(app, [account.id])).map(({ kind, id }) => `${kind} ${id}`));
-    const unmet = file.lines
-      .map(({ kind, id }) => `${kind} ${id}`)
-      .filter((key) => !met.has(key) && !parents.has(key));
-    return { json: { labels: { ...outcome, unmet } }, lines: () => describeOutcome(outcome, unmet) };
+const runImport = withApp<ImportOptions>(async ({ app, signal }, options, [path = '']) => {
+  const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
+  const file = readLabelsFile(await readBytes(path, signal));
+  const example = (name: string) => `labels import ${path} --account ${name}`;
+  const account = onlyAccountOf(app, { what: 'a file of labels', example });
+  const outcome = await importLabels(app.db, file, {
+    accountId: account.id,
+    replace: options.replace === true,
+    signal: signal,
   });
-}
+  const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
+  const met = new Set((await readMetIds(app.db, [account.id])).map(({ kind, id }) => `${kind} ${id}`));
+  const unmet = file.lines
+    .map(({ kind, id }) => `${kind} ${id}`)
+    .filter((key) => !met.has(key) && !parents.has(key));
+  return { json: { labels: { ...outcome, unmet } }, lines: () => describeOutcome(outcome, unmet) };
+});
 
 const template: Verb<TemplateOptions> = {
   name: 'template',

@@ -12,9 +12,8 @@ export const migrate: Verb<MigrateOptions> = {
   options: [
     ['--citus', 'also distribute the tables by account over the nodes of a Citus cluster; can be run again'],
   ],
-  run: async (context, options) =>
-    await withApp(context, { ...options, migrates: 'by_itself' }, async (app) => {
-      const { terminal } = context;
+  run: withApp(
+    async ({ app, terminal }, options) => {
       const { applied, known, reader, distributed } = await app.migrate({ onCitus: options.citus === true });
       terminal.print(
         applied === 0
@@ -29,5 +28,7 @@ export const migrate: Verb<MigrateOptions> = {
       const advice = adviseOnReader(reader);
       if (advice !== null) terminal.note(advice);
       return EXIT.ok;
-    }),
+    },
+    { migrates: 'by_itself' },
+  ),
 };

@@ -1,4 +1,3 @@
-import type { App } from '../../app.ts';
 import { capital, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
@@ -12,18 +11,10 @@ import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, afterBlank } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
-}
-
-/** Errors: `privacy_key_wrong`. */
-async function readStreams({ config, warehouse }: App, accountId: string): Promise<StreamCleaning[]> {
-  const { db } = warehouse.connection;
-  await readForgottenWithKey(db, accountId, config.privacy);
-  const streams = await readCleaningProgress(db, [accountId], config.privacy);
-  return streams.get(accountId) ?? [];
 }
 
 const toRow = (
@@ -43,48 +34,48 @@ const PROGRESS = { done: 'in line', due: 'not yet in line', under_way: 'under wa
 
 const columnsText = (columns: readonly string[]): string => (columns.length === 0 ? '–' : columns.join(', '));
 
-async function runPrivacy(context: CommandContext, options: PrivacyOptions): Promise<number> {
-  return await withApp(context, options, async (app) => {
-    const { config, accounts, warehouse } = app;
-    const isMany = accounts.length > 1;
-    const streams: ReturnType<typeof toRow>[] = [];
-    const uncleaned: UncleanedStream[] = [];
-    for (const account of accounts) {
-      if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
-      const read = await readStreams(app, account.id);
-      uncleaned.push(...uncleanedOf(read, account.offReasons));
-      streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
-    }
-    const ids = accounts.map(({ id }) => id);
-    const { lastMs, people, finding, advice } = await findForgotten(warehouse.connection.db, ids);
-    const table = () =>
-      renderRows(
-        streams,
-        [
-          accountColumn(isMany),
-          { title: 'stream', cellOf: ({ stream }) => stream },
-          { title: 'omitted', cellOf: ({ omitted }) => columnsText(omitted) },
-          { title: 'pseudonyms', cellOf: ({ pseudonyms }) => columnsText(pseudonyms) },
-          {
-            title: 'what is stored',
-            cellOf: ({ progress, rows_seen: seen }) =>
-              `${PROGRESS[progress]}${progress === 'under_way' ? `: ${formatNumber(seen, 'row')} so far` : ''}`,
-          },
-          countColumn('rewritten', (row) => row.rows_changed, 1),
-        ],
-        context.terminal,
-      );
-    const warning = describeUncleaned(uncleaned);
-    return {
-      json: { streams, forgotten: { people, last_at: toIso(lastMs) } },
-      lines: () => [
-        table(),
-        ...afterBlank(warning === null ? [] : [warning]),
-        ...afterBlank(config.privacy.key === undefined ? [] : [`${capital(finding)}. ${advice}`]),
+const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) => {
+  const { config, accounts, accountIds, db } = app;
+  const isMany = accounts.length > 1;
+  const streams: ReturnType<typeof toRow>[] = [];
+  const uncleaned: UncleanedStream[] = [];
+  for (const account of accounts) {
+    if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
+    // Errors: `privacy_key_wrong`.
+    await readForgottenWithKey(db, account.id, config.privacy);
+    const progress = await readCleaningProgress(db, [account.id], config.privacy);
+    const read = progress.get(account.id) ?? [];
+    uncleaned.push(...uncleanedOf(read, account.offReasons));
+    streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
+  }
+  const { lastMs, people, finding, advice } = await findForgotten(db, accountIds);
+  const table = () =>
+    renderRows(
+      streams,
+      [
+        accountColumn(isMany),
+        { title: 'stream', cellOf: ({ stream }) => stream },
+        { title: 'omitted', cellOf: ({ omitted }) => columnsText(omitted) },
+        { title: 'pseudonyms', cellOf: ({ pseudonyms }) => columnsText(pseudonyms) },
+        {
+          title: 'what is stored',
+          cellOf: ({ progress, rows_seen: seen }) =>
+            `${PROGRESS[progress]}${progress === 'under_way' ? `: ${formatNumber(seen, 'row')} so far` : ''}`,
+        },
+        countColumn('rewritten', (row) => row.rows_changed, 1),
       ],
-    };
-  });
-}
+      terminal,
+    );
+  const warning = describeUncleaned(uncleaned);
+  return {
+    json: { streams, forgotten: { people, last_at: toIso(lastMs) } },
+    lines: () => [
+      table(),
+      ...afterBlank(warning === null ? [] : [warning]),
+      ...afterBlank(config.privacy.key === undefined ? [] : [`${capital(finding)}. ${advice}`]),
+    ],
+  };
+});
 
 export const privacy: Verb<PrivacyOptions> = {
   name: 'privacy',

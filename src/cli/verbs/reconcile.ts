@@ -49,8 +49,7 @@ export const reconcile: Verb<ReconcileOptions> = {
     await runVerb(context, options, {
       kind: 'reconcile',
       streams: parseStreams(names),
-      force: true,
-      allowMassDelete: options.allowMassDelete ?? false,
+      allowMassDelete: options.allowMassDelete,
       describe: (all) =>
         all.flatMap((one) => describeFound(one.result, streamLabel(one.account_id, one.result.stream)) ?? []),
     }),

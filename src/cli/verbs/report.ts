@@ -6,14 +6,7 @@ import { formatNumber } from '../../shared/format.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { toIso } from '../../shared/time.ts';
 import { EXIT } from '../run-results.ts';
-import {
-  type CommonOptions,
-  type CommandContext,
-  ONE_ACCOUNT,
-  onlyAccountOf,
-  type Verb,
-  withApp,
-} from '../verb.ts';
+import { type CommonOptions, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
@@ -24,49 +17,46 @@ interface ReportOptions extends CommonOptions {
   readonly xlsx?: string;
 }
 
-async function runReport(context: CommandContext, options: ReportOptions): Promise<number> {
-  const { terminal } = context;
+const runReport = withApp<ReportOptions>(async ({ app, terminal }, options) => {
   const { csv, xlsx, json } = options;
   const isTakenAlong = csv !== undefined || xlsx !== undefined;
   const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
   const example = (name: string) => `report --account ${name} --out ${name}.html`;
   const progress = (line: string): void => terminal.note(terminal.noteColors.dim(line));
-  return await withApp(context, options, async (app) => {
-    const { id, config } = onlyAccountOf(app, { what: 'a report', example });
-    const written: string[] = [];
-    const note = (counts: Readonly<Record<string, number>>, where: string): void => {
-      const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      const names = Object.keys(counts).length;
-      written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
-    };
-    const answered = await readReport(app.warehouse.connection, id, {
-      equipmentTypes: config.equipmentTypes,
-      recordUrls: app.config.recordUrls,
-      also: async (db, report) => {
-        const lists = listsOf(db, report);
-        if (isTakenAlong) progress('writing the lists …');
-        if (csv !== undefined) note(await writeCsv(lists, csv), `the CSV files of ${resolve(csv)}`);
-        if (xlsx !== undefined) note(await writeWorkbook(lists, xlsx), `the workbook ${resolve(xlsx)}`);
-      },
-    });
-    const isStdoutTaken = json === true || out === STDOUT;
-    const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
-    if (json) {
-      const { accountId: account_id, timezone, asOfMs, answers } = answered;
-      terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
-    } else if (out !== undefined) {
-      progress('drawing the report …');
-      const page = renderReport(answered, { title: config.reportTitle, along: { csv, xlsx } });
-      if (out === STDOUT) terminal.printFile(page);
-      else {
-        await writeWholeFile(out, page);
-        say(`The report is in ${resolve(out)}: open it in a browser.`);
-      }
-    }
-    for (const line of written) say(line);
-    return EXIT.ok;
+  const { id, config } = onlyAccountOf(app, { what: 'a report', example });
+  const written: string[] = [];
+  const note = (counts: Readonly<Record<string, number>>, where: string): void => {
+    const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    const names = Object.keys(counts).length;
+    written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
+  };
+  const answered = await readReport(app.connection, id, {
+    equipmentTypes: config.equipmentTypes,
+    recordUrls: app.config.recordUrls,
+    also: async (db, report) => {
+      const lists = listsOf(db, report);
+      if (isTakenAlong) progress('writing the lists …');
+      if (csv !== undefined) note(await writeCsv(lists, csv), `the CSV files of ${resolve(csv)}`);
+      if (xlsx !== undefined) note(await writeWorkbook(lists, xlsx), `the workbook ${resolve(xlsx)}`);
+    },
   });
-}
+  const isStdoutTaken = json === true || out === STDOUT;
+  const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
+  if (json) {
+    const { accountId: account_id, timezone, asOfMs, answers } = answered;
+    terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
+  } else if (out !== undefined) {
+    progress('drawing the report …');
+    const page = renderReport(answered, { title: config.reportTitle, along: { csv, xlsx } });
+    if (out === STDOUT) terminal.printFile(page);
+    else {
+      await writeWholeFile(out, page);
+      say(`The report is in ${resolve(out)}: open it in a browser.`);
+    }
+  }
+  for (const line of written) say(line);
+  return EXIT.ok;
+});
 
 export const report: Verb<ReportOptions> = {
   name: 'report',

@@ -6,7 +6,7 @@ import { parseStreams, parseWholeNumber } from '../arguments.ts';
 import { statusText } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, runWithApp } from '../verb.ts';
 
 interface RunsOptions extends CommonOptions {
   readonly limit: string;
@@ -22,9 +22,7 @@ function remark(run: RunRow): string {
 async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
   const limit = parseWholeNumber(options.limit, '--limit', { min: 1, max: 100_000 });
   const stream = options.stream === undefined ? undefined : parseStreams([options.stream])[0];
-  return await withApp(context, options, async ({ accounts, warehouse }) => {
-    const accountIds = accounts.map(({ id }) => id);
-    const { db } = warehouse.connection;
+  return await runWithApp(context, options, async ({ accountIds, db }) => {
     const { terminal } = context;
     const rows = await markDeadRuns(db, await readRuns(db, { accountIds, stream, limit }));
     const took = (run: RunRow) =>

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   createSandbox,
   defaultSize,
@@ -9,21 +8,20 @@ import {
 } from '../../sandbox/index.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
+import { untilAborted } from '../../shared/time.ts';
 import { parseWholeNumber } from '../arguments.ts';
 import { EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 
-interface Flags {
+type SizeName = keyof typeof defaultSize;
+const SIZE_NAMES = Object.keys(defaultSize) as SizeName[];
+
+interface Flags extends Readonly<Record<SizeName, string>> {
   readonly port: string;
   readonly host: string;
   readonly token?: string;
   readonly seed?: string;
-  readonly followups: string;
-  readonly employees: string;
-  readonly equipment: string;
-  readonly resources: string;
-  readonly users: string;
   readonly latency: string;
   readonly live: string;
   readonly deletions?: true;
@@ -58,27 +56,16 @@ function parseRateLimit(text: string): { requests: number; windowMs: number } {
 }
 
 function toOptions(flags: Flags): SandboxOptions {
-  const size = (name: keyof typeof defaultSize) =>
-    parseWholeNumber(flags[name], `--${name}`, { min: 0, max: 5 * MILLION });
+  const number = (name: SizeName | 'port' | 'seed' | 'latency' | 'live', max: number) =>
+    parseWholeNumber(flags[name] ?? '', `--${name}`, { min: 0, max });
   return {
     host: flags.host,
-    port: parseWholeNumber(flags.port, '--port', { min: 0, max: 65_535 }),
-    ...(flags.token === undefined ? {} : { token: flags.token }),
-    ...(flags.seed === undefined
-      ? {}
-      : { seed: parseWholeNumber(flags.seed, '--seed', { min: 0, max: 2 ** 31 }) }),
-    size: {
-      followups: size('followups'),
-      employees: size('employees'),
-      equipment: size('equipment'),
-      resources: size('resources'),
-      users: size('users'),
-    },
-    latencyMs: parseWholeNumber(flags.latency, '--latency', { min: 0, max: 600_000 }),
-    live: {
-      changesPerMinute: parseWholeNumber(flags.live, '--live', { min: 0, max: MILLION }),
-      deletions: flags.deletions ?? false,
-    },
+    port: number('port', 65_535),
+    token: flags.token,
+    seed: flags.seed === undefined ? undefined : number('seed', 2 ** 31),
+    size: Object.fromEntries(SIZE_NAMES.map((name) => [name, number(name, 5 * MILLION)])),
+    latencyMs: number('latency', 600_000),
+    live: { changesPerMinute: number('live', MILLION), deletions: flags.deletions ?? false },
     faults: toFaults(flags),
   };
 }
@@ -128,7 +115,7 @@ async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): P
   terminal.note(dim('To use it, in another shell:'));
   for (const [name, value] of settings) terminal.note(`export ${name}=${value}`);
   terminal.note(dim(`The sandbox serves until Ctrl-C${log}.`));
-  if (!signal.aborted) await once(signal, 'abort');
+  await untilAborted(signal);
   sandbox.live.stop();
   await sandbox.close();
   return EXIT.ok;

@@ -52,20 +52,17 @@ export const start: Verb<CommonOptions> = {
   about:
     'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page, stop on SIGTERM',
   hasAccounts: true,
-  run: async (context, options) =>
-    await withApp(
-      context,
-      {
-        ...options,
-        needsService: true,
-        // The worker migrates by itself, as soon as the database is there.
-        migrates: 'by_itself',
-        // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
-        begin: (config, log) => log.info(describeConfig(config), `safety-sync ${VERSION} is starting`),
-      },
-      async (app) => {
-        await runWorker(app);
-        return EXIT.ok;
-      },
-    ),
+  run: withApp(
+    async ({ app }) => {
+      await runWorker(app);
+      return EXIT.ok;
+    },
+    {
+      needsService: true,
+      // The worker migrates by itself, as soon as the database is there.
+      migrates: 'by_itself',
+      // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
+      begin: (config, log) => log.info(describeConfig(config), `safety-sync ${VERSION} is starting`),
+    },
+  ),
 };

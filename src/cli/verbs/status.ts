@@ -42,7 +42,7 @@ import {
 } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { type Colors, type Terminal, withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 type State = Awaited<ReturnType<typeof readState>>;
 type AccountState = State['accounts'][number];
@@ -50,9 +50,8 @@ type AccountState = State['accounts'][number];
 type StreamState = AccountState['streams'][number];
 
 /** By account, only those with rows of equipment types that are not configured. */
-export async function readUnread({ accounts, warehouse }: App): Promise<Map<string, StoredPart[]>> {
-  const ids = accounts.map(({ id }) => id);
-  const stored = await readStoredParts(warehouse.connection.db, ids);
+export async function readUnread({ accounts, accountIds, db }: App): Promise<Map<string, StoredPart[]>> {
+  const stored = await readStoredParts(db, accountIds);
   const unread = accounts.map(
     ({ id, config }) => [id, unreadOf(stored.get(id) ?? [], config.equipmentTypes)] as const,
   );
@@ -61,18 +60,16 @@ export async function readUnread({ accounts, warehouse }: App): Promise<Map<stri
 
 /** A few statements for all accounts. */
 async function readState(app: App, isOneOfMany: boolean) {
-  const { config, accounts, warehouse, clock } = app;
-  const { connection } = warehouse;
-  const ids = accounts.map(({ id }) => id);
+  const { config, accounts, accountIds, connection, db, clock } = app;
   const [read, runs, counts] = await Promise.all([
-    readAccounts(connection, ids, { clock }),
-    readLastRuns(connection.db, ids).then((last) => markDeadRuns(connection.db, last)),
-    countRows(connection.db, ids),
+    readAccounts(connection, accountIds, { clock }),
+    readLastRuns(db, accountIds).then((last) => markDeadRuns(db, last)),
+    countRows(db, accountIds),
   ]);
   const runOf = byKey(runs);
   const countOf = byKey(counts);
-  const wrong = await findWhatIsWrong(connection.db, { accounts, seen: read, config });
-  const cleanings = await readCleaningProgress(connection.db, ids, config.privacy);
+  const wrong = await findWhatIsWrong(db, { accounts, seen: read, config });
+  const cleanings = await readCleaningProgress(db, accountIds, config.privacy);
   const unreadOfAccounts = await readUnread(app);
   const states = accounts.map(({ id, config: own, offReasons }) => {
     const unread = unreadOfAccounts.get(id) ?? [];
@@ -250,16 +247,14 @@ function describeState({ accounts, wrong, rules, findings, nowMs }: State, termi
   return lines;
 }
 
-async function runStatus(context: CommandContext, options: CommonOptions): Promise<number> {
-  return await withApp(context, options, async (app) => {
-    const state = await readState(app, options.account !== undefined);
-    return {
-      json: toJson(state),
-      lines: () => describeState(state, context.terminal),
-      code: state.wrong.isWell ? EXIT.ok : EXIT.failed,
-    };
-  });
-}
+const runStatus = withApp<CommonOptions>(async ({ app, terminal }, options) => {
+  const state = await readState(app, options.account !== undefined);
+  return {
+    json: toJson(state),
+    lines: () => describeState(state, terminal),
+    code: state.wrong.isWell ? EXIT.ok : EXIT.failed,
+  };
+});
 
 export const status: Verb<CommonOptions> = {
   name: 'status',

@@ -21,7 +21,7 @@ export const sync: Verb<SyncOptions> = {
     await runVerb(context, options, {
       kind: 'sync',
       streams: parseStreams(names),
-      force: options.force ?? false,
-      allowMassDelete: options.allowMassDelete ?? false,
+      force: options.force,
+      allowMassDelete: options.allowMassDelete,
     }),
 };

@@ -7,14 +7,7 @@ import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import { type FieldComparison, type Verification, verifyRecord } from '../../engine/sync/verify-record.ts';
 import { parseStreams } from '../arguments.ts';
 import { MEANING } from './data-issues.ts';
-import {
-  accountFields,
-  afterBlank,
-  describeResults,
-  EXIT,
-  exitCodeOf,
-  toJsonResults,
-} from '../run-results.ts';
+import { accountFields, afterBlank, EXIT, outputOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
 import { type ColumnOf, renderRows } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -26,7 +19,7 @@ import {
   ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
-  withApp,
+  runWithApp,
 } from '../verb.ts';
 
 interface VerifyOptions extends CommonOptions {
@@ -160,7 +153,7 @@ async function runVerify(
   const [stream = ''] = parseStreams([name]);
   if (key === '') throw usageError('the id of a record is empty');
   const { terminal } = context;
-  return await withApp(context, { ...options, needsService: true }, async (app) => {
+  return await runWithApp(context, { ...options, needsService: true }, async (app) => {
     const example = (account: string) => `verify ${stream} ${key} --account ${account}`;
     const account = onlyAccountOf(app, { what: 'a record', example });
     const verification = await verifyRecord(account.runContext(), { stream, key });
@@ -178,10 +171,11 @@ async function runVerify(
       isAtTerminal: isAtTerminal(context, app),
     });
     const isDone = all.every(({ result }) => result.outcome === 'succeeded');
+    const repair = outputOf(all, terminal);
     return {
-      json: { ...json, repair: toJsonResults(all)[0] },
-      lines: () => ['\nStored again, from one more response:', ...describeResults(all, terminal)],
-      code: isDone ? EXIT.ok : Math.max(EXIT.failed, exitCodeOf(all)),
+      json: { ...json, repair: repair.json.runs[0] },
+      lines: () => ['\nStored again, from one more response:', ...repair.lines()],
+      code: isDone ? EXIT.ok : Math.max(EXIT.failed, repair.code),
     };
   });
 }

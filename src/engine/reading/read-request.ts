@@ -65,8 +65,8 @@ export interface KnownRecord {
 /** The part of a run's request that its reader needs. */
 export interface ReadOptions {
   readonly kind: RunKind;
-  /** Send requests even if the service's cache cannot have changed. */
-  readonly force: boolean;
+  /** sync: send requests even if the service's cache cannot have changed; other kinds always do. */
+  readonly force?: boolean | undefined;
   /** backfill: the creation time to cover; default: everything. */
   readonly range?: TimeSlice;
   /** backfill: begin a new one instead of continuing one that was cut off. */

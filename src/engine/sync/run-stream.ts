@@ -148,7 +148,7 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
       protection,
       shape: streamShape(stream),
       ...key,
-      guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
+      guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete === true },
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),

@@ -59,7 +59,7 @@ export interface RunEvents {
 export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
   readonly trigger: RunTrigger;
-  readonly allowMassDelete: boolean;
+  readonly allowMassDelete?: boolean | undefined;
   /** The behaviour while another run has the stream; default: a scheduled run skips, a manual one waits. */
   readonly whenBusy?: 'skip' | 'wait';
   /**

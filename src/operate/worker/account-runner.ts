@@ -38,12 +38,11 @@ const SKIPPED_TICKS = {
 };
 
 function toRequest({ stream, kind, triggeredMs, periodMs }: Job, clock: Clock): RunRequest {
-  const request = { stream, kind, trigger: 'schedule', allowMassDelete: false } as const;
-  if (kind === 'sync') return { ...request, force: false };
+  const request = { stream, kind, trigger: 'schedule' } as const;
+  if (kind === 'sync') return request;
   const skewMs = Math.min(MOST_SKEW_MS, (periodMs ?? Infinity) / 2);
   return {
     ...request,
-    force: true,
     whenBusy: 'wait',
     unlessBegunWithinMs: () => clock.monotonicMs() - triggeredMs + skewMs,
   };

@@ -7,7 +7,8 @@ import { logResult } from '../../../src/operate/worker/run-log.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
 import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
-import { type Column, createTerminal, renderTable, toPrintable } from '../../../src/cli/terminal.ts';
+import { type ColumnOf, renderRows } from '../../../src/cli/table.ts';
+import { createTerminal, toPrintable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
 import { wrapLines } from '../../../src/shared/wrap-lines.ts';
 
@@ -96,10 +97,12 @@ describe('a line that is too long for its terminal', () => {
 });
 
 describe('a table', () => {
-  const columns: Column[] = [
-    { title: 'stream' },
-    { title: 'read', align: 'right', spare: 1 },
-    { title: 'remark', spare: 2 },
+  type Cells = readonly string[];
+  const cell = (at: number) => (row: Cells) => row[at] ?? '';
+  const columns: ColumnOf<Cells>[] = [
+    { title: 'stream', cellOf: cell(0) },
+    { title: 'read', align: 'right', spare: 1, cellOf: cell(1) },
+    { title: 'remark', spare: 2, cellOf: cell(2) },
   ];
   const rows = [
     ['resources', '5', 'as ever'],
@@ -107,30 +110,33 @@ describe('a table', () => {
   ];
 
   it('is aligned, without blanks at the ends of lines', () => {
-    expect(renderTable(columns, rows, { colors })).toBe(
+    expect(renderRows(rows, columns, { colors })).toBe(
       ['stream      read  remark', 'resources      5  as ever', 'users      1,234'].join('\n'),
     );
   });
 
   it('that still does not fit is a list: each row has a line for each column', () => {
-    expect(renderTable(columns, rows.slice(0, 1), { colors, width: 8 })).toBe(
+    expect(renderRows(rows.slice(0, 1), columns, { colors, width: 8 })).toBe(
       ['stream  resources', 'read    5', 'remark  as ever'].join('\n'),
     );
   });
 
   it('leaves out what it has no room for, the least important first, and says so', () => {
-    expect(renderTable(columns, rows, { colors, width: 24 })).toBe(
+    expect(renderRows(rows, columns, { colors, width: 24 })).toBe(
       ['stream      read', 'resources      5', 'users      1,234', '(no room for: remark)'].join('\n'),
     );
-    expect(renderTable(columns, rows, { colors, width: 10 })).toBe(
+    expect(renderRows(rows, columns, { colors, width: 10 })).toBe(
       ['stream', 'resources', 'users', '(no room for: read, remark)'].join('\n'),
     );
   });
 
   it('shows what would move the cursor, turn text round or begin another row', () => {
-    const [, line = ''] = renderTable(
-      [{ title: 'field' }, { title: 'value' }],
+    const [, line = ''] = renderRows(
       [['\u001b[2J\u0007', 'a\nforged\u202e\u009b']],
+      [
+        { title: 'field', cellOf: cell(0) },
+        { title: 'value', cellOf: cell(1) },
+      ],
       { colors },
     ).split('\n');
     expect(line).toBe('\\u001b[2J\\u0007  a\\u000aforged\\u202e\\u009b');
@@ -141,26 +147,26 @@ describe('a table', () => {
       ['1', 'failed', 'the service did not respond within 60 seconds'],
       ['2', 'succeeded', ''],
     ];
-    const titles: Column[] = [
-      { title: 'run' },
-      { title: 'status', spare: 1 },
-      { title: 'remark', isCut: true },
+    const titles: ColumnOf<Cells>[] = [
+      { title: 'run', cellOf: cell(0) },
+      { title: 'status', spare: 1, cellOf: cell(1) },
+      { title: 'remark', isCut: true, cellOf: cell(2) },
     ];
-    expect(renderTable(titles, reasons, { colors, width: 40 }).split('\n')).toEqual([
+    expect(renderRows(reasons, titles, { colors, width: 40 }).split('\n')).toEqual([
       'run  status     remark',
       '1    failed     the service did not res…',
       '2    succeeded',
     ]);
-    expect(renderTable(titles, reasons, { colors, width: 30 }).split('\n')[1]).toBe(
+    expect(renderRows(reasons, titles, { colors, width: 30 }).split('\n')[1]).toBe(
       '1    the service did not resp…',
     );
-    expect(renderTable(titles, reasons, { colors }).split('\n')[1]).toContain('60 seconds');
+    expect(renderRows(reasons, titles, { colors }).split('\n')[1]).toContain('60 seconds');
   });
 
   it('has the same room in colours', () => {
     const red = pc.createColors(true).red;
     const coloured = rows.map((row) => row.map((cell) => red(cell)));
-    expect(renderTable(columns, coloured, { colors, width: 25 }).split('\n')[0]).toContain('remark');
+    expect(renderRows(coloured, columns, { colors, width: 25 }).split('\n')[0]).toContain('remark');
   });
 });
 

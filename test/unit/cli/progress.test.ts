@@ -14,7 +14,7 @@ function listen(): string[] {
 test('a terminal shows how many records each stream has read, on one line that ends with the stream', () => {
   const written = listen();
   const progress = createProgress(pino({ level: 'silent' }), true);
-  progress.read('users', 1200);
+  progress.events.onRead?.('users', 1200);
   expect(written).toEqual(['\r\u001b[2Kreading records: users 1,200']);
   progress.stop('users');
   expect(written.at(-1)).toBe('\r\u001b[2K');
@@ -25,7 +25,7 @@ test('a terminal shows how many records each stream has read, on one line that e
 test('a backfill at a terminal is a bar with its figures, on one line that is erased at the end', () => {
   const written = listen();
   const progress = createProgress(pino({ level: 'silent' }), true);
-  progress.update('followups', { records: 600, total: 2400, slicesDone: 1 });
+  progress.events.onProgress?.('followups', { records: 600, total: 2400, slicesDone: 1 });
   expect(written).toEqual(['\r\u001b[2Kfollowups ███░░░░░░░░░ 25%  600 of 2,400 records, 0/s']);
   progress.stop();
   expect(written.at(-1)).toBe('\r\u001b[2K');
@@ -48,7 +48,7 @@ test('a line without room for all streams says how many others there are', () =>
 test('elsewhere no line is drawn', () => {
   const written = listen();
   const progress = createProgress(pino({ level: 'silent' }), false);
-  progress.read('users', 1200);
+  progress.events.onRead?.('users', 1200);
   progress.stop();
   expect(written).toEqual([]);
 });
