@@ -1,7 +1,6 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
 import type * as z from 'zod';
-import type { StreamName } from '../../engine/streams/stream.ts';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
@@ -12,7 +11,7 @@ import {
   type RecordUrls,
 } from '../../shared/record-urls.ts';
 import { type IssueGroup, readIssueGroups } from '../../operate/status/read-account-rows.ts';
-import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
+import { readAccounts, type StreamFacts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
 import { ask, type Question } from './questions/question.ts';
 import { QUESTIONS } from './questions/questions.ts';
 import { WEEK_QUESTIONS } from './questions/week-questions.ts';
@@ -26,14 +25,6 @@ type Answers = {
   readonly [Name in keyof AllQuestions]: readonly RowOf<AllQuestions[Name]>[];
 };
 
-interface StreamFreshness {
-  readonly stream: StreamName;
-  /** null: never. */
-  readonly lastSuccessMs: number | null;
-  /** The error code of the newest run, if it failed. */
-  readonly failedWith: string | null;
-}
-
 export interface Report {
   readonly accountId: string;
   /** The reporting time zone. */
@@ -44,7 +35,7 @@ export interface Report {
   readonly answers: Answers;
   /** Equipment of types that are not configured; the answers count it. */
   readonly unread: readonly StoredPart[];
-  readonly streams: readonly StreamFreshness[];
+  readonly streams: readonly StreamFacts[];
   readonly issues: readonly IssueGroup[];
   readonly recordUrls: RecordUrls;
 }
@@ -89,7 +80,6 @@ export async function readReport(
 ): Promise<Report> {
   // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
   const { databaseNowMs, accounts } = await readAccounts(connection, [accountId]);
-  const streams = accounts.get(accountId) ?? UNKNOWN_STREAMS;
   return await connection.db.transaction(
     async (tx) => {
       const [clock] = await tx.execute<{ timezone: string; today: string }>(
@@ -112,11 +102,7 @@ export async function readReport(
         today: clock?.today ?? '',
         asOfMs: databaseNowMs,
         answers: answers as unknown as Answers,
-        streams: streams.map(({ stream, lastSuccessMs, failingWith = null }) => ({
-          stream,
-          lastSuccessMs,
-          failedWith: failingWith,
-        })),
+        streams: accounts.get(accountId) ?? UNKNOWN_STREAMS,
         issues: await readIssueGroups(tx, accountId),
         recordUrls: await readRecordUrls(tx, accountId, recordUrls),
       };
