@@ -87,12 +87,12 @@ export async function readReport(
       );
       const answers: Record<string, unknown> = {};
       for (const [name, one] of Object.entries(QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question<unknown>, { accountId });
+        answers[name] = await ask(tx, one as Question, { accountId });
       }
       const { shown } = choosePeople((answers as unknown as Answers).weekByPerson);
       const people = shown.map(({ user_id: id }) => id);
       for (const [name, one] of Object.entries(WEEK_QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question<unknown>, { accountId, people });
+        answers[name] = await ask(tx, one as Question, { accountId, people });
       }
       const stored = (await readStoredParts(tx, [accountId])).get(accountId) ?? [];
       const report: Report = {
