@@ -1,6 +1,5 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
-import type * as z from 'zod';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
@@ -12,18 +11,10 @@ import {
 } from '../../shared/record-urls.ts';
 import { type IssueGroup, readIssueGroups } from '../../operate/status/read-account-rows.ts';
 import { readAccounts, type StreamFacts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
-import { ask, type Question } from './questions/question.ts';
+import { type Answers, ask } from './questions/question.ts';
 import { QUESTIONS } from './questions/questions.ts';
 import { WEEK_QUESTIONS } from './questions/week-questions.ts';
 import { choosePeople } from './week-people.ts';
-
-type AllQuestions = typeof QUESTIONS & typeof WEEK_QUESTIONS;
-
-type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
-/** The rows for each question. */
-type Answers = {
-  readonly [Name in keyof AllQuestions]: readonly RowOf<AllQuestions[Name]>[];
-};
 
 export interface Report {
   readonly accountId: string;
@@ -32,7 +23,7 @@ export interface Report {
   /** By the database's clock. */
   readonly asOfMs: number;
   readonly today: string;
-  readonly answers: Answers;
+  readonly answers: Answers<typeof QUESTIONS & typeof WEEK_QUESTIONS>;
   /** Equipment of types that are not configured; the answers count it. */
   readonly unread: readonly StoredPart[];
   readonly streams: readonly StreamFacts[];
@@ -85,15 +76,9 @@ export async function readReport(
       const [clock] = await tx.execute<{ timezone: string; today: string }>(
         sql`select safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today`,
       );
-      const answers: Record<string, unknown> = {};
-      for (const [name, one] of Object.entries(QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question, { accountId });
-      }
-      const { shown } = choosePeople((answers as unknown as Answers).weekByPerson);
-      const people = shown.map(({ user_id: id }) => id);
-      for (const [name, one] of Object.entries(WEEK_QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question, { accountId, people });
-      }
+      const answers = await ask(tx, QUESTIONS, { accountId });
+      const people = choosePeople(answers.weekByPerson).shown.map(({ user_id: id }) => id);
+      const week = await ask(tx, WEEK_QUESTIONS, { accountId, people });
       const stored = (await readStoredParts(tx, [accountId])).get(accountId) ?? [];
       const report: Report = {
         accountId,
@@ -101,7 +86,7 @@ export async function readReport(
         timezone: clock?.timezone ?? 'UTC',
         today: clock?.today ?? '',
         asOfMs: databaseNowMs,
-        answers: answers as unknown as Answers,
+        answers: { ...answers, ...week },
         streams: accounts.get(accountId) ?? UNKNOWN_STREAMS,
         issues: await readIssueGroups(tx, accountId),
         recordUrls: await readRecordUrls(tx, accountId, recordUrls),

@@ -54,11 +54,22 @@ export function bind(statement: string, { accountId, people = [] }: QuestionPara
   return sql.join(parts);
 }
 
-export async function ask<Columns extends z.ZodRawShape>(
+type Questions = Readonly<Record<string, Question>>;
+
+/** The rows for each question. */
+export type Answers<Asked extends Questions> = {
+  readonly [Name in keyof Asked]: readonly z.output<Asked[Name]['row']>[];
+};
+
+/** Asks one question after the other. */
+export async function ask<Asked extends Questions>(
   db: Pick<Queryable, 'execute'>,
-  { sql: statement, row }: Question<Columns>,
-  asked: QuestionParameters,
-): Promise<z.output<z.ZodObject<Columns>>[]> {
-  const rows = await db.execute(bind(statement, asked));
-  return z.array(row).parse([...rows]);
+  questions: Asked,
+  parameters: QuestionParameters,
+): Promise<Answers<Asked>> {
+  const answers: Record<string, unknown> = {};
+  for (const [name, { sql: statement, row }] of Object.entries(questions)) {
+    answers[name] = z.array(row).parse([...(await db.execute(bind(statement, parameters)))]);
+  }
+  return answers as Answers<Asked>;
 }
