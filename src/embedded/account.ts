@@ -1,7 +1,8 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { SafetySyncError } from '../shared/errors.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
+import { unavailable } from './process.ts';
 
 const execFileAsync = promisify(execFile);
 
@@ -112,8 +113,7 @@ async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: numb
     const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd) ?? [];
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
-  throw new SafetySyncError(
-    'embedded_unavailable',
+  throw unavailable(
     'PostgreSQL refuses to run as root and there is no account "postgres" or "nobody" to run it as',
   );
 }
@@ -124,8 +124,5 @@ function unusable(reason: string, options: EmbeddedAccountOptions, uid?: number)
       ? ''
       : ` (PostgreSQL refuses to run as root, and user ${uid} must be able to enter every directory above ` +
         `${options.dataDir} and ${options.postgres}: chmod o+x them, or run as another user)`;
-  return new SafetySyncError(
-    'embedded_unavailable',
-    `The embedded PostgreSQL cannot run here: ${reason}${remedy}`,
-  );
+  return unavailable(`The embedded PostgreSQL cannot run here: ${reason}${remedy}`);
 }

