@@ -60,32 +60,26 @@ function createAccount(
   owner: EmbeddedAccount['owner'],
   libraryPath: string | undefined,
 ): Runner {
-  // Does not inherit this process's environment: it contains secrets, and the server outlives this process.
-  const env = {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LC_ALL: 'C',
-    ...(libraryPath === undefined ? {} : { LD_LIBRARY_PATH: libraryPath, DYLD_LIBRARY_PATH: libraryPath }),
+  const options = {
+    // Does not inherit this process's environment: it contains secrets, and the server outlives this process.
+    env: {
+      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      LC_ALL: 'C',
+      ...(libraryPath === undefined ? {} : { LD_LIBRARY_PATH: libraryPath, DYLD_LIBRARY_PATH: libraryPath }),
+    },
+    cwd: '/',
+    // setpriv changes the account itself and needs root for that.
+    ...(prefix.length === 0 ? owner : {}),
   };
-  // setpriv changes the account itself and needs root for that.
-  const identity = prefix.length === 0 ? { ...owner } : {};
   const split = (command: string, args: readonly string[]): [string, string[]] => {
     const [first = command, ...rest] = [...prefix, command, ...args];
     return [first, rest];
   };
   return {
     owner,
-    run: async (command, args) => {
-      const { stdout } = await execFileAsync(...split(command, args), { env, cwd: '/', ...identity });
-      return stdout;
-    },
+    run: async (command, args) => (await execFileAsync(...split(command, args), options)).stdout,
     spawnDetached: (command, args, logFd) =>
-      spawn(...split(command, args), {
-        env,
-        cwd: '/',
-        detached: true,
-        stdio: ['ignore', logFd, logFd],
-        ...identity,
-      }),
+      spawn(...split(command, args), { ...options, detached: true, stdio: ['ignore', logFd, logFd] }),
   };
 }
 
