@@ -15,17 +15,6 @@ const LOCAL_TABLES = ['safety_sync.migrations'];
 /** The first table that is distributed; the others are colocated with it. */
 const FIRST_TABLE = 'safety.followups';
 
-interface CitusStatus {
-  /** As it is installed in this database: `13.2-1`. */
-  readonly version: string;
-  /** Nodes that hold rows. */
-  readonly nodes: number;
-  /** `migrate --citus` has been run. */
-  readonly isDistributed: boolean;
-  /** Tables that belong on the nodes and are not there. */
-  readonly missing: readonly string[];
-}
-
 interface Table {
   readonly name: string;
   readonly placed: string | null;
@@ -55,7 +44,7 @@ const isPlaced = ({ name, placed, has_account }: Table): boolean =>
   (REFERENCE_TABLES.includes(name) ? placed === 'n' : placed === 'h' || !has_account);
 
 /** undefined: this database has no Citus. */
-export async function readCitus(connection: TextQueries): Promise<CitusStatus | undefined> {
+export async function readCitus(connection: TextQueries) {
   const [extension] = await connection.query<{ version: string }>(
     `select extversion as version from pg_extension where extname = 'citus'`,
   );
@@ -65,9 +54,13 @@ export async function readCitus(connection: TextQueries): Promise<CitusStatus | 
   );
   const tables = await readTables(connection);
   return {
+    /** As it is installed in this database: `13.2-1`. */
     version: extension.version,
+    /** Nodes that hold rows. */
     nodes: cluster?.nodes ?? 0,
+    /** `migrate --citus` has been run. */
     isDistributed: tables.some(({ name, placed }) => name === FIRST_TABLE && placed === 'h'),
+    /** Tables that belong on the nodes and are not there. */
     missing: tables.filter((table) => !isPlaced(table)).map(({ name }) => name),
   };
 }

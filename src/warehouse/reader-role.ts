@@ -6,7 +6,7 @@ import type { Connection } from '../engine/database/connection.ts';
 
 export const READER_ROLE = 'safety_reader';
 
-export interface ReaderRole {
+interface ReaderRole {
   readonly exists: boolean;
   /** The rights that it should have and lacks. */
   readonly lacking: readonly string[];
