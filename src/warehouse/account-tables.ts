@@ -4,6 +4,7 @@
  * statement. Each step can be committed alone.
  */
 import type { TextQueries } from '../engine/database/connection.ts';
+import { HAS_ACCOUNT } from './access-relations.ts';
 
 interface Column {
   readonly name: string;
@@ -52,8 +53,7 @@ const TABLES = `select json_build_object('name', format('%I.%I', n.nspname, c.re
       join pg_attribute other on other.attrelid = k.confrelid and other.attnum = u.of
       where k.conrelid = c.oid and k.contype = 'f' group by k.oid, k.confrelid limit 1))::text as found
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and exists (select from pg_attribute a
-    where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped) and c.relname <> 'account_changes'
+  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and ${HAS_ACCOUNT} and c.relname <> 'account_changes'
   order by n.nspname, c.relname`;
 
 type FoundTable = Omit<AccountTable, 'children'> & {

@@ -5,6 +5,7 @@
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { TextQueries } from '../engine/database/connection.ts';
+import { HAS_ACCOUNT } from './access-relations.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const OLDEST_CITUS = 13;
@@ -32,10 +33,9 @@ async function readTables(connection: TextQueries): Promise<readonly Table[]> {
        union
        select k.conrelid, d.depth + 1 from depths d join pg_constraint k on k.confrelid = d.oid and k.contype = 'f'
          and k.conrelid <> k.confrelid)
-     select o.name, p.partmethod::text as placed, exists (select from pg_attribute a
-         where a.attrelid = o.oid and a.attname = 'account_id' and not a.attisdropped) as has_account
-     from ours o left join pg_dist_partition p on p.logicalrelid = o.oid
-     order by (select max(depth) from depths d where d.oid = o.oid), o.name <> '${FIRST_TABLE}', o.name`,
+     select c.name, p.partmethod::text as placed, ${HAS_ACCOUNT} as has_account
+     from ours c left join pg_dist_partition p on p.logicalrelid = c.oid
+     order by (select max(depth) from depths d where d.oid = c.oid), c.name <> '${FIRST_TABLE}', c.name`,
   );
 }
 
