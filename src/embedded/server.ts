@@ -125,12 +125,11 @@ async function start(
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
-  const binaries = locateEmbeddedBinaries();
-  const libraryPath = await linkMissingLibraries(binaries, layout.libraryDir);
-  const { postgres: program, initdb } = binaries;
-  const account = await chooseEmbeddedAccount({ ...layout, postgres: program, libraryPath });
+  const { postgres, initdb, packageDir } = locateEmbeddedBinaries();
+  const libraryPath = await linkMissingLibraries(packageDir, layout.libraryDir);
+  const account = await chooseEmbeddedAccount({ ...layout, postgres, libraryPath });
   await ensureCluster({ layout, initdb, account, durable: settings['fsync'] !== 'off' });
-  return spawnPostmaster({ layout, postgres: program, account, settings });
+  return spawnPostmaster({ layout, postgres, account, settings });
 }
 
 async function stop(layout: ClusterLayout, child: Access['child']): Promise<void> {
