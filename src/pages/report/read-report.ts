@@ -55,12 +55,9 @@ async function readRecordUrls(
     sql`select followup_url as followup, resource_url as resource, equipment_url as equipment, employee_url as employee
       from safety.reporting_settings where account_id = ${accountId}`,
   );
-  const validOf = (template = ''): string | undefined =>
-    isRecordUrlTemplate(template) ? template : undefined;
-  return Object.fromEntries(
-    // A stored template is checked again, because an update by hand is not.
-    RECORD_KINDS.map((kind) => [kind, configured[kind] ?? validOf(stored[kind] ?? undefined)]),
-  );
+  const templates = RECORD_KINDS.map((kind) => [kind, configured[kind] ?? stored[kind] ?? ''] as const);
+  // A stored template is checked again, because an update by hand is not.
+  return Object.fromEntries(templates.filter(([, template]) => isRecordUrlTemplate(template)));
 }
 
 /** Needs a migrated warehouse. */
