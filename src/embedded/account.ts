@@ -1,7 +1,8 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { SafetySyncError } from '../shared/errors.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
+import { unavailable } from './process.ts';
 
 const execFileAsync = promisify(execFile);
 
@@ -59,32 +60,26 @@ function createAccount(
   owner: EmbeddedAccount['owner'],
   libraryPath: string | undefined,
 ): Runner {
-  // Does not inherit this process's environment: it contains secrets, and the server outlives this process.
-  const env = {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    LC_ALL: 'C',
-    ...(libraryPath === undefined ? {} : { LD_LIBRARY_PATH: libraryPath, DYLD_LIBRARY_PATH: libraryPath }),
+  const options = {
+    // Does not inherit this process's environment: it contains secrets, and the server outlives this process.
+    env: {
+      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      LC_ALL: 'C',
+      ...(libraryPath === undefined ? {} : { LD_LIBRARY_PATH: libraryPath, DYLD_LIBRARY_PATH: libraryPath }),
+    },
+    cwd: '/',
+    // setpriv changes the account itself and needs root for that.
+    ...(prefix.length === 0 ? owner : {}),
   };
-  // setpriv changes the account itself and needs root for that.
-  const identity = prefix.length === 0 ? { ...owner } : {};
   const split = (command: string, args: readonly string[]): [string, string[]] => {
     const [first = command, ...rest] = [...prefix, command, ...args];
     return [first, rest];
   };
   return {
     owner,
-    run: async (command, args) => {
-      const { stdout } = await execFileAsync(...split(command, args), { env, cwd: '/', ...identity });
-      return stdout;
-    },
+    run: async (command, args) => (await execFileAsync(...split(command, args), options)).stdout,
     spawnDetached: (command, args, logFd) =>
-      spawn(...split(command, args), {
-        env,
-        cwd: '/',
-        detached: true,
-        stdio: ['ignore', logFd, logFd],
-        ...identity,
-      }),
+      spawn(...split(command, args), { ...options, detached: true, stdio: ['ignore', logFd, logFd] }),
   };
 }
 
@@ -112,8 +107,7 @@ async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: numb
     const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd) ?? [];
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
-  throw new SafetySyncError(
-    'embedded_unavailable',
+  throw unavailable(
     'PostgreSQL refuses to run as root and there is no account "postgres" or "nobody" to run it as',
   );
 }
@@ -124,8 +118,5 @@ function unusable(reason: string, options: EmbeddedAccountOptions, uid?: number)
       ? ''
       : ` (PostgreSQL refuses to run as root, and user ${uid} must be able to enter every directory above ` +
         `${options.dataDir} and ${options.postgres}: chmod o+x them, or run as another user)`;
-  return new SafetySyncError(
-    'embedded_unavailable',
-    `The embedded PostgreSQL cannot run here: ${reason}${remedy}`,
-  );
+  return unavailable(`The embedded PostgreSQL cannot run here: ${reason}${remedy}`);
 }

@@ -1,26 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SafetySyncError } from '../shared/errors.ts';
 import type { EmbeddedAccount } from './account.ts';
-import { isErrorWithCode, isProcessAlive } from './process.ts';
+import { isErrorWithCode, isProcessAlive, unavailable } from './process.ts';
 
 export const EMBEDDED_SUPERUSER = 'safety_sync';
+
+export type ClusterLayout = Readonly<ReturnType<typeof clusterLayout>>;
 
 /**
  * The layout of the data directory: `cluster/data` (PostgreSQL's files), `cluster/password`, `server.log`, `lib` (links to
  * libraries that the package lacks).
  */
-export interface ClusterLayout {
-  readonly dataDir: string;
-  readonly clusterDir: string;
-  readonly pgData: string;
-  readonly passwordFile: string;
-  readonly logFile: string;
-  readonly libraryDir: string;
-}
-
-export function clusterLayout(dataDir: string): ClusterLayout {
+export function clusterLayout(dataDir: string) {
   const clusterDir = join(dataDir, 'cluster');
   return {
     dataDir,
@@ -50,8 +42,7 @@ export async function ensureCluster(options: CreateClusterOptions): Promise<void
   const major = await readClusterMajor(pgData);
   if (major !== undefined) {
     if (major === account.postgresMajor) return;
-    throw new SafetySyncError(
-      'embedded_unavailable',
+    throw unavailable(
       `${dataDir} was written by PostgreSQL ${major}, the embedded one is ${account.postgresMajor}: ` +
         `move ${dataDir} away and sync again, or serve it with PostgreSQL ${major} and set DATABASE_URL`,
     );
@@ -93,28 +84,23 @@ async function buildCluster(buildDir: string, options: CreateClusterOptions): Pr
   ]);
 }
 
+const unreadable = (path: string, cause: unknown): Error =>
+  unavailable(`${path} cannot be read: the embedded PostgreSQL belongs to the user who created it`, cause);
+
 export async function readClusterPassword({ passwordFile }: ClusterLayout): Promise<string> {
   try {
     return (await readFile(passwordFile, 'utf8')).trim();
   } catch (cause) {
-    throw new SafetySyncError(
-      'embedded_unavailable',
-      `${passwordFile} cannot be read: the embedded PostgreSQL belongs to the user who created it`,
-      { cause },
-    );
+    throw unreadable(passwordFile, cause);
   }
 }
 
 async function readClusterMajor(pgData: string): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(pgData, 'PG_VERSION'), 'utf8'), 10);
-  } catch (error) {
-    if (isErrorWithCode(error, 'ENOENT')) return undefined;
-    throw new SafetySyncError(
-      'embedded_unavailable',
-      `${pgData} cannot be read: the embedded PostgreSQL belongs to the user who created it`,
-      { cause: error },
-    );
+  } catch (cause) {
+    if (isErrorWithCode(cause, 'ENOENT')) return undefined;
+    throw unreadable(pgData, cause);
   }
 }
 

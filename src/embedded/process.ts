@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { SafetySyncError } from '../shared/errors.ts';
 
 /** Works for processes of any user. A zombie counts as alive. */
 export function isProcessAlive(pid: number): boolean {
@@ -24,6 +25,9 @@ export async function childExit(child: ChildProcess | undefined): Promise<void> 
   child.ref();
   await exited;
 }
+
+export const unavailable = (message: string, cause?: unknown): SafetySyncError =>
+  new SafetySyncError('embedded_unavailable', message, { cause });
 
 export function isErrorWithCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));

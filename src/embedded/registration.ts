@@ -2,17 +2,8 @@ import { SECOND_MS, sleep } from '../shared/time.ts';
 import { isErrorWithCode, isProcessAlive } from './process.ts';
 import { closeSession, openSession, type Session } from './session.ts';
 
-/**
- * Counts the users of the server by PostgreSQL's own locks: each user's session holds a shared advisory lock, which ends
- * with its process. The last user gets the exclusive lock. A process that arrives meanwhile waits for the shared lock until
- * the server has stopped, and then starts it again.
- */
-export interface Registration {
-  /** Unregisters. Returns true for the last user: no other can register, and the caller must stop the server. */
-  leave(): Promise<boolean>;
-  /** Ends the session; call after `leave`. */
-  close(): Promise<void>;
-}
+/** Unregisters. For the last user it calls `stop`, which has to stop the server: until then no other user can register. */
+export type Unregister = (stop: () => Promise<void>) => Promise<void>;
 
 /** A lock in database `postgres`, where no other program uses advisory locks. */
 const USERS_LOCK = '7310854162905';
@@ -22,8 +13,12 @@ const RENEW_MS = 15 * SECOND_MS;
 const GHOST_TIMEOUT_MS = 5 * SECOND_MS;
 const POLL_MS = 20;
 
-/** Undefined when the server is unavailable: starting or stopping. */
-export async function register(url: string): Promise<Registration | undefined> {
+/**
+ * Counts the users of the server by PostgreSQL's own locks: each user's session holds a shared advisory lock, which ends
+ * with its process. The last user gets the exclusive lock. A process that arrives meanwhile waits for the shared lock until
+ * the server has stopped, and then starts it again. Undefined when the server is unavailable: starting or stopping.
+ */
+export async function register(url: string): Promise<Unregister | undefined> {
   const session = openSession(url, `${APPLICATION_NAME} ${process.pid}`);
   try {
     await session.unsafe(`select pg_advisory_lock_shared(${USERS_LOCK})`);
@@ -34,17 +29,17 @@ export async function register(url: string): Promise<Registration | undefined> {
   }
   // PostgreSQL ends all sessions when one of them crashes; the registration is repeated by a new one.
   const renewal = setInterval(() => void renew(session), RENEW_MS).unref();
-  return {
-    leave: async () => {
-      clearInterval(renewal);
-      try {
-        return await leave(session);
-      } catch (error) {
+  return async (stop) => {
+    clearInterval(renewal);
+    try {
+      const isLast = await leave(session).catch((error: unknown) => {
         if (isPassing(error)) return false;
         throw error;
-      }
-    },
-    close: () => closeSession(session),
+      });
+      if (isLast) await stop();
+    } finally {
+      await closeSession(session);
+    }
   };
 }
 

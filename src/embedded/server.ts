@@ -13,7 +13,7 @@ import {
 } from './cluster.ts';
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import { childExit, isErrorWithCode, isRunning } from './process.ts';
-import { register, type Registration } from './registration.ts';
+import { register, type Unregister } from './registration.ts';
 import { closeSession, isFromServer, openSession } from './session.ts';
 
 /** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
@@ -67,14 +67,12 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
   await mkdir(options.dataDir, { recursive: true });
   // Resolves symbolic links, because PostgreSQL's lock and the checks here compare paths.
   const layout = clusterLayout(await realpath(options.dataDir));
-  const access = await joinOrStart(layout, options.postgresOptions ?? {});
-  const joined = access.child === undefined;
+  const { unregister, urlOf, child } = await joinOrStart(layout, options.postgresOptions ?? {});
   let released: Promise<void> | undefined;
-  const release = (): Promise<void> => (released ??= leave(layout, access));
+  const release = (): Promise<void> => (released ??= unregister(() => stop(layout, child)));
   try {
-    const urlOf = await urlBuilder(layout, access.postmaster);
     await ensureDatabase(urlOf('postgres'), options.database);
-    return { url: urlOf(options.database), joined, urlOf, release };
+    return { url: urlOf(options.database), joined: child === undefined, urlOf, release };
   } catch (error) {
     await release();
     throw error;
@@ -82,8 +80,8 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
 }
 
 interface Access {
-  readonly registration: Registration;
-  readonly postmaster: Postmaster;
+  readonly unregister: Unregister;
+  readonly urlOf: EmbeddedServer['urlOf'];
   /** The server's process, if this process started it. */
   readonly child: ChildProcess | undefined;
 }
@@ -100,11 +98,12 @@ async function joinOrStart(
     while (performance.now() < deadline) {
       const found = await findPostmaster(layout.pgData);
       if (typeof found === 'object') {
-        const registration = await register((await urlBuilder(layout, found))('postgres'));
-        if (registration !== undefined) {
+        const urlOf = await urlBuilder(layout, found);
+        const unregister = await register(urlOf('postgres'));
+        if (unregister !== undefined) {
           const own = child?.pid === found.pid ? child : undefined;
           if (own !== undefined) child = undefined;
-          return { registration, postmaster: found, child: own };
+          return { unregister, urlOf, child: own };
         }
       } else if (found === undefined && !isRunning(child)) {
         if (attempts === START_ATTEMPTS) break;
@@ -126,24 +125,18 @@ async function start(
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
-  const binaries = locateEmbeddedBinaries();
-  const libraryPath = await linkMissingLibraries(binaries, layout.libraryDir);
-  const { postgres: program, initdb } = binaries;
-  const account = await chooseEmbeddedAccount({ ...layout, postgres: program, libraryPath });
+  const { postgres, initdb, packageDir } = locateEmbeddedBinaries();
+  const libraryPath = await linkMissingLibraries(packageDir, layout.libraryDir);
+  const account = await chooseEmbeddedAccount({ ...layout, postgres, libraryPath });
   await ensureCluster({ layout, initdb, account, durable: settings['fsync'] !== 'off' });
-  return spawnPostmaster({ layout, postgres: program, account, settings });
+  return spawnPostmaster({ layout, postgres, account, settings });
 }
 
-async function leave(layout: ClusterLayout, { registration, child }: Access): Promise<void> {
-  try {
-    if (!(await registration.leave())) return;
-    const found = await findPostmaster(layout.pgData);
-    if (typeof found !== 'object') return;
-    await stopPostmaster(layout.pgData, found.pid);
-    if (child?.pid === found.pid) await childExit(child);
-  } finally {
-    await registration.close();
-  }
+async function stop(layout: ClusterLayout, child: Access['child']): Promise<void> {
+  const found = await findPostmaster(layout.pgData);
+  if (typeof found !== 'object') return;
+  await stopPostmaster(layout.pgData, found.pid);
+  if (child?.pid === found.pid) await childExit(child);
 }
 
 async function urlBuilder(layout: ClusterLayout, { port }: Postmaster): Promise<EmbeddedServer['urlOf']> {

@@ -99,15 +99,13 @@ interface CountAxis {
 }
 
 /** Horizontal lines at round counts, with their values to the left. */
-export function countAxis({ from, to, most, yOf }: CountAxis): Html[] {
+export function countAxis({ from, to, most, yOf }: CountAxis): HtmlValue {
   return stepsTo(most).map((count) => {
     const y = yOf(count);
-    const stroke = count === 0 ? { stroke: 'var(--dim)' } : { stroke: 'var(--line)' };
-    return element(
-      'g',
-      {},
-      element('line', { x1: from, x2: to, y1: y, y2: y, ...stroke }),
+    const stroke = count === 0 ? 'var(--dim)' : 'var(--line)';
+    return [
+      element('line', { x1: from, x2: to, y1: y, y2: y, stroke }),
       textAt(from - 9, y, formatCount(count), { 'text-anchor': 'end' }),
-    );
+    ];
   });
 }

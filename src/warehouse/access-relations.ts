@@ -12,7 +12,8 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
     and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
     where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
-const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
+/** Of a table `c`. */
+export const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
 const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
 
 /** Views that nevertheless do so, as their owner. */
@@ -51,30 +52,21 @@ export const withdrawStatements = (role: string): string[] => [
   `revoke usage on schema safety from ${quoted(role)}`,
 ];
 
-/** A view that shows more than it should until the owner has run `statement`. */
-interface UnsecuredView {
-  readonly name: string;
-  readonly isOwn: boolean;
-  readonly statement: string;
-}
-
 /**
- * Views without `security_invoker`; and the owner's views without `security_barrier`: a reader's condition
- * would be evaluated on rows before they are filtered out, and could disclose them, for example by an error.
+ * Views that show more than they should until the owner has run `statement`: those without `security_invoker`, and the
+ * owner's views without `security_barrier`, because a reader's condition would be evaluated on rows before they are filtered
+ * out, and could disclose them, for example by an error.
  */
-export async function readUnsecuredViews(connection: TextQueries): Promise<readonly UnsecuredView[]> {
-  const rows = await connection.query<{ name: string; isOwn: boolean; option: string }>(
-    `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as "isOwn", o.option
+export const readUnsecuredViews = (connection: TextQueries) =>
+  connection.query<{ name: string; isOwn: boolean; statement: string }>(
+    `select format('safety.%I', c.relname) as name, pg_has_role(c.relowner, 'usage') as "isOwn",
+       format('alter view safety.%I set (%s = true)', c.relname, o.option) as statement
      from pg_class c cross join lateral (
        select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and (c.relname in ${OWNERS_VIEWS} or not ${READS_ELSEWHERE})
        and not coalesce(c.reloptions @> array[o.option || '=true'], false)
      order by 1`,
   );
-  return rows.map(({ name, isOwn, option }) => {
-    return { name, isOwn, statement: `alter view ${name} set (${option} = true)` };
-  });
-}
 
 /** The relations that a sentence names. */
 export const NAMED_RELATIONS = 3;

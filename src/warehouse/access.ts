@@ -8,7 +8,7 @@
  * confined role a restrictive policy with the role's name. No policy exists before the first role is
  * confined.
  */
-import { quoted, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
+import { HAS_ACCOUNT, quoted, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
 import { type TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
 
@@ -55,8 +55,7 @@ const TABLES = `select format('%I.%I', n.nspname, c.relname) as name, c.relrowse
       from pg_policy p join pg_roles r on r.oid = p.polroles[1]
       where p.polrelid = c.oid and not p.polpermissive and cardinality(p.polroles) = 1) as policies
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = 'safety' and c.relkind in ('r', 'p') and exists (select from pg_attribute a
-    where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)
+  where n.nspname = 'safety' and c.relkind in ('r', 'p') and ${HAS_ACCOUNT}
   order by c.relname`;
 
 export async function readPolicyTables(connection: TextQueries): Promise<PolicyTable[]> {

@@ -4,6 +4,7 @@
  * statement. Each step can be committed alone.
  */
 import type { TextQueries } from '../engine/database/connection.ts';
+import { HAS_ACCOUNT } from './access-relations.ts';
 
 interface Column {
   readonly name: string;
@@ -34,26 +35,25 @@ const OF_THE_CONFIGURATION = ['safety.reporting_settings', 'safety_sync.outbox']
 export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean =>
   OF_THE_CONFIGURATION.includes(name);
 
-/** This table is not changed, because it records the change. */
-const CHANGES = 'safety_sync.account_changes';
-
-/** Rows of the source come before `stream_state`, so `complete_until` never covers rows that were not renamed yet. */
-const TABLES = `select format('%I.%I', n.nspname, c.relname) as name,
+/**
+ * Rows of the source come before `stream_state`, so `complete_until` never covers rows that were not renamed yet.
+ * `account_changes` is not changed, because it records the change.
+ */
+const TABLES = `select json_build_object('name', format('%I.%I', n.nspname, c.relname), 'key',
     (select coalesce(json_agg(json_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, a.atttypmod))
         order by u.position) filter (where a.attname <> 'account_id'), '[]')
       from pg_constraint k cross join unnest(k.conkey) with ordinality u (number, position)
       join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.number
-      where k.conrelid = c.oid and k.contype = 'p')::text as key,
+      where k.conrelid = c.oid and k.contype = 'p'), 'parent',
     (select json_build_object('name', k.confrelid::regclass::text, 'refers', json_agg(json_build_object(
         'column', quote_ident(own.attname), 'to', quote_ident(other.attname)))
         filter (where own.attname <> 'account_id'))
       from pg_constraint k cross join unnest(k.conkey, k.confkey) u (number, of)
       join pg_attribute own on own.attrelid = k.conrelid and own.attnum = u.number
       join pg_attribute other on other.attrelid = k.confrelid and other.attnum = u.of
-      where k.conrelid = c.oid and k.contype = 'f' group by k.oid, k.confrelid limit 1)::text as parent
+      where k.conrelid = c.oid and k.contype = 'f' group by k.oid, k.confrelid limit 1))::text as found
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and exists (select from pg_attribute a
-    where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)
+  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and ${HAS_ACCOUNT} and c.relname <> 'account_changes'
   order by n.nspname, c.relname`;
 
 type FoundTable = Omit<AccountTable, 'children'> & {
@@ -70,16 +70,8 @@ function childrenOf(name: string, all: readonly FoundTable[]): ChildTable[] {
 }
 
 export async function readAccountTables(connection: TextQueries): Promise<AccountTable[]> {
-  const rows = await connection.query<{ name: string; key: string; parent: string | null }>(TABLES);
-  const all = rows
-    .filter(({ name }) => name !== CHANGES)
-    .map(({ name, key, parent }): FoundTable => {
-      return {
-        name,
-        key: JSON.parse(key) as Column[],
-        parent: parent === null ? null : (JSON.parse(parent) as FoundTable['parent']),
-      };
-    });
+  const rows = await connection.query<{ found: string }>(TABLES);
+  const all = rows.map(({ found }) => JSON.parse(found) as FoundTable);
   return all
     .filter(({ parent }) => parent === null)
     .map(({ name, key }) => ({ name, key, children: childrenOf(name, all) }));

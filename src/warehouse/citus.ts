@@ -5,6 +5,7 @@
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { TextQueries } from '../engine/database/connection.ts';
+import { HAS_ACCOUNT } from './access-relations.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const OLDEST_CITUS = 13;
@@ -14,17 +15,6 @@ const REFERENCE_TABLES = ['safety.calendar', 'safety.reporting_settings', 'safet
 const LOCAL_TABLES = ['safety_sync.migrations'];
 /** The first table that is distributed; the others are colocated with it. */
 const FIRST_TABLE = 'safety.followups';
-
-interface CitusStatus {
-  /** As it is installed in this database: `13.2-1`. */
-  readonly version: string;
-  /** Nodes that hold rows. */
-  readonly nodes: number;
-  /** `migrate --citus` has been run. */
-  readonly isDistributed: boolean;
-  /** Tables that belong on the nodes and are not there. */
-  readonly missing: readonly string[];
-}
 
 interface Table {
   readonly name: string;
@@ -43,10 +33,9 @@ async function readTables(connection: TextQueries): Promise<readonly Table[]> {
        union
        select k.conrelid, d.depth + 1 from depths d join pg_constraint k on k.confrelid = d.oid and k.contype = 'f'
          and k.conrelid <> k.confrelid)
-     select o.name, p.partmethod::text as placed, exists (select from pg_attribute a
-         where a.attrelid = o.oid and a.attname = 'account_id' and not a.attisdropped) as has_account
-     from ours o left join pg_dist_partition p on p.logicalrelid = o.oid
-     order by (select max(depth) from depths d where d.oid = o.oid), o.name <> '${FIRST_TABLE}', o.name`,
+     select c.name, p.partmethod::text as placed, ${HAS_ACCOUNT} as has_account
+     from ours c left join pg_dist_partition p on p.logicalrelid = c.oid
+     order by (select max(depth) from depths d where d.oid = c.oid), c.name <> '${FIRST_TABLE}', c.name`,
   );
 }
 
@@ -55,7 +44,7 @@ const isPlaced = ({ name, placed, has_account }: Table): boolean =>
   (REFERENCE_TABLES.includes(name) ? placed === 'n' : placed === 'h' || !has_account);
 
 /** undefined: this database has no Citus. */
-export async function readCitus(connection: TextQueries): Promise<CitusStatus | undefined> {
+export async function readCitus(connection: TextQueries) {
   const [extension] = await connection.query<{ version: string }>(
     `select extversion as version from pg_extension where extname = 'citus'`,
   );
@@ -65,9 +54,13 @@ export async function readCitus(connection: TextQueries): Promise<CitusStatus | 
   );
   const tables = await readTables(connection);
   return {
+    /** As it is installed in this database: `13.2-1`. */
     version: extension.version,
+    /** Nodes that hold rows. */
     nodes: cluster?.nodes ?? 0,
+    /** `migrate --citus` has been run. */
     isDistributed: tables.some(({ name, placed }) => name === FIRST_TABLE && placed === 'h'),
+    /** Tables that belong on the nodes and are not there. */
     missing: tables.filter((table) => !isPlaced(table)).map(({ name }) => name),
   };
 }

@@ -1,5 +1,4 @@
 /** Stores the dictionary as COMMENTs, where psql, BI tools and catalogues find it. */
-import { quoted } from './access-relations.ts';
 import type { Connection } from '../engine/database/connection.ts';
 import { dictionaryOf } from '../dictionary/dictionary.ts';
 import { STREAMS } from '../engine/streams/index.ts';
@@ -11,12 +10,15 @@ interface Commented {
   readonly relation: string;
   /** null: the relation itself. */
   readonly name: string | null;
-  readonly is_view: boolean;
+  /** As `comment on` names it. */
+  readonly target: string;
   readonly comment: string | null;
 }
 
 /** The comments that this user may set: on relations and schemas that it owns. */
-const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname as name, c.relkind = 'v' as is_view, d.description as comment
+const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname as name, d.description as comment,
+    case when a.attname is not null then format('column %I.%I.%I', n.nspname, c.relname, a.attname)
+      else format('%s %I.%I', case c.relkind when 'v' then 'view' else 'table' end, n.nspname, c.relname) end as target
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   left join (select attrelid, attname, attnum from pg_attribute where attnum > 0 and not attisdropped
     union all select oid, null, 0 from pg_class) a on a.attrelid = c.oid
@@ -31,21 +33,14 @@ function meaningOf({ schema, relation, name }: Commented): string | null {
   return (name === null ? description?.comment : description?.columns[name]) ?? null;
 }
 
-function toStatement(one: Commented, meaning: string): string {
-  const relation = `${quoted(one.schema)}.${quoted(one.relation)}`;
-  const what =
-    one.name === null
-      ? `${one.is_view ? 'view' : 'table'} ${relation}`
-      : `column ${relation}.${quoted(one.name)}`;
-  return `comment on ${what} is ${literal(meaning)}`;
-}
-
 /** Writes the comments that are missing or differ; none where this user is not the owner. Returns how many. */
 export async function writeComments(connection: Connection): Promise<number> {
   const rows = await connection.query<Commented>(COMMENTED);
   const statements = rows.flatMap((row) => {
     const meaning = meaningOf(row);
-    return meaning === null || meaning === row.comment ? [] : [toStatement(row, meaning)];
+    return meaning === null || meaning === row.comment
+      ? []
+      : [`comment on ${row.target} is ${literal(meaning)}`];
   });
   if (statements.length > 0) {
     // As one block: a statement sent with parameters may not hold several.

@@ -1,6 +1,6 @@
 /** Imports a file of labels: all of them, or none if one line is invalid. */
 import { eq, sql } from 'drizzle-orm';
-import type { Database, Queryable } from '../engine/database/connection.ts';
+import type { Database } from '../engine/database/connection.ts';
 import { labels } from './labels.ts';
 import { formatNumber } from '../shared/format.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
@@ -14,14 +14,7 @@ interface ImportOptions {
   readonly signal: AbortSignal;
 }
 
-export interface ImportOutcome {
-  readonly added: number;
-  readonly changed: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  /** Lines without a label. */
-  readonly unfilled: number;
-}
+export type ImportOutcome = Awaited<ReturnType<typeof importLabels>>;
 
 const MOST_LISTED = 20;
 
@@ -95,13 +88,6 @@ function refuse(bad: readonly BadLine[]): void {
   );
 }
 
-async function readLabels(db: Queryable, accountId: string): Promise<Label[]> {
-  return await db
-    .select({ kind: labels.kind, id: labels.id, label: labels.label, parentId: labels.parent_id })
-    .from(labels)
-    .where(eq(labels.account_id, accountId));
-}
-
 /**
  * Throws `usage_invalid` with every invalid line, or `interrupted`; both import nothing. Importing a file twice changes
  * nothing.
@@ -110,13 +96,16 @@ export async function importLabels(
   db: Database,
   { lines, kinds, unfilled, bad }: LabelsFile,
   { accountId, replace, signal }: ImportOptions,
-): Promise<ImportOutcome> {
+) {
   return await db.transaction(async (tx) => {
     // Locks the table, because two concurrent imports could each be valid and create a cycle together.
     await tx.execute(
       sql`select pg_advisory_xact_lock(hashtextextended(${`safety-sync:labels:${accountId}`}, 0))`,
     );
-    const stored = await readLabels(tx, accountId);
+    const stored = await tx
+      .select({ kind: labels.kind, id: labels.id, label: labels.label, parentId: labels.parent_id })
+      .from(labels)
+      .where(eq(labels.account_id, accountId));
     const named = new Set(lines.map(keyOf));
     const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(keyOf(one));
     const staying = stored.filter((one) => !isGone(one));
@@ -144,6 +133,7 @@ export async function importLabels(
       changed,
       unchanged: lines.length - news.length,
       removed: gone.length,
+      /** Lines without a label. */
       unfilled,
     };
   });

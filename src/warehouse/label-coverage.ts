@@ -1,9 +1,31 @@
 /** Reads the ids in the warehouse, the number of live records with each, and their labels. */
 import { sql, type SQL } from 'drizzle-orm';
+import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
 import type { Queryable } from '../engine/database/connection.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
+import { equipment, equipmentMetavalues, equipmentSchedules } from '../engine/streams/equipments.ts';
+import { followups } from '../engine/streams/followups.ts';
+import { resources } from '../engine/streams/resources.ts';
+import { trainingCompletions, trainingEmployeeStatus } from '../engine/streams/training-employee-status.ts';
 import { LABEL_KINDS, type LabelKind, labels } from './labels.ts';
-import { type IdColumn, ID_COLUMNS } from './label-places.ts';
+
+/** Columns with an id of each kind, or with a list of ids. */
+const ID_COLUMNS: Readonly<Record<LabelKind, readonly PgColumn[]>> = {
+  form: [followups.form_id],
+  training: [
+    trainingEmployeeStatus.complete_training_ids,
+    trainingEmployeeStatus.incomplete_training_ids,
+    trainingCompletions.training_id,
+  ],
+  equipment_type: [equipment.equipment_type_id],
+  schedule: [equipmentSchedules.schedule_id],
+  category: [resources.category_id],
+  field_office: [equipment.field_office_ids],
+  client: [equipment.client_ids],
+  line_of_business: [equipment.line_of_business_id],
+  metafield: [equipmentMetavalues.metafield_id],
+  metafield_item: [equipmentMetavalues.item_ids],
+};
 
 export interface MetId {
   readonly accountId: string;
@@ -15,15 +37,22 @@ export interface MetId {
   readonly label: string | null;
 }
 
-function selectIds({ column, record, parent = record }: IdColumn, accountIds: string): SQL {
+/**
+ * The second column of each primary key is the key of the record, so several ids in one record count once. The foreign key
+ * of a child table leads to the record, which shows whether it is live.
+ */
+function selectIds(column: PgColumn, accountIds: string): SQL {
   const { table } = column;
+  const { primaryKeys, foreignKeys } = getTableConfig(table);
+  const record = primaryKeys[0]?.columns[1] ?? column;
+  const { foreignTable = table, foreignColumns = [] } = foreignKeys[0]?.reference() ?? {};
   const id = column.getSQLType().endsWith('[]') ? sql`unnest(${column})` : sql`${column}`;
   const join =
-    parent.table === table
+    foreignTable === table
       ? sql``
-      : sql`join ${parent.table} on ${parent.table}.account_id = ${table}.account_id and ${parent} = ${record}`;
+      : sql`join ${foreignTable} on ${foreignTable}.account_id = ${table}.account_id and ${foreignColumns[1]} = ${record}`;
   return sql`select ${table}.account_id, ${record} as record, ${id}::text as id
-    from ${table} ${join} where ${table}.account_id = any (${accountIds}::text[]) and ${parent.table}._deleted_at is null`;
+    from ${table} ${join} where ${table}.account_id = any (${accountIds}::text[]) and ${foreignTable}._deleted_at is null`;
 }
 
 /** By kind, most used first. */

@@ -151,16 +151,8 @@ export function readLabelsFile(bytes: Uint8Array): LabelsFile {
     if (isKind(kind)) kinds.add(kind);
     if (problem !== undefined || !isKind(kind)) bad.push({ line, problem: problem ?? '' });
     else if (cell('label') === '') unfilled += 1;
-    else {
-      const parent = cell('parent_id');
-      lines.push({
-        line,
-        kind,
-        id: cell('id'),
-        label: cell('label'),
-        parentId: parent === '' ? null : parent,
-      });
-    }
+    else
+      lines.push({ line, kind, id: cell('id'), label: cell('label'), parentId: cell('parent_id') || null });
   }
   return { lines, kinds, unfilled, bad };
 }

@@ -18,20 +18,12 @@ import {
   READ_LEDGER,
   readMigrationStatus,
 } from '../engine/database/migration-status.ts';
-import { grantReader, type ReaderRole } from './reader-role.ts';
+import { grantReader } from './reader-role.ts';
 
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
 const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
 /** PostgreSQL's own version number: 14. */
 export const OLDEST_SERVER = 140000;
-
-export interface MigrationOutcome {
-  readonly applied: number;
-  readonly known: number;
-  readonly reader: ReaderRole;
-  /** Tables that were distributed now. */
-  readonly distributed: readonly string[];
-}
 
 export interface MigrateOptions {
   /** Distributes the warehouse over the nodes of a Citus cluster. A distributed one remains so without it. */
@@ -111,10 +103,7 @@ async function assertUnconfined(connection: Connection): Promise<void> {
  * Applies the missing migrations; several processes may do so at once. Errors: `database_unreachable`,
  * `database_too_old`, `database_error`.
  */
-export async function migrateDatabase(
-  url: string,
-  { onCitus = false, signal }: MigrateOptions = {},
-): Promise<MigrationOutcome> {
+export async function migrateDatabase(url: string, { onCitus = false, signal }: MigrateOptions = {}) {
   const connection = openConnection({
     url,
     applicationName: 'safety-sync migrate',
@@ -135,6 +124,7 @@ export async function migrateDatabase(
     const isDistributed = (await readCitus(connection))?.isDistributed === true;
     await applyMissing(connection, isDistributed);
     if (onCitus) await assertUnconfined(connection);
+    /** Tables that were distributed now. */
     const distributed = onCitus || isDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
     // Not part of the migrations: both may be outdated when a program changes only comments or grants.

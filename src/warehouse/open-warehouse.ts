@@ -1,20 +1,7 @@
-import { type Connection, openConnection } from '../engine/database/connection.ts';
-import { migrateDatabase, type MigrateOptions, type MigrationOutcome } from './migrate.ts';
+import { openConnection } from '../engine/database/connection.ts';
+import { migrateDatabase, type MigrateOptions } from './migrate.ts';
 import { assertMigrated } from '../engine/database/migration-status.ts';
 import type { OnStatement } from '../engine/database/watch-statements.ts';
-
-interface Warehouse {
-  /** With the current password. */
-  readonly url: string;
-  readonly connection: Connection;
-  /** Applies the missing migrations. */
-  migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
-  /** Errors: `database_not_migrated`, `database_newer`. */
-  assertMigrated(): Promise<void>;
-  /** Opens a connection in addition to the existing ones, and closes it. */
-  tryConnecting(): Promise<void>;
-  close(): Promise<void>;
-}
 
 /** In addition to the sessions of runs, each with a connection of its own. */
 const MAX_CONNECTIONS = 3;
@@ -29,10 +16,7 @@ interface OpenWarehouseOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export function openWarehouse(
-  url: string,
-  { readUrl, onStatement, signal }: OpenWarehouseOptions = {},
-): Warehouse {
+export function openWarehouse(url: string, { readUrl, onStatement, signal }: OpenWarehouseOptions = {}) {
   // Without a value in the URL PostgreSQL's own variables may set it.
   const password = readUrl === undefined || passwordOf(url) === '' ? undefined : () => passwordOf(readUrl());
   const currentUrl = readUrl ?? (() => url);
@@ -45,12 +29,16 @@ export function openWarehouse(
     signal,
   });
   return {
+    /** With the current password. */
     get url() {
       return currentUrl();
     },
     connection,
-    migrate: (options) => migrateDatabase(currentUrl(), { ...options, signal }),
+    /** Applies the missing migrations. */
+    migrate: (options?: MigrateOptions) => migrateDatabase(currentUrl(), { ...options, signal }),
+    /** Errors: `database_not_migrated`, `database_newer`. */
     assertMigrated: () => assertMigrated(connection),
+    /** Opens a connection in addition to the existing ones, and closes it. */
     async tryConnecting() {
       const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 });
       try {

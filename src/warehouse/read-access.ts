@@ -5,17 +5,12 @@ import { type Confinement, confinementsIn, readPolicyTables, whyNotConfine } fro
 import { NAMED_RELATIONS, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
 import { readFaults } from './access-roles.ts';
 
-export interface ReaderAccess {
-  /** Why no role can be confined here; null: roles can. */
-  readonly unsupported: string | null;
-  readonly confined: readonly Confinement[];
-  /** A sentence each, with the next step. */
-  readonly problems: readonly string[];
-}
+export type ReaderAccess = Awaited<ReturnType<typeof readAccess>>;
 
 const grantCommand = ({ role, accounts }: Confinement): string =>
   `safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`;
 
+/** A sentence each, with the next step. */
 async function readProblems(connection: Connection, confined: readonly Confinement[]): Promise<string[]> {
   const roles = confined.map(({ role }) => role);
   const unsecured = await readUnsecuredViews(connection);
@@ -44,8 +39,9 @@ async function readProblems(connection: Connection, confined: readonly Confineme
   ];
 }
 
-export async function readAccess(connection: Connection): Promise<ReaderAccess> {
+export async function readAccess(connection: Connection) {
   const confined = confinementsIn(await readPolicyTables(connection));
+  /** Why no role can be confined here; null: roles can. */
   const unsupported = await whyNotConfine(connection);
   const problems = confined.length === 0 ? [] : await readProblems(connection, confined);
   return { unsupported, confined, problems };

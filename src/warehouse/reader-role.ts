@@ -6,34 +6,24 @@ import type { Connection } from '../engine/database/connection.ts';
 
 export const READER_ROLE = 'safety_reader';
 
-export interface ReaderRole {
+interface ReaderRole {
   readonly exists: boolean;
   /** The rights that it should have and lacks. */
   readonly lacking: readonly string[];
 }
 
-const STATE = `select r.oid is not null as exists,
-    coalesce(has_schema_privilege(r.oid, s.oid, 'usage'), false) as may_use,
-    (select count(*) from pg_class c where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v')
-      and not has_table_privilege(r.oid, c.oid, 'select'))::int as unreadable,
-    exists (select from pg_default_acl d, aclexplode(d.defaclacl) a where d.defaclnamespace = s.oid
-      and d.defaclobjtype = 'r' and a.grantee = r.oid and a.privilege_type = 'SELECT') as may_read_future
-  from pg_namespace s left join pg_roles r on r.rolname = '${READER_ROLE}' where s.nspname = 'safety'`;
+const LACKING = `select to_json(array_remove(array[
+    case when not has_schema_privilege(r.oid, s.oid, 'usage') then 'usage on schema safety' end,
+    (select 'select on ' || nullif(count(*), 0) || ' tables or views of it' from pg_class c where c.relnamespace = s.oid
+      and c.relkind in ('r', 'p', 'v') and not has_table_privilege(r.oid, c.oid, 'select')),
+    case when not exists (select from pg_default_acl d, aclexplode(d.defaclacl) a where d.defaclnamespace = s.oid
+      and d.defaclobjtype = 'r' and a.grantee = r.oid and a.privilege_type = 'SELECT')
+      then 'select on tables that are still to come' end], null))::text as lacking
+  from pg_namespace s join pg_roles r on r.rolname = '${READER_ROLE}' where s.nspname = 'safety'`;
 
 export async function readReaderRole(connection: Connection): Promise<ReaderRole> {
-  const [row] = await connection.query<{
-    exists: boolean;
-    may_use: boolean;
-    unreadable: number;
-    may_read_future: boolean;
-  }>(STATE);
-  if (row?.exists !== true) return { exists: false, lacking: [] };
-  const lacking = [
-    ...(row.may_use ? [] : ['usage on schema safety']),
-    ...(row.unreadable === 0 ? [] : [`select on ${row.unreadable} tables or views of it`]),
-    ...(row.may_read_future ? [] : ['select on tables that are still to come']),
-  ];
-  return { exists: true, lacking };
+  const [role] = await connection.query<{ lacking: string }>(LACKING);
+  return { exists: role !== undefined, lacking: JSON.parse(role?.lacking ?? '[]') as string[] };
 }
 
 /**

@@ -18,11 +18,10 @@ const right = <Row>(title: string, cellOf: (row: Row) => string): ColumnOf<Row> 
 });
 
 export async function renderAnswers(db: Database, accountId: string, colors: Colors): Promise<string> {
-  const overdue = await ask(db, overdueByAssignee, { accountId });
-  const trained = await ask(db, trainingNow, { accountId });
-  const lapsing = await ask(db, lapsingNext, { accountId });
-  const equipment = await ask(db, equipmentByType, { accountId });
-  const employees = trained.reduce((sum, row) => sum + row.employees, 0);
+  const asked = { overdueByAssignee, trainingNow, lapsingNext, equipmentByType };
+  const answers = await ask(db, asked, { accountId });
+  const equipment = answers.equipmentByType;
+  const employees = answers.trainingNow.reduce((sum, row) => sum + row.employees, 0);
   const types = [...new Set(equipment.map((row) => row.equipment_type_id))].map((type) => {
     const rows = equipment.filter((row) => row.equipment_type_id === type);
     const all = rows.reduce((sum, row) => sum + row.equipment, 0);
@@ -35,18 +34,18 @@ export async function renderAnswers(db: Database, accountId: string, colors: Col
     return `${colors.bold(title)}\n${indent(answer)}`;
   }
   return [
-    render(overdueByAssignee.title, overdue, [
+    render(overdueByAssignee.title, answers.overdueByAssignee, [
       { title: 'assignee', cellOf: (row) => personOf(row.assignee_name, row.assignee_id) },
       right('overdue', (row) => formatCount(row.overdue)),
       right('oldest due', (row) => formatDay(row.oldest_due_on)),
     ]),
-    render(trainingNow.title, trained, [
+    render(trainingNow.title, answers.trainingNow, [
       { title: 'status', cellOf: (row) => row.status ?? 'unknown' },
       right('employees', (row) => formatCount(row.employees)),
       right('share', (row) => formatShare(row.employees, employees)),
       right('average complete', (row) => `${formatDays(row.average_percent)} %`),
     ]),
-    render(lapsingNext.title, lapsing, [
+    render(lapsingNext.title, answers.lapsingNext, [
       { title: 'employee', cellOf: (row) => personOf(row.user_name, row.user_id) },
       { title: 'training', cellOf: (row) => row.training_label },
       right('expires', (row) => formatDay(row.expires_on)),

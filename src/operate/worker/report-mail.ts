@@ -37,7 +37,7 @@ const DIM = 'font-size:14px;color:#767676';
 const toCard = (figure: Figure): Html =>
   html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
     <div style="${DIM}">${figure.title}</div>
-    <div style="font-size:26px;line-height:1.3;font-weight:600${figure.isBad && ';color:#d0342c'}">
+    <div style="font-size:26px;line-height:1.3;font-weight:600${figure.isBad === true && ';color:#d0342c'}">
       ${figure.value}
     </div>
     ${linesBelow(figure).map((text) => html`<div style="${DIM}">${text}</div>`)}

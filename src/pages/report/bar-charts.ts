@@ -15,7 +15,6 @@ import {
 import { formatShare, formatShortDay, shorten } from '../words.ts';
 
 const BAR_PX = 23;
-const START = { 'text-anchor': 'start' };
 const END = { 'text-anchor': 'end' };
 const MIDDLE = { 'text-anchor': 'middle' };
 
@@ -44,7 +43,7 @@ export function bars(texts: Omit<Texts, 'label'>, rows: readonly Bar[]): Html {
       return [
         textAt(left - 9, y, shorten(label, NAME_LENGTH), END),
         element('rect', { x: left, y: y - BAR_PX / 2, width: length, height: BAR_PX, rx: 2, fill: color }),
-        textAt(left + length + 6, y, ends[at] ?? '', { ...START, fill: 'var(--text)' }),
+        textAt(left + length + 6, y, ends[at] ?? '', { fill: 'var(--text)' }),
       ];
     }),
   );
@@ -69,10 +68,7 @@ export function stackedBars(
     const x = legendX;
     const shown = shorten(name, NAME_LENGTH);
     legendX += widthOf(shown) + 34;
-    return [
-      element('rect', { x, y: 7, width: 10, height: 10, fill: color }),
-      textAt(x + 16, 12, shown, START),
-    ];
+    return [element('rect', { x, y: 7, width: 10, height: 10, fill: color }), textAt(x + 16, 12, shown)];
   });
   return figure(texts, bars.length * 34 + 36, (width) => [
     legend,
@@ -95,7 +91,7 @@ export function stackedBars(
       return [
         textAt(left - 9, y, shorten(name, NAME_LENGTH), END),
         drawn,
-        textAt(x + 6, y, formatCount(totals[at] ?? 0), START),
+        textAt(x + 6, y, formatCount(totals[at] ?? 0)),
       ];
     }),
   ]);

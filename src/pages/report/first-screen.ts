@@ -63,7 +63,7 @@ export function ageOf(report: Report): { readonly text: string; readonly isBad: 
   const oldest = streams.filter(({ lastSuccessMs }) => lastSuccessMs === oldestMs);
   const age = before(asOfMs - oldestMs);
   const never = streams.filter(({ lastSuccessMs }) => lastSuccessMs === null);
-  const failed = streams.filter(({ failedWith }) => failedWith !== null);
+  const failed = streams.filter(({ failingWith }) => failingWith !== undefined);
   const parts = [
     age === before(0)
       ? `The data is ${age} old.`

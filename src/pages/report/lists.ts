@@ -26,16 +26,9 @@ const record =
   (kind: RecordKind, column: string): NonNullable<List['recordOf']> =>
   (row) => [kind, row[column]];
 
-/** A table of the page, with all its rows. The schemas of questions are objects. */
-function wholeTable<Row extends object>(about: string, { sql, row }: Question<Row>): List {
-  const schema = row as unknown as z.ZodObject;
-  return {
-    about,
-    columns: Object.keys(schema.shape),
-    sql: sql.replace(/ limit \d+$/, ''),
-    recordOf: null,
-    row: schema,
-  };
+/** A table of the page, with all its rows. */
+function wholeTable(about: string, { sql, row }: Question, recordOf: List['recordOf'] = null): List {
+  return { about, columns: Object.keys(row.shape), sql: sql.replace(/ limit \d+$/, ''), recordOf, row };
 }
 
 /** `columns`: as `select` lists them, in the order of the file. `rest`: the statement from `from` on. */
@@ -123,12 +116,9 @@ order by user_name, user_id, training_label, training_id`,
     'required trainings, with the number of employees that lack them',
     TRAINING_QUESTIONS.gapsByTraining,
   ),
-  'lapsing-trainings': list(
+  'lapsing-trainings': wholeTable(
     'trainings that lapse in the next ninety days',
-    'user_id, user_name, training_id::text as training_id, training_label, expires_on, days_until_expiry, is_required',
-    `from safety.training_expiry
-where account_id = $1 and days_until_expiry between 0 and 89
-order by expires_on, user_id, training_id`,
+    TRAINING_QUESTIONS.lapsingNext,
     record('employee', 'user_id'),
   ),
   'equipment-in-service': list(

@@ -16,12 +16,8 @@ export function countOf({ answers }: Report, status: string): number {
 export const oldestDueOf = ({ answers }: Report): string | null =>
   answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0] ?? null;
 
-const AGES: Readonly<Record<number, { label: string; color: string }>> = {
-  1: { label: 'up to a week', color: 'var(--age1)' },
-  2: { label: '8 to 30 days', color: 'var(--age2)' },
-  3: { label: '31 to 90 days', color: 'var(--age3)' },
-  4: { label: 'over 90 days', color: 'var(--age4)' },
-};
+/** The groups of `overdueByAge`, which numbers them from 1, as do their colours. */
+const AGES = ['up to a week', '8 to 30 days', '31 to 90 days', 'over 90 days'];
 
 /** The label of the form and the follow-up's own id, to find it in the service. */
 export function nameOf(
@@ -35,10 +31,10 @@ export function nameOf(
 function body(report: ShownReport): Html {
   const { answers, today } = report;
   const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
-  const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
+  const ages = AGES.map((label, at) => ({
     label,
-    color,
-    value: overdueByAge.find((row) => row.age === Number(age))?.overdue ?? 0,
+    color: `var(--age${at + 1})`,
+    value: overdueByAge.find((row) => row.age === at + 1)?.overdue ?? 0,
   }));
   const total = ages.reduce((sum, { value }) => sum + value, 0);
   const held = overdueByAssignee.reduce((sum, row) => sum + row.overdue, 0);

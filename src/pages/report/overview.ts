@@ -8,7 +8,7 @@ import { dayAfter, formatDay, formatMoment, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf, oldestDueOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
-import { trainedOf } from './training-section.ts';
+import { type Share, trainedOf } from './training-section.ts';
 
 interface Change {
   /** For example `▲ 3 more than a week ago`. */
@@ -22,19 +22,15 @@ export interface Figure {
   readonly value: string;
   readonly beside: string;
   /** null: the earlier value is unknown. */
-  readonly change: Change | null;
-  readonly isBad: boolean;
+  readonly change?: Change | null;
+  readonly isBad?: boolean;
 }
-
-type GivenFigure = Pick<Figure, 'title' | 'value' | 'beside'> & Partial<Figure>;
-
-const figure = (given: GivenFigure): Figure => ({ change: null, isBad: false, ...given });
 
 function renderChange({ text, isBetter }: Change): Html {
   return html`<dd class="change${isBetter !== null && (isBetter ? ' better' : ' worse')}">${text}</dd>`;
 }
 
-function renderFigure({ title, value, beside, change, isBad }: Figure): Html {
+function renderFigure({ title, value, beside, change = null, isBad = false }: Figure): Html {
   return html`<div>
     <dt>${title}</dt>
     <dd class="value${isBad && ' bad'}">${value}</dd>
@@ -42,7 +38,7 @@ function renderFigure({ title, value, beside, change, isBad }: Figure): Html {
   </div>`;
 }
 
-const unknown = (title: string): Figure => figure({ title, value: '–', beside: 'not read yet' });
+const unknown = (title: string): Figure => ({ title, value: '–', beside: 'not read yet' });
 
 /** `before`: the value a week ago; null: unknown. Fewer is better. */
 function compareCounts(now: number, before: number | null): Change | null {
@@ -51,11 +47,6 @@ function compareCounts(now: number, before: number | null): Change | null {
   if (by === 0) return { text: 'as many as a week ago', isBetter: null };
   const words = by > 0 ? `▲ ${formatCount(by)} more` : `▼ ${formatCount(-by)} fewer`;
   return { text: `${words} than a week ago`, isBetter: by < 0 };
-}
-
-interface Share {
-  readonly part: number;
-  readonly whole: number;
 }
 
 /** Rounds as displayed, so that a change below one percent counts as none. More is better. */
@@ -78,55 +69,48 @@ function followupFigures(report: Report): Figure[] {
           .filter(({ status }) => statuses.includes(status))
           .reduce((sum, { followups }) => sum + followups, 0);
   const [lately] = answers.closedLately;
-  const { closed = 0, in_time: inTime = 0 } = lately ?? {};
+  const inTime = { part: lately?.in_time ?? 0, whole: lately?.closed ?? 0 };
+  const before = { part: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 };
   return [
-    figure({
+    {
       title: 'Open follow-ups',
       value: formatCount(open),
       change: compareCounts(open, past('open', 'overdue')),
       beside: `${formatCount(open - late)} of them not yet due`,
-    }),
-    figure({
+    },
+    {
       title: 'Overdue follow-ups',
       value: formatCount(late),
       change: compareCounts(late, past('overdue')),
       beside: late === 0 ? 'none' : `the oldest since ${formatDay(oldestDueOf(report))}`,
       isBad: late > 0,
-    }),
-    figure({
+    },
+    {
       title: 'Closed in time',
-      value: formatShare(inTime, closed),
-      change: compareShares(
-        { part: inTime, whole: closed },
-        { part: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 },
-        'in the 30 days before',
-      ),
-      beside: `${formatCount(inTime)} of ${formatCount(closed)} closed in the last 30 days, with a due day`,
-    }),
+      value: formatShare(inTime.part, inTime.whole),
+      change: compareShares(inTime, before, 'in the 30 days before'),
+      beside: `${formatCount(inTime.part)} of ${formatCount(inTime.whole)} closed in the last 30 days, with a due day`,
+    },
   ];
 }
 
 function trainedFigure(report: Report): Figure {
-  const { trained, needed } = trainedOf(report.answers.trainingNow);
+  const now = trainedOf(report.answers.trainingNow);
   const weekAgo = dayAfter(report.today, -7);
   const then = trainedOf(report.answers.trainingByDay.filter(({ date }) => date === weekAgo));
-  return figure({
+  return {
     title: 'Trained',
-    value: formatShare(trained, needed),
-    change: compareShares(
-      { part: trained, whole: needed },
-      { part: then.trained, whole: then.needed },
-      'a week ago',
-    ),
-    beside: `${formatCount(trained)} of ${formatCount(needed)} who need training`,
-  });
+    value: formatShare(now.part, now.whole),
+    change: compareShares(now, then, 'a week ago'),
+    beside: `${formatCount(now.part)} of ${formatCount(now.whole)} who need training`,
+  };
 }
 
 function equipmentFigure(report: Report, { expired, inService }: ReturnType<typeof outOfDateOf>): Figure {
   const weekAgo = dayAfter(report.today, -7);
   const then = report.answers.equipmentByDay.filter(({ date }) => date === weekAgo);
   const before = then.find(({ status }) => status === 'expired')?.in_service ?? 0;
-  return figure({
+  return {
     title: 'Expired equipment',
     value: formatCount(expired),
     change: compareCounts(expired, then.length === 0 ? null : before),
@@ -135,7 +119,7 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
         ? `of ${formatCount(inService)} in service`
         : `of ${formatCount(inService)} in service; ${formatNumber(countUnread(report.unread), 'piece')} not read any more`,
     isBad: expired > 0,
-  });
+  };
 }
 
 /** The streams are synced at different times. A figure of the last hour is as old as the report. */

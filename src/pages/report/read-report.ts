@@ -1,7 +1,5 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
-import type * as z from 'zod';
-import type { StreamName } from '../../engine/streams/stream.ts';
 import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
@@ -12,27 +10,11 @@ import {
   type RecordUrls,
 } from '../../shared/record-urls.ts';
 import { type IssueGroup, readIssueGroups } from '../../operate/status/read-account-rows.ts';
-import { readAccounts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
-import { ask, type Question } from './questions/question.ts';
+import { readAccounts, type StreamFacts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
+import { type Answers, ask } from './questions/question.ts';
 import { QUESTIONS } from './questions/questions.ts';
 import { WEEK_QUESTIONS } from './questions/week-questions.ts';
 import { choosePeople } from './week-people.ts';
-
-type AllQuestions = typeof QUESTIONS & typeof WEEK_QUESTIONS;
-
-type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
-/** The rows for each question. */
-type Answers = {
-  readonly [Name in keyof AllQuestions]: readonly RowOf<AllQuestions[Name]>[];
-};
-
-interface StreamFreshness {
-  readonly stream: StreamName;
-  /** null: never. */
-  readonly lastSuccessMs: number | null;
-  /** The error code of the newest run, if it failed. */
-  readonly failedWith: string | null;
-}
 
 export interface Report {
   readonly accountId: string;
@@ -41,10 +23,10 @@ export interface Report {
   /** By the database's clock. */
   readonly asOfMs: number;
   readonly today: string;
-  readonly answers: Answers;
+  readonly answers: Answers<typeof QUESTIONS & typeof WEEK_QUESTIONS>;
   /** Equipment of types that are not configured; the answers count it. */
   readonly unread: readonly StoredPart[];
-  readonly streams: readonly StreamFreshness[];
+  readonly streams: readonly StreamFacts[];
   readonly issues: readonly IssueGroup[];
   readonly recordUrls: RecordUrls;
 }
@@ -73,12 +55,9 @@ async function readRecordUrls(
     sql`select followup_url as followup, resource_url as resource, equipment_url as equipment, employee_url as employee
       from safety.reporting_settings where account_id = ${accountId}`,
   );
-  const validOf = (template = ''): string | undefined =>
-    isRecordUrlTemplate(template) ? template : undefined;
-  return Object.fromEntries(
-    // A stored template is checked again, because an update by hand is not.
-    RECORD_KINDS.map((kind) => [kind, configured[kind] ?? validOf(stored[kind] ?? undefined)]),
-  );
+  const templates = RECORD_KINDS.map((kind) => [kind, configured[kind] ?? stored[kind] ?? ''] as const);
+  // A stored template is checked again, because an update by hand is not.
+  return Object.fromEntries(templates.filter(([, template]) => isRecordUrlTemplate(template)));
 }
 
 /** Needs a migrated warehouse. */
@@ -89,21 +68,14 @@ export async function readReport(
 ): Promise<Report> {
   // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
   const { databaseNowMs, accounts } = await readAccounts(connection, [accountId]);
-  const streams = accounts.get(accountId) ?? UNKNOWN_STREAMS;
   return await connection.db.transaction(
     async (tx) => {
       const [clock] = await tx.execute<{ timezone: string; today: string }>(
         sql`select safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today`,
       );
-      const answers: Record<string, unknown> = {};
-      for (const [name, one] of Object.entries(QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question<unknown>, { accountId });
-      }
-      const { shown } = choosePeople((answers as unknown as Answers).weekByPerson);
-      const people = shown.map(({ user_id: id }) => id);
-      for (const [name, one] of Object.entries(WEEK_QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question<unknown>, { accountId, people });
-      }
+      const answers = await ask(tx, QUESTIONS, { accountId });
+      const people = choosePeople(answers.weekByPerson).shown.map(({ user_id: id }) => id);
+      const week = await ask(tx, WEEK_QUESTIONS, { accountId, people });
       const stored = (await readStoredParts(tx, [accountId])).get(accountId) ?? [];
       const report: Report = {
         accountId,
@@ -111,12 +83,8 @@ export async function readReport(
         timezone: clock?.timezone ?? 'UTC',
         today: clock?.today ?? '',
         asOfMs: databaseNowMs,
-        answers: answers as unknown as Answers,
-        streams: streams.map(({ stream, lastSuccessMs, failingWith = null }) => ({
-          stream,
-          lastSuccessMs,
-          failedWith: failingWith,
-        })),
+        answers: { ...answers, ...week },
+        streams: accounts.get(accountId) ?? UNKNOWN_STREAMS,
         issues: await readIssueGroups(tx, accountId),
         recordUrls: await readRecordUrls(tx, accountId, recordUrls),
       };

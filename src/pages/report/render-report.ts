@@ -24,10 +24,10 @@ const FIRST_STEP = html`<p class="lead">
 </p>`;
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
-  const hasFailures = streams.some(({ failedWith }) => failedWith !== null);
+  const hasFailures = streams.some(({ failingWith }) => failingWith !== undefined);
   const failed: TableColumn<Report['streams'][number]> = {
     title: 'remark',
-    cell: ({ failedWith }) => failedWith !== null && `the newest attempt failed: ${failedWith}`,
+    cell: ({ failingWith: code }) => code !== undefined && `the newest attempt failed: ${code}`,
   };
   return table({
     caption: 'When each part was last read from the service',

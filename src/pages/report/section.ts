@@ -36,9 +36,9 @@ function missing({ streams }: Report, { stream, title }: StreamSection): Html {
     return empty(`The service responded, and has none. There is nothing to show for ${title.toLowerCase()}.`);
   }
   const why =
-    state?.failedWith == null
+    state?.failingWith === undefined
       ? 'This part of the service was not read yet.'
-      : `The last attempt to read this part of the service failed (${state.failedWith}).`;
+      : `The last attempt to read this part of the service failed (${state.failingWith}).`;
   const types =
     stream === 'equipments' &&
     html` Equipment is read for the types named in <code>SAFETY_EQUIPMENT_TYPES</code>.`;

@@ -19,16 +19,20 @@ const STATUSES: readonly Series[] = [
 /** Days covered by the table below; the chart shows their weeks. */
 const DAYS = 90;
 
+export interface Share {
+  readonly part: number;
+  readonly whole: number;
+}
+
 /** Counts employees with all required trainings, and employees with any. */
-export function trainedOf(rows: readonly { readonly status: string | null; readonly employees: number }[]): {
-  trained: number;
-  needed: number;
-} {
+export function trainedOf(
+  rows: readonly { readonly status: string | null; readonly employees: number }[],
+): Share {
   const of = (...statuses: string[]) =>
     rows
       .filter(({ status }) => status !== null && statuses.includes(status))
       .reduce((sum, { employees }) => sum + employees, 0);
-  return { trained: of('active', 'expiring'), needed: of('active', 'expiring', 'incomplete') };
+  return { part: of('active', 'expiring'), whole: of('active', 'expiring', 'incomplete') };
 }
 
 /** Includes statuses that are new at the service. */
@@ -129,14 +133,14 @@ function lapsing(report: ShownReport): Html {
 }
 
 export function trainingSection(report: ShownReport): Section {
-  const { trained, needed } = trainedOf(report.answers.trainingNow);
+  const trained = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
   return streamSection(report, {
     id: 'training',
     title: 'Training',
     stream: 'training-employee-status',
     hasRows: report.answers.trainingNow.length > 0,
-    lead: `${formatCount(trained)} of ${formatNumber(needed, 'employee')} who need training have completed all of it (${formatShare(trained, needed)}).`,
+    lead: `${formatCount(trained.part)} of ${formatNumber(trained.whole, 'employee')} who need training have completed all of it (${formatShare(trained.part, trained.whole)}).`,
     body: () => [
       now(report),
       html`<h3>Missing trainings</h3>`,

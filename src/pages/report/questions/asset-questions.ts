@@ -37,7 +37,7 @@ from safety.equipment_overview
 where account_id = $1 and is_in_service
 group by 1, 2, 3
 order by 2, 1, 3`,
-    z.object({ ...equipmentType, status: text, equipment: number }),
+    { ...equipmentType, status: text, equipment: number },
   ),
 
   equipmentByOffice: question(
@@ -49,7 +49,7 @@ join safety.equipment_overview e on e.account_id = o.account_id and e.id = o.equ
 where o.account_id = $1 and e.is_in_service
 group by 1, 2
 order by expired desc, in_service desc, 1 limit 12`,
-    z.object({ field_office_id: text, field_office_label: text, in_service: number, expired: number }),
+    { field_office_id: text, field_office_label: text, in_service: number, expired: number },
   ),
 
   equipmentByDay: question(
@@ -59,7 +59,7 @@ select date, status, in_service
 from safety.equipment_status_daily
 where account_id = $1 and days_ago < 365
 order by date, status`,
-    z.object({ date: day, status: text, in_service: number }),
+    { date: day, status: text, in_service: number },
   ),
 
   inspections: question(
@@ -69,7 +69,7 @@ select count(*) filter (where status = 'expired' and days_until_expiry <= 0) as 
   count(*) filter (where ${EXPIRES_THIS_WEEK}) as expiring
 from safety.equipment_inspections
 where account_id = $1 and is_in_service`,
-    z.object({ expired: number, expiring: number }),
+    { expired: number, expiring: number },
   ),
 
   longestExpired: question(
@@ -86,7 +86,7 @@ from (
   order by days_until_expiry, equipment_id, schedule_id limit 15
 ) i${ALL_RESPONSIBLE}
 order by i.days_expired desc, i.equipment_id, i.schedule_id`,
-    z.object({
+    {
       equipment_id: text,
       title: textOrNull,
       serial_number: textOrNull,
@@ -95,7 +95,7 @@ order by i.days_expired desc, i.equipment_id, i.schedule_id`,
       days_expired: number,
       last_completed_on: dayOrNull,
       responsible: text.transform((list): unknown => JSON.parse(list)).pipe(z.array(z.object(employee))),
-    }),
+    },
   ),
 };
 
@@ -107,7 +107,7 @@ select count(*) as documents, count(*) filter (where approved_at is null) as not
   count(*) filter (where created_at < now() - interval '2 years') as older_than_two_years
 from safety.current_resource_versions
 where account_id = $1`,
-    z.object({ documents: number, not_approved: number, older_than_two_years: number }),
+    { documents: number, not_approved: number, older_than_two_years: number },
   ),
 
   notApproved: question(
@@ -117,7 +117,7 @@ select resource_id, title, category_label, version, creator_id, creator_name, cr
 from safety.current_resource_versions
 where account_id = $1 and approved_at is null
 order by created_at, resource_id limit 15`,
-    z.object({
+    {
       resource_id: text,
       title: textOrNull,
       category_label: textOrNull,
@@ -125,6 +125,6 @@ order by created_at, resource_id limit 15`,
       creator_id: textOrNull,
       creator_name: textOrNull,
       created_on: day.nullable(),
-    }),
+    },
   ),
 };

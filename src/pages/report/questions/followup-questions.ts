@@ -1,5 +1,4 @@
 /** Questions about follow-ups. */
-import * as z from 'zod';
 import {
   assignee,
   day,
@@ -45,7 +44,7 @@ from safety.followup_overview
 where account_id = $1
 group by 1
 order by 1`,
-    z.object({ status: text, followups: number }),
+    { status: text, followups: number },
   ),
 
   followupsWeekAgo: question(
@@ -55,7 +54,7 @@ select status, followups
 from safety.followup_daily
 where account_id = $1 and days_ago = 7
 order by status`,
-    z.object({ status: text, followups: number }),
+    { status: text, followups: number },
   ),
 
   lastWeek: question(
@@ -67,7 +66,7 @@ select count(*) filter (where created_on > safety.reporting_today($1) - 7) as ra
   count(*) filter (where is_open and days_until_due between 0 and 6) as due
 from safety.followup_overview
 where account_id = $1`,
-    z.object({ raised: number, closed: number, in_time: number, due: number }),
+    { raised: number, closed: number, in_time: number, due: number },
   ),
 
   reopenedLately: question(
@@ -77,7 +76,7 @@ select count(distinct e.followup_id) as reopened
 from safety.followup_events e
 join safety.followups f on f.account_id = $1 and f.id = e.followup_id
 where e.account_id = $1 and e.event = 'reopened' and e.occurred_on > safety.reporting_today($1) - 7 and f.is_open`,
-    z.object({ reopened: number }),
+    { reopened: number },
   ),
 
   closedLately: question(
@@ -89,7 +88,7 @@ select count(*) filter (where resolved_on > safety.reporting_today($1) - 30) as 
   count(*) filter (where resolved_on <= safety.reporting_today($1) - 30 and closed_in_time) as in_time_before
 from safety.followup_overview
 where account_id = $1 and closed_in_time is not null and resolved_on > safety.reporting_today($1) - 60`,
-    z.object({ closed: number, in_time: number, closed_before: number, in_time_before: number }),
+    { closed: number, in_time: number, closed_before: number, in_time_before: number },
   ),
 
   closedInTime: question(
@@ -101,7 +100,7 @@ where account_id = $1 and closed_in_time is not null
   and resolved_on >= (date_trunc('month', safety.reporting_today($1)) - interval '23 months')::date
 group by 1
 order by 1`,
-    z.object({ month: day, closed: number, in_time: number }),
+    { month: day, closed: number, in_time: number },
   ),
 
   backlogByDay: question(
@@ -111,7 +110,7 @@ select date, status, followups
 from safety.followup_daily
 where account_id = $1 and days_ago < 365 and status in ('open', 'overdue')
 order by date, status`,
-    z.object({ date: day, status: text, followups: number }),
+    { date: day, status: text, followups: number },
   ),
 
   overdueByAge: question(
@@ -123,7 +122,7 @@ from safety.followup_overview
 where account_id = $1 and is_overdue
 group by 1
 order by 1`,
-    z.object({ age: number, overdue: number, oldest_due_on: day }),
+    { age: number, overdue: number, oldest_due_on: day },
   ),
 
   overdueByAssignee: question(
@@ -135,7 +134,7 @@ from safety.followup_overview
 where account_id = $1 and is_overdue
 group by 1, 2
 order by overdue desc, oldest_due_on, 1 limit 10`,
-    z.object({ ...assignee, overdue: number, over_a_month: number, oldest_due_on: day }),
+    { ...assignee, overdue: number, over_a_month: number, oldest_due_on: day },
   ),
 
   peopleWithOverdue: question(
@@ -144,7 +143,7 @@ order by overdue desc, oldest_due_on, 1 limit 10`,
 select count(distinct assignee_id) as people
 from safety.followup_overview
 where account_id = $1 and is_overdue`,
-    z.object({ people: number }),
+    { people: number },
   ),
 
   longestOverdue: question(
@@ -158,7 +157,7 @@ from (
   order by due_on, id limit 10
 ) o${NOTES}
 order by o.due_on, o.id`,
-    z.object({ id: text, ...form, ...assignee, due_on: day, days_overdue: number, ...notes }),
+    { id: text, ...form, ...assignee, due_on: day, days_overdue: number, ...notes },
   ),
 
   timeToCloseByMonth: question(
@@ -170,7 +169,7 @@ from safety.followup_overview
 where account_id = $1 and created_on is not null
 group by 1
 order by 1`,
-    z.object({ month: day, raised: number, still_open: number, median_days: numberOrNull }),
+    { month: day, raised: number, still_open: number, median_days: numberOrNull },
   ),
 
   timeToCloseByForm: question(
@@ -183,13 +182,13 @@ from safety.followup_overview
 where account_id = $1
 group by 1, 2
 order by raised desc, 1 limit 10`,
-    z.object({
+    {
       ...form,
       raised: number,
       still_open: number,
       median_days: numberOrNull,
       slowest_tenth_days: numberOrNull,
-    }),
+    },
   ),
 
   mostHandedOn: question(
@@ -203,6 +202,6 @@ from (
   order by reassignment_count desc, due_on, id limit 5
 ) o${NOTES}
 order by o.reassignment_count desc, o.due_on, o.id`,
-    z.object({ id: text, ...form, ...assignee, reassignment_count: number, due_on: dayOrNull, ...notes }),
+    { id: text, ...form, ...assignee, reassignment_count: number, due_on: dayOrNull, ...notes },
   ),
 };

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { toArrayLiteral } from '../../../engine/database/array-literal.ts';
 import type { Queryable } from '../../../engine/database/connection.ts';
 
-export interface Question<Row> {
+export interface Question<Columns extends z.ZodRawShape = z.ZodRawShape> {
   /** The question in plain words. */
   readonly title: string;
   /**
@@ -12,11 +12,15 @@ export interface Question<Row> {
    * SQL for one account, with time zone and today computed once instead of per row.
    */
   readonly sql: string;
-  readonly row: z.ZodType<Row>;
+  readonly row: z.ZodObject<Columns>;
 }
 
-export function question<Row>(title: string, text: string, row: z.ZodType<Row>): Question<Row> {
-  return { title, sql: text.trim(), row };
+export function question<Columns extends z.ZodRawShape>(
+  title: string,
+  text: string,
+  columns: Columns,
+): Question<Columns> {
+  return { title, sql: text.trim(), row: z.object(columns) };
 }
 
 /** Postgres sends `bigint` and `numeric` as text. */
@@ -50,11 +54,22 @@ export function bind(statement: string, { accountId, people = [] }: QuestionPara
   return sql.join(parts);
 }
 
-export async function ask<Row>(
+type Questions = Readonly<Record<string, Question>>;
+
+/** The rows for each question. */
+export type Answers<Asked extends Questions> = {
+  readonly [Name in keyof Asked]: readonly z.output<Asked[Name]['row']>[];
+};
+
+/** Asks one question after the other. */
+export async function ask<Asked extends Questions>(
   db: Pick<Queryable, 'execute'>,
-  { sql: statement, row }: Question<Row>,
-  asked: QuestionParameters,
-): Promise<Row[]> {
-  const rows = await db.execute(bind(statement, asked));
-  return z.array(row).parse([...rows]);
+  questions: Asked,
+  parameters: QuestionParameters,
+): Promise<Answers<Asked>> {
+  const answers: Record<string, unknown> = {};
+  for (const [name, { sql: statement, row }] of Object.entries(questions)) {
+    answers[name] = z.array(row).parse([...(await db.execute(bind(statement, parameters)))]);
+  }
+  return answers as Answers<Asked>;
 }

@@ -1,5 +1,4 @@
 /** All questions of the safety report. */
-import * as z from 'zod';
 import { DOCUMENT_QUESTIONS, EQUIPMENT_QUESTIONS } from './asset-questions.ts';
 import { FOLLOWUP_QUESTIONS } from './followup-questions.ts';
 import { question, text } from './question.ts';
@@ -18,7 +17,7 @@ export const QUESTIONS = {
 select id
 from (select id, count(*) over (partition by name) as people from safety.users where account_id = $1) u
 where people > 1`,
-    z.object({ id: text }),
+    { id: text },
   ),
   sharedLabels: question(
     'Which ids have the label of another one?',
@@ -26,6 +25,6 @@ where people > 1`,
 select kind, id
 from (select kind, id, count(*) over (partition by kind, label) as ids from safety.labels where account_id = $1) l
 where ids > 1`,
-    z.object({ kind: text, id: text }),
+    { kind: text, id: text },
   ),
 };

@@ -11,7 +11,7 @@ from safety.training_compliance
 where account_id = $1
 group by 1
 order by 2 desc`,
-    z.object({ status: textOrNull, employees: number, average_percent: numberOrNull }),
+    { status: textOrNull, employees: number, average_percent: numberOrNull },
   ),
 
   trainingByDay: question(
@@ -21,7 +21,7 @@ select date, status, employees
 from safety.training_status_daily
 where account_id = $1 and days_ago < 365
 order by date, status`,
-    z.object({ date: day, status: text, employees: number }),
+    { date: day, status: text, employees: number },
   ),
 
   lapsing: question(
@@ -33,7 +33,7 @@ from (values (7), (30), (60), (90)) as w (days)
 left join safety.training_expiry e on e.account_id = $1 and e.days_until_expiry between 0 and w.days - 1
 group by 1
 order by 1`,
-    z.object({ days: number, trainings: number, employees: number, required: number }),
+    { days: number, trainings: number, employees: number, required: number },
   ),
 
   lapsingByWeek: question(
@@ -44,7 +44,7 @@ from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 89
 group by 1
 order by 1`,
-    z.object({ week: day, trainings: number }),
+    { week: day, trainings: number },
   ),
 
   lapsingNext: question(
@@ -54,13 +54,13 @@ select user_id, user_name, training_id, training_label, expires_on, days_until_e
 from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 89
 order by expires_on, user_id, training_id limit 10`,
-    z.object({
+    {
       ...employee,
       ...training,
       expires_on: day,
       days_until_expiry: number,
       is_required: z.boolean().nullable(),
-    }),
+    },
   ),
 
   gapsByEmployee: question(
@@ -71,7 +71,7 @@ from safety.training_matrix
 where account_id = $1 and is_required and state in ('missing', 'expired')
 group by 1, 2
 order by lacking desc, user_name, 1 limit 10`,
-    z.object({ ...employee, lacking: number, trainings: text }),
+    { ...employee, lacking: number, trainings: text },
   ),
 
   gapsByTraining: question(
@@ -84,6 +84,6 @@ where account_id = $1 and is_required
 group by 1, 2
 having count(*) filter (where state in ('missing', 'expired')) > 0
 order by count(*) filter (where state in ('missing', 'expired')) desc, 2 limit 10`,
-    z.object({ ...training, needed_by: number, missing: number, expired: number }),
+    { ...training, needed_by: number, missing: number, expired: number },
   ),
 };

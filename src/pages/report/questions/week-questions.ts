@@ -1,5 +1,4 @@
 /** Questions about the next seven days: counts per person, and the first tasks of the people on the page. */
-import * as z from 'zod';
 import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
 import { NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
 import {
@@ -49,14 +48,14 @@ from (
 ) t
 left join safety.users u on u.account_id = $1 and u.id = t.user_id
 group by 1, 2`,
-  z.object({
+  {
     /** An empty `user_id`: no assignee. */
     ...employee,
     followups: number,
     trainings: number,
     inspection_tasks: number,
     inspections: number,
-  }),
+  },
 );
 
 export const WEEK_QUESTIONS = {
@@ -71,7 +70,7 @@ from (
 ) o${NOTES}
 where o.task <= ${SHOWN_TASKS}
 order by o.due_on, o.id`,
-    z.object({ id: text, ...form, ...assignee, due_on: day, ...notes }),
+    { id: text, ...form, ...assignee, due_on: day, ...notes },
   ),
 
   lapsingThisWeek: question(
@@ -85,7 +84,7 @@ from (
 ) t
 where task <= ${SHOWN_TASKS}
 order by expires_on, user_id, training_id`,
-    z.object({ ...employee, ...training, expires_on: day }),
+    { ...employee, ...training, expires_on: day },
   ),
 
   expiringThisWeek: question(
@@ -101,13 +100,13 @@ from (
 ) t
 where task <= ${SHOWN_TASKS}
 order by expires_on, equipment_type_label, schedule_label, user_id`,
-    z.object({
+    {
       user_id: textOrNull,
       ...equipmentType,
       ...schedule,
       inspections: number,
       expires_on: day,
       equipment: text,
-    }),
+    },
   ),
 };
