@@ -46,7 +46,14 @@ export interface History {
 const at = fc.nat({ max: 1_000 });
 const change = fc.oneof(
   weighed(6, 'change', {
-    table: fc.constantFrom('followups', 'followups', 'resources', 'equipment', 'employees', 'users'),
+    of: fc.constantFrom(
+      'followups',
+      'followups',
+      'resources',
+      'equipments',
+      'training-employee-status',
+      'users',
+    ),
     action: fc.constantFrom('add', 'update', 'delete', 'readd', 'spoil', 'repair'),
     at,
   }),
