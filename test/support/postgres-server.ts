@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import postgres from 'postgres';
-import { makeCoordinator } from './citus-nodes.ts';
+import { makeCoordinator, onServer } from './citus-nodes.ts';
 import { isProcessAlive } from '../../src/embedded/process.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { withTimeout } from '../../src/shared/time.ts';
@@ -120,13 +119,10 @@ async function startEmbedded(): Promise<PostgresServer> {
 /** One round of password hashing instead of 4096, because tests sign in thousands of times. */
 async function makeSignInCheap(url: string): Promise<void> {
   const { username, password } = new URL(url);
-  const sql = postgres(url, { max: 1, fetch_types: false });
-  try {
+  await onServer(url, async (sql) => {
     await sql`set scram_iterations = 1`;
     await sql.unsafe(`alter user ${username} password '${password}'`);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  });
 }
 
 /** Folders of killed test runs; a server that still runs in one notices within a minute and ends. */
