@@ -1,5 +1,5 @@
-import { createSandbox } from '../../src/sandbox/index.ts';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { NOON, type TestTime } from '../support/test-clock.ts';
 
 export { NOON };
@@ -13,17 +13,35 @@ interface Answered {
 
 const small = { followups: 240, employees: 40, equipment: 48, resources: 20, users: 12 };
 
-/** A sandbox of a size that a test can look through, at a time that only the test moves. */
-export async function createTestSandbox(
+/** A sandbox of a size that tests can look through, at a time that only they move. The caller closes it. */
+export async function createSharedSandbox(
   options: SandboxOptions = {},
 ): Promise<{ sandbox: Sandbox; clock: TestTime }> {
   const clock = { now: NOON };
-  const sandbox = await createSandbox({
-    clock: () => clock.now,
-    ...options,
-    size: { ...small, ...options.size },
+  const size = { ...small, ...options.size };
+  return { sandbox: await createSandbox({ clock: () => clock.now, ...options, size }), clock };
+}
+
+/** Such a sandbox for one test. */
+export async function createTestSandbox(options: SandboxOptions = {}) {
+  const created = await createSharedSandbox(options);
+  onTestFinished(() => created.sandbox.close());
+  return created;
+}
+
+/** Tests that each of these parameters refuses these values. `base`: parameters that the method needs. */
+export function testRefusals(
+  given: () => Sandbox,
+  method: string,
+  refused: Record<string, unknown[]>,
+  base: object = {},
+): void {
+  test.each(Object.entries(refused))('%s refuses what it does not allow', async (parameter, values) => {
+    for (const value of values) {
+      const error = await errorOf(given(), method, { ...base, [parameter]: value });
+      expect([value, error]).toEqual([value, 'parameter_invalid']);
+    }
   });
-  return { sandbox, clock };
 }
 
 export async function post(sandbox: Sandbox, method: string, request: unknown): Promise<Answered> {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Equipment, Followup, Resource, Sandbox } from '../../src/sandbox/index.ts';
-import { createTestSandbox } from './sandbox-ask.ts';
+import { createTestSandbox, createSharedSandbox } from './sandbox-ask.ts';
 
 let sandbox: Sandbox;
 let followups: Followup[];
 let equipment: Equipment[];
 let resources: Resource[];
 beforeAll(async () => {
-  ({ sandbox } = await createTestSandbox({
+  ({ sandbox } = await createSharedSandbox({
     size: { followups: 2000, equipment: 400, employees: 300, resources: 150, users: 120 },
   }));
   followups = [...sandbox.store.followups.values()];
@@ -83,7 +83,6 @@ describe('generated data', () => {
     for (const followup of plain.store.followups.values()) {
       expect(followup.messages.every((message) => message.note.length > 3)).toBe(true);
     }
-    await plain.close();
   });
 
   it('has unique identifiers of follow-ups and of messages', () => {
@@ -98,6 +97,5 @@ describe('generated data', () => {
     });
     empty.live.step(50);
     expect(empty.store.followups.size).toBeGreaterThan(0);
-    await empty.close();
   });
 });

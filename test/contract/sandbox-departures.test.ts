@@ -1,16 +1,11 @@
 /** Departures of the service from its usual responses. A worker has to cope with each of them. */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import type { Fault, Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
 import { ask, askList, createTestSandbox, errorOf, NOON, post } from './sandbox-ask.ts';
 
-let close: (() => Promise<void>) | undefined;
-afterEach(() => close?.());
-
 async function given(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { sandbox } = await createTestSandbox({ oddities: false, ...options });
-  close = () => sandbox.close();
-  return sandbox;
+  return (await createTestSandbox({ oddities: false, ...options })).sandbox;
 }
 
 const always = (): boolean => true;

@@ -20,14 +20,12 @@ describe('seeds', () => {
     one.live.step(300);
     two.live.step(300);
     expect(everything(one)).toBe(everything(two));
-    await Promise.all([one.close(), two.close()]);
   });
 
   it('another seed gives another source', async () => {
     const { sandbox: one } = await createTestSandbox({ seed: 7 });
     const { sandbox: two } = await createTestSandbox({ seed: 8 });
     expect(everything(one)).not.toBe(everything(two));
-    await Promise.all([one.close(), two.close()]);
   });
 });
 
@@ -52,7 +50,6 @@ describe('a source that lives', () => {
       changed.some((followup) => before.get(followup.id)?.m_assignee_id !== followup.m_assignee_id),
     ).toBe(true);
     expect(changed.some((followup) => before.get(followup.id)?.due !== followup.due)).toBe(true);
-    await sandbox.close();
   });
 
   it('completes and ends trainings, inspects equipment and takes it out of service, issues new versions', async () => {
@@ -82,7 +79,6 @@ describe('a source that lives', () => {
     expect(users.size).toBeGreaterThan(sizes.users);
     expect(employees.size).toBeGreaterThan(sizes.employees);
     expect(equipment.size).toBeGreaterThan(sizes.equipment);
-    await sandbox.close();
   });
 
   it('deletes nothing unless it is asked to', async () => {
@@ -94,7 +90,6 @@ describe('a source that lives', () => {
     const { sandbox: deleting } = await createTestSandbox({ live: { deletions: true } });
     deleting.live.step(500);
     expect(keys.every((key) => deleting.store.followups.has(key))).toBe(false);
-    await deleting.close();
   });
 
   it('lives by itself between start and stop', async () => {
@@ -106,7 +101,6 @@ describe('a source that lives', () => {
     const stopped = everything(sandbox);
     await ask(sandbox, 'resources.list');
     expect(everything(sandbox)).toBe(stopped);
-    await sandbox.close();
   });
 });
 
@@ -143,7 +137,6 @@ describe('the store in the hands of a test', () => {
       await list('training-employee-status.list', 'employees', { training_ids: [301] }),
     ).not.toHaveLength(0);
     expect(await list('followups.list', 'followups', { limit: 500 })).not.toHaveLength(0);
-    await sandbox.close();
   });
 
   it('two records with one identifier can stand side by side', async () => {
@@ -152,7 +145,6 @@ describe('the store in the hands of a test', () => {
     sandbox.store.followups.put({ ...first }, 'twin');
     const found = await askList<Followup>(sandbox, 'followups.list', 'followups', { limit: 500 });
     expect(found.filter((followup) => followup.id === first?.id)).toHaveLength(2);
-    await sandbox.close();
   });
 
   it('update replaces fields, leaves out what is set to undefined, and refuses what is not there', async () => {
@@ -164,7 +156,6 @@ describe('the store in the hands of a test', () => {
     const found = await askList<Followup>(sandbox, 'followups.list', 'followups', { form_id: 5 });
     expect(found.map((followup) => followup.id)).toEqual([key]);
     expect(() => sandbox.store.followups.update('nobody', {})).toThrow('no record has the key nobody');
-    await sandbox.close();
   });
 });
 
@@ -193,6 +184,5 @@ describe('a day’s work', () => {
     expect(Math.abs(after.incomplete - before.incomplete)).toBeLessThan(0.1);
     expect(Math.abs(after.open - before.open)).toBeLessThan(50);
     expect(store.followups.size).toBeGreaterThan(known + 20);
-    await sandbox.close();
   });
 });

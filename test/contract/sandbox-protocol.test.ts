@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { errorConditions } from '../../src/sandbox/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import { NOON, answered, ask, createTestSandbox, errorOf, get, post } from './sandbox-ask.ts';
+import { NOON, answered, ask, createSharedSandbox, errorOf, get, post } from './sandbox-ask.ts';
 
 const methods: [string, object][] = [
   ['resources.list', {}],
@@ -16,7 +16,7 @@ const methods: [string, object][] = [
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  ({ sandbox } = await createTestSandbox());
+  ({ sandbox } = await createSharedSandbox());
   sandbox.store.users.put({ id: '10001', name: 'Ada Byron' });
 });
 afterAll(() => sandbox.close());
@@ -260,7 +260,7 @@ describe('the log of requests', () => {
   });
 
   it('forgets the oldest requests instead of growing for ever', async () => {
-    const { sandbox: busy } = await createTestSandbox({ requestLogSize: 20 });
+    const { sandbox: busy } = await createSharedSandbox({ requestLogSize: 20 });
     for (let count = 0; count < 50; count += 1) await ask(busy, 'users.info', { user: 1 });
     expect(busy.requests.length).toBeLessThanOrEqual(22);
     expect(busy.requests.at(-1)?.number).toBe(50);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { defaultReadings, optionalFields } from '../../src/sandbox/index.ts';
 import type { Employee, Equipment, Followup, Readings, Resource, Sandbox } from '../../src/sandbox/index.ts';
@@ -10,7 +10,6 @@ let sandbox: Sandbox;
 beforeEach(async () => {
   ({ sandbox } = await createTestSandbox());
 });
-afterEach(() => sandbox.close());
 
 const read = (readings: Partial<Readings>): void => {
   Object.assign(sandbox.readings, defaultReadings, readings);

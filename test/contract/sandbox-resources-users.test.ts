@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Resource, Sandbox } from '../../src/sandbox/index.ts';
-import { ask, askList, createTestSandbox, errorOf, get } from './sandbox-ask.ts';
+import { ask, askList, errorOf, get, createSharedSandbox } from './sandbox-ask.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  ({ sandbox } = await createTestSandbox());
+  ({ sandbox } = await createSharedSandbox());
 });
 afterAll(() => sandbox.close());
 

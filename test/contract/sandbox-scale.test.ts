@@ -79,7 +79,6 @@ describe('filters', () => {
       // The next response has the changes, also where it is asked the same.
       await compare(sandbox, query);
     }
-    await sandbox.close();
   });
 
   inProof(() => {
@@ -130,6 +129,5 @@ describe('a large source', () => {
     const median = durations.sort((a, b) => a - b)[pages / 2] ?? 0;
     // Far above what it takes (2 to 5 ms), for 200,000 far below what sorting or scanning all records would take.
     expect(median).toBeLessThan(casesOf({ few: 300, all: 60 }));
-    await sandbox.close();
   });
 });

@@ -57,7 +57,6 @@ describe('TLS', () => {
     expect(await offer(sandbox, 'TLSv1.1')).toBe('refused');
     expect(await offer(sandbox, 'TLSv1.2')).toBe('TLSv1.2');
     expect(await offer(sandbox, 'TLSv1.3')).toBe('TLSv1.3');
-    await sandbox.close();
   });
 
   it('a service that offers less than 1.2 can be played', async () => {
@@ -66,6 +65,5 @@ describe('TLS', () => {
     });
     expect(await offer(sandbox, 'TLSv1.1')).toBe('TLSv1.1');
     expect(await offer(sandbox, 'TLSv1.2')).toBe('refused');
-    await sandbox.close();
   });
 });

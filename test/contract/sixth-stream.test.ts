@@ -99,7 +99,6 @@ const specimen: Specimen = {
   text: { field: 'name', column: 'name' },
   bad: { field: 'opened', column: 'opened_at', value: 'yesterday', right: NOON - 7_000 },
   unknownValue: null,
-  fieldsBesidesKey: ['name', 'opened'],
   beforeRun: () => Promise.resolve(),
 };
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
-import { type Specimen, SPECIMENS } from '../support/specimens.ts';
+import { specimenOf, SPECIMENS } from '../support/specimens.ts';
 import { describeStream } from '../support/stream-battery.ts';
 
 test('every stream has a specimen and tables to compare', () => {
@@ -13,14 +13,11 @@ test('every stream has a specimen and tables to compare', () => {
 
 /** One that reads increments; one that reads whole lists is the sixth stream. */
 const SAMPLES = ['followups'];
-const specimens = new Map<string, Specimen>(Object.entries(SPECIMENS));
 for (const stream of STREAMS) {
-  const specimen = specimens.get(stream.name);
-  if (specimen === undefined) continue;
   const tables = TABLES_OF[stream.name] ?? [];
   describeStream({
     stream,
-    specimen,
+    specimen: specimenOf(stream.name),
     isSample: SAMPLES.includes(stream.name),
     isEqual: (worker) => expectWarehouseEqualsSource(worker, { tables }),
   });

@@ -45,12 +45,6 @@ const run = (stream: StreamName, kind: RunKind = 'sync'): Step => ({
   restart: false,
 });
 const pass = (minutes: number): Step => ({ kind: 'pass', minutes });
-const update = (table: 'employees' | 'equipment' | 'resources', at: number): Step => ({
-  kind: 'change',
-  table,
-  action: 'update',
-  at,
-});
 const oddRecord = (
   method: Extract<Departure, { kind: 'odd-record' }>['method'],
   how: Extract<Departure, { kind: 'odd-record' }>['how'],
@@ -119,7 +113,8 @@ describe('a record that comes once in a form that cannot be stored', () => {
 test('what the service cached for a run that failed is stored until the cache is over, and the change after it then', async () => {
   const training = run('training-employee-status');
   const secondPageFails: Step = { kind: 'fault', fault: 'serverError', skip: 1, times: 4 };
-  await holds([secondPageFails, training, update('employees', 0), training, pass(16), training], {
+  const change: Step = { kind: 'change', of: 'training-employee-status', action: 'update', at: 0 };
+  await holds([secondPageFails, training, change, training, pass(16), training], {
     trainingPaging: 'absent',
     trainingCache: 'per-request',
     largestPage: 7,

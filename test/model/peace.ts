@@ -78,8 +78,8 @@ export function createPeace(options: PeaceOptions): Peace {
   /** Changes right after the correction are those that a wrong clock would skip. */
   function changeInPeace(): void {
     makeChange(source, { kind: 'followup', action: 'reassign', at: 3 });
-    for (const table of ['resources', 'equipment', 'employees'] as const) {
-      makeChange(source, { kind: 'change', table, action: 'update', at: 1 });
+    for (const of of ['resources', 'equipments', 'training-employee-status'] as const) {
+      makeChange(source, { kind: 'change', of, action: 'update', at: 1 });
     }
   }
 

@@ -1,27 +1,16 @@
 /** Records that must not be marked deleted, by the source alone. */
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import { id as toId } from '../support/source-wire.ts';
-
-type Table = 'followups' | 'resources' | 'equipment' | 'employees';
-
-const KEYS: ReadonlyMap<string, readonly [table: Table, keyField: string]> = new Map([
-  ['followups', ['followups', 'id']],
-  ['resources', ['resources', 'id']],
-  ['equipments', ['equipment', 'id']],
-  ['training-employee-status', ['employees', 'm_user_id']],
-]);
+import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { id as toId, type WireObject } from '../support/source-wire.ts';
+import { specimenOf } from '../support/specimens.ts';
 
 /** Keys of a stream's records in the source now. */
-export function presentAt(sandbox: Sandbox, stream: string): Set<string> {
-  const known = KEYS.get(stream);
-  if (known === undefined) return new Set();
-  const [table, keyField] = known;
-  const keys = new Set<string>();
-  for (const record of sandbox.store[table].values()) {
-    const key = toId((record as unknown as Record<string, unknown>)[keyField]);
-    if (key !== null) keys.add(key);
-  }
-  return keys;
+export function presentAt(sandbox: Sandbox, stream: StreamName): Set<string> {
+  const specimen = specimenOf(stream);
+  const keys = [...specimen.records({ sandbox }).values()].map((one) =>
+    toId((one as WireObject)[specimen.keyField]),
+  );
+  return new Set(keys.filter((key) => key !== null));
 }
 
 export interface RowMark {

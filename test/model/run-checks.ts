@@ -4,18 +4,11 @@ import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
+import { specimenOf } from '../support/specimens.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
 import { isAnyRecordLost, isAnyUnfiltered, isTotalSent } from './create-departures.ts';
 import { presentAt, type RowMark, wronglyDeleted } from './presence.ts';
 import type { Source } from './source-change.ts';
-
-const ENTITY_TABLES: Readonly<Record<StreamName, string>> = {
-  followups: 'followups',
-  resources: 'resources',
-  equipments: 'equipment',
-  'training-employee-status': 'training_employee_status',
-  users: 'users',
-};
 
 /** State before a run. */
 interface Before {
@@ -69,10 +62,10 @@ export function createRunChecks(options: {
   let latestSentMs = 0;
 
   async function marksOf(stream: StreamName): Promise<Map<string, RowMark>> {
-    const key = stream === 'training-employee-status' ? 'user_id' : 'id';
+    const { table, keyColumn } = specimenOf(stream);
     const deleted = stream === 'users' ? 'false' : '_deleted_at is not null';
     const rows = await query<{ key: string; version: string; is_deleted: boolean }>(
-      `select ${key} as key, xmin::text as version, ${deleted} as is_deleted from safety.${ENTITY_TABLES[stream]}`,
+      `select ${keyColumn} as key, xmin::text as version, ${deleted} as is_deleted from safety.${table}`,
     );
     return new Map(rows.map((row) => [row.key, { version: row.version, isDeleted: row.is_deleted }]));
   }
@@ -94,10 +87,9 @@ export function createRunChecks(options: {
   /** Records that the source lacked for a while, or had where not every run finds them. */
   function excusedOf(stream: StreamName): Set<string> {
     const isCached = stream === 'training-employee-status';
-    const table = isCached ? 'employees' : stream === 'equipments' ? 'equipment' : stream;
     const gone = [...(isCached ? source.everDeleted : source.deletedInRun)]
-      .filter((name) => name.startsWith(`${table}/`))
-      .map((name) => name.slice(table.length + 1));
+      .filter((name) => name.startsWith(`${stream}/`))
+      .map((name) => name.slice(stream.length + 1));
     const restless = [...source.movesInRun].flatMap(([key, moves]) => (moves > 1 ? [key] : []));
     return new Set([...gone, ...restless]);
   }

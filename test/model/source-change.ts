@@ -13,20 +13,12 @@ export interface Source {
   /** The newest `updated_on` that was ever correct: no watermark is later. */
   newestUpdate: number;
   made: number;
-  /** `table/key` of all records ever deleted: a cached report may still lack them. */
+  /** `stream/key` of all records ever deleted: a cached report may still lack them. */
   readonly everDeleted: Set<string>;
-  /** `table/key` of records deleted since the run began, and the number of type changes of equipment. */
+  /** `stream/key` of records deleted since the run began, and the number of type changes of equipment. */
   readonly deletedInRun: Set<string>;
   readonly movesInRun: Map<string, number>;
 }
-
-const TABLE_STREAMS = {
-  followups: 'followups',
-  resources: 'resources',
-  equipment: 'equipments',
-  employees: 'training-employee-status',
-  users: 'users',
-} as const;
 
 export function recordNewestUpdate(source: Source): void {
   for (const { updated_on } of source.sandbox.store.followups.values()) {
@@ -101,20 +93,20 @@ function changeFollowup(source: Source, action: string, at: number): void {
 }
 
 /** The field that the service updates with every change. */
-const stamp = (table: string, now: number): object => (table === 'followups' ? { updated_on: now } : {});
+const stamp = (of: string, now: number): object => (of === 'followups' ? { updated_on: now } : {});
 
-function changeRecord(source: Source, { table, action, at }: Extract<Change, { kind: 'change' }>): void {
-  const records: RecordTable<object> = source.sandbox.store[table];
-  const specimen = SPECIMENS[TABLE_STREAMS[table]];
+function changeRecord(source: Source, { of, action, at }: Extract<Change, { kind: 'change' }>): void {
+  const specimen = SPECIMENS[of];
+  const records = specimen.records(source);
   const now = source.now();
   const key = pick(records, at);
   const patch = (fields: object): void => {
-    if (key !== undefined) records.put({ ...records.get(key), ...fields, ...stamp(table, now) }, key);
+    if (key !== undefined) records.put({ ...records.get(key), ...fields, ...stamp(of, now) }, key);
   };
   switch (action) {
     case 'add': {
-      const fresh = { ...specimen.build(`${table}-${source.made}`), ...stamp(table, now) };
-      records.put(table === 'followups' ? { ...fresh, created_on: now } : fresh);
+      const fresh = { ...specimen.build(`${of}-${source.made}`), ...stamp(of, now) };
+      records.put(of === 'followups' ? { ...fresh, created_on: now } : fresh);
       return;
     }
     case 'update':
@@ -122,16 +114,16 @@ function changeRecord(source: Source, { table, action, at }: Extract<Change, { k
       return;
     case 'delete':
       if (key === undefined) return;
-      source.deleted.set(`${table}/${key}`, records.get(key) ?? {});
+      source.deleted.set(`${of}/${key}`, records.get(key) ?? {});
       records.delete(key);
-      source.everDeleted.add(`${table}/${key}`);
-      source.deletedInRun.add(`${table}/${key}`);
+      source.everDeleted.add(`${of}/${key}`);
+      source.deletedInRun.add(`${of}/${key}`);
       return;
     case 'readd': {
-      const gone = [...source.deleted.keys()].filter((name) => name.startsWith(`${table}/`));
+      const gone = [...source.deleted.keys()].filter((name) => name.startsWith(`${of}/`));
       const name = gone[at % Math.max(1, gone.length)];
       if (name === undefined) return;
-      records.put({ ...source.deleted.get(name), ...stamp(table, now) }, name.slice(table.length + 1));
+      records.put({ ...source.deleted.get(name), ...stamp(of, now) }, name.slice(of.length + 1));
       source.deleted.delete(name);
       return;
     }
@@ -141,7 +133,7 @@ function changeRecord(source: Source, { table, action, at }: Extract<Change, { k
       else {
         // A record without a key, in addition to the others.
         const keyless = { ...specimen.build(`bad-${source.made}`), [specimen.keyField]: null };
-        records.put({ ...keyless, ...stamp(table, now) }, 'keyless');
+        records.put({ ...keyless, ...stamp(of, now) }, 'keyless');
       }
       return;
     case 'repair':

@@ -3,61 +3,7 @@ import fc from 'fast-check';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { Fault, Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
 import type { RunKind } from '../../src/engine/streams/state.ts';
-import { type Departure, departure, rareDeparture } from './departure.ts';
-
-const STREAMS = [
-  'followups',
-  'resources',
-  'equipments',
-  'training-employee-status',
-  'users',
-] as const satisfies readonly StreamName[];
-
-const RECORD_ACTIONS = ['add', 'update', 'delete', 'readd', 'spoil', 'repair'] as const;
-const FOLLOWUP_ACTIONS = ['late', 'tie-updated', 'tie-created', 'future', 'reassign', 'undate'] as const;
-
-/** `at` selects a record, modulo their number. */
-export type Change =
-  | {
-      readonly kind: 'change';
-      readonly table: 'followups' | 'resources' | 'equipment' | 'employees' | 'users';
-      readonly action: (typeof RECORD_ACTIONS)[number];
-      readonly at: number;
-    }
-  | { readonly kind: 'followup'; readonly action: (typeof FOLLOWUP_ACTIONS)[number]; readonly at: number }
-  | { readonly kind: 'move-equipment'; readonly at: number }
-  | { readonly kind: 'recalculate'; readonly backMinutes: number }
-  | { readonly kind: 'live'; readonly changes: number };
-
-export type Step =
-  | Change
-  | Departure
-  | { readonly kind: 'pass'; readonly minutes: number }
-  | { readonly kind: 'our-clock'; readonly hours: number }
-  | { readonly kind: 'fault'; readonly fault: FaultName; readonly skip: number; readonly times: number }
-  | { readonly kind: 'between'; readonly after: number; readonly change: Change }
-  | { readonly kind: 'sabotage'; readonly write: number; readonly how: 'terminate' | 'refuse' }
-  | { readonly kind: 'terminate'; readonly request: number }
-  | { readonly kind: 'restart' }
-  /** Stored records of data issues are loaded again. */
-  | { readonly kind: 'retry'; readonly stream: StreamName }
-  | {
-      readonly kind: 'run';
-      readonly stream: StreamName;
-      readonly run: RunKind;
-      readonly force: boolean;
-      /** A backfill of follow-ups: shares of the creation time; null: open. */
-      readonly from: number | null;
-      readonly to: number | null;
-      readonly restart: boolean;
-    }
-  | {
-      readonly kind: 'kill';
-      readonly stream: StreamName;
-      readonly run: RunKind;
-      readonly request: number;
-      readonly delayMs: number;
-    };
+import { departure, type Drawn, rareDeparture, weighed } from './departure.ts';
 
 const FAULTS = [
   'rateLimit',
@@ -70,9 +16,8 @@ const FAULTS = [
   'token_inactive',
   'parameter_invalid',
 ] as const;
-type FaultName = (typeof FAULTS)[number];
 
-export function toFault(name: FaultName): Fault {
+export function toFault(name: (typeof FAULTS)[number]): Fault {
   switch (name) {
     case 'token_inactive':
     case 'parameter_invalid':
@@ -97,89 +42,56 @@ export interface History {
   readonly steps: readonly Step[];
 }
 
+/** Selects a record, modulo their number. */
 const at = fc.nat({ max: 1_000 });
-const change: fc.Arbitrary<Change> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('change' as const),
-      table: fc.constantFrom(
-        'followups' as const,
-        'followups' as const,
-        'resources' as const,
-        'equipment' as const,
-        'employees' as const,
-        'users' as const,
-      ),
-      action: fc.constantFrom(...RECORD_ACTIONS),
-      at,
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('followup' as const),
-      action: fc.constantFrom(...FOLLOWUP_ACTIONS),
-      at,
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('move-equipment' as const), at }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('recalculate' as const),
-      backMinutes: fc.constantFrom(0, 0, 20),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('live' as const), changes: fc.integer({ min: 1, max: 25 }) }),
-  },
+const change = fc.oneof(
+  weighed(6, 'change', {
+    of: fc.constantFrom(
+      'followups',
+      'followups',
+      'resources',
+      'equipments',
+      'training-employee-status',
+      'users',
+    ),
+    action: fc.constantFrom('add', 'update', 'delete', 'readd', 'spoil', 'repair'),
+    at,
+  }),
+  weighed(5, 'followup', {
+    action: fc.constantFrom('late', 'tie-updated', 'tie-created', 'future', 'reassign', 'undate'),
+    at,
+  }),
+  weighed(1, 'move-equipment', { at }),
+  weighed(1, 'recalculate', { backMinutes: fc.constantFrom(0, 0, 20) }),
+  weighed(2, 'live', { changes: fc.integer({ min: 1, max: 25 }) }),
 );
+export type Change = Drawn<typeof change>;
 
-const runKind = fc.constantFrom<RunKind>('sync', 'sync', 'sync', 'backfill', 'reconcile');
-const stream = fc.constantFrom<StreamName>('followups', 'followups', ...STREAMS);
+const runKind = fc.constantFrom<RunKind[]>('sync', 'sync', 'sync', 'backfill', 'reconcile');
+const stream = fc.constantFrom<StreamName[]>(
+  'followups',
+  'followups',
+  'followups',
+  'resources',
+  'equipments',
+  'training-employee-status',
+  'users',
+);
+/** Of the creation time of follow-ups, for a backfill; null: open. */
 const share = fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null });
 
-const run: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constant('run' as const),
-  stream,
-  run: runKind,
-  force: fc.boolean(),
-  from: share,
-  to: share,
-  restart: fc.boolean(),
-});
-
-const trouble: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('fault' as const),
-      fault: fc.constantFrom(...FAULTS),
-      skip: fc.nat({ max: 6 }),
-      times: fc.integer({ min: 1, max: 5 }),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({ kind: fc.constant('between' as const), after: fc.nat({ max: 12 }), change }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('sabotage' as const),
-      write: fc.integer({ min: 1, max: 25 }),
-      how: fc.constantFrom('terminate' as const, 'refuse' as const),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('terminate' as const),
-      request: fc.integer({ min: 1, max: 12 }),
-    }),
-  },
+const trouble = fc.oneof(
+  weighed(3, 'fault', {
+    fault: fc.constantFrom(...FAULTS),
+    skip: fc.nat({ max: 6 }),
+    times: fc.integer({ min: 1, max: 5 }),
+  }),
+  weighed(3, 'between', { after: fc.nat({ max: 12 }), change }),
+  weighed(2, 'sabotage', {
+    write: fc.integer({ min: 1, max: 25 }),
+    how: fc.constantFrom('terminate', 'refuse'),
+  }),
+  weighed(2, 'terminate', { request: fc.integer({ min: 1, max: 12 }) }),
 );
 
 interface HistoryOptions {
@@ -189,40 +101,33 @@ interface HistoryOptions {
   readonly isLong?: boolean;
 }
 
-const step = ({ kills, isLong }: HistoryOptions): fc.Arbitrary<Step> =>
+const step = ({ kills, isLong }: HistoryOptions) =>
   fc.oneof(
     { weight: 8, arbitrary: change },
-    { weight: 11, arbitrary: run },
+    weighed(11, 'run', {
+      stream,
+      run: runKind,
+      force: fc.boolean(),
+      from: share,
+      to: share,
+      restart: fc.boolean(),
+    }),
     { weight: 5, arbitrary: trouble },
     { weight: 8, arbitrary: departure },
     { weight: isLong === true ? 1 : 0, arbitrary: rareDeparture },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        kind: fc.constant('pass' as const),
-        minutes: fc.constantFrom(0, 1, 5, 16, 90, 1_500),
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        kind: fc.constant('our-clock' as const),
-        hours: fc.integer({ min: -5, max: 5 }),
-      }),
-    },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('retry' as const), stream }) },
-    {
-      weight: kills ? 2 : 0,
-      arbitrary: fc.record({
-        kind: fc.constant('kill' as const),
-        stream,
-        run: runKind,
-        request: fc.integer({ min: 1, max: 8 }),
-        delayMs: fc.nat({ max: 40 }),
-      }),
-    },
+    weighed(3, 'pass', { minutes: fc.constantFrom<number[]>(0, 1, 5, 16, 90, 1_500) }),
+    weighed(1, 'our-clock', { hours: fc.integer({ min: -5, max: 5 }) }),
+    weighed(1, 'restart'),
+    // Stored records of data issues are loaded again.
+    weighed(1, 'retry', { stream }),
+    weighed(kills ? 2 : 0, 'kill', {
+      stream,
+      run: runKind,
+      request: fc.integer({ min: 1, max: 8 }),
+      delayMs: fc.nat({ max: 40 }),
+    }),
   );
+export type Step = Drawn<ReturnType<typeof step>>;
 
 /** Mostly the simplest service, with one or two deviations. */
 const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>

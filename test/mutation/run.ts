@@ -54,13 +54,11 @@ interface Report {
   }[];
 }
 
-interface TestChoice {
-  readonly tests: readonly string[];
-  readonly names?: string | undefined;
-  readonly timeoutMs: number;
-}
-
-function runTests(tree: string, { tests, names, timeoutMs }: TestChoice): TestRun {
+/** `tests`: each as a file, or as `file > part of a name`. */
+function runTests(tree: string, tests: readonly string[], timeoutMs: number): TestRun {
+  const chosen = tests.map((test) => test.split(' > '));
+  const files = chosen.flatMap(([file = '']) => file);
+  const names = chosen.flatMap(([, name]) => name ?? []);
   const report = join(tree, 'report.json');
   rmSync(report, { force: true });
   const { status, stdout, stderr } = spawnSync(
@@ -74,8 +72,8 @@ function runTests(tree: string, { tests, names, timeoutMs }: TestChoice): TestRu
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
-      ...tests,
-      ...(names === undefined ? [] : ['-t', names]),
+      ...files,
+      ...(names.length < tests.length ? [] : ['-t', names.join('|')]),
     ],
     {
       cwd: tree,
@@ -118,7 +116,7 @@ interface Verdict {
 }
 
 function tryMutation(tree: string, mutation: Mutation, unbroken: TestRun): Verdict {
-  const { file, search, replace, tests, names } = mutation;
+  const { file, search, replace, tests } = mutation;
   const path = join(tree, file);
   const original = readFileSync(path, 'utf8');
   if (original.split(search).length !== 2) return { verdict: 'place not found' };
@@ -129,7 +127,7 @@ function tryMutation(tree: string, mutation: Mutation, unbroken: TestRun): Verdi
     original.replace(search, () => replace),
   );
   try {
-    const broken = runTests(tree, { tests, names, timeoutMs: MOST_MS });
+    const broken = runTests(tree, tests, MOST_MS);
     if (broken.failed.some((id) => unbroken.passed.has(id))) return { verdict: 'caught' };
     if (broken.isGreen && broken.passed.size > 0) return { verdict: 'NOT CAUGHT' };
     return { verdict: 'not run', why: broken.end };
@@ -147,8 +145,11 @@ try {
   const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only ?? '')).filter(
     (_, index) => index % shards === shard - 1,
   );
-  const tests = [...new Set(chosen.flatMap((one) => one.tests))];
-  const unbroken = runTests(tree, { tests, timeoutMs: MOST_UNBROKEN_MS });
+  // Without files Vitest would run all tests.
+  if (chosen.length === 0) throw new RangeError(`no break has the text ${values.only ?? ''}`);
+  const files = chosen.flatMap(({ tests }) => tests.map((test) => test.replace(/ > .*/, '')));
+  const tests = [...new Set(files)];
+  const unbroken = runTests(tree, tests, MOST_UNBROKEN_MS);
   process.stdout.write(`without a break ${unbroken.passed.size} tests of ${tests.length} files pass\n`);
   if (!unbroken.isGreen) process.stdout.write(`${unbroken.end}\n`);
   let missed = 0;

@@ -4,8 +4,15 @@
  */
 import postgres from 'postgres';
 
-const open = (url: string): postgres.Sql =>
-  postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
+/** Work on a connection of its own. */
+export async function onServer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
 
 export function inDatabase(url: string, name: string): string {
   const other = new URL(url);
@@ -15,8 +22,7 @@ export function inDatabase(url: string, name: string): string {
 
 /** URLs of all nodes, the coordinator first; only `url` if it is no coordinator. */
 export async function nodesOf(url: string): Promise<readonly string[]> {
-  const sql = open(url);
-  try {
+  return await onServer(url, async (sql) => {
     const [citus] = await sql`select from pg_extension where extname = 'citus'`;
     if (citus === undefined) return [url];
     const workers = await sql<{ host: string; port: number }[]>`
@@ -30,20 +36,18 @@ export async function nodesOf(url: string): Promise<readonly string[]> {
         return node.href;
       }),
     ];
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  });
 }
 
 /** Makes a server with the extension a coordinator that stores rows itself. */
 export async function makeCoordinator(url: string): Promise<void> {
-  const sql = open(url);
-  await sql`create extension if not exists citus`;
-  const [own] = await sql<{ port: number }[]>`select current_setting('port')::int as port`;
-  const port = own?.port ?? 5432;
-  await sql`select citus_set_coordinator_host('localhost', ${port})`;
-  await sql`select citus_set_node_property('localhost', ${port}, 'shouldhaveshards', true)`;
-  await sql.end({ timeout: 5 });
+  await onServer(url, async (sql) => {
+    await sql`create extension if not exists citus`;
+    const [own] = await sql<{ port: number }[]>`select current_setting('port')::int as port`;
+    const port = own?.port ?? 5432;
+    await sql`select citus_set_coordinator_host('localhost', ${port})`;
+    await sql`select citus_set_node_property('localhost', ${port}, 'shouldhaveshards', true)`;
+  });
 }
 
 interface Node {
@@ -57,21 +61,21 @@ interface Node {
 export async function joinCluster(nodes: readonly string[], name: string): Promise<void> {
   const [coordinator = ''] = nodes;
   for (const node of nodes) {
-    const sql = open(inDatabase(node, name));
-    await sql`create extension citus`;
-    await sql.end({ timeout: 5 });
+    await onServer(inDatabase(node, name), (sql) => sql`create extension citus`);
   }
   // The nodes' internal addresses, because containers are reachable under other addresses from outside.
-  const known = open(coordinator);
-  const cluster = await known<Node[]>`
-    select nodename as host, nodeport as port, groupid = 0 as is_coordinator, shouldhaveshards as holds_rows
-    from pg_dist_node where isactive order by groupid`;
-  await known.end({ timeout: 5 });
-  const sql = open(inDatabase(coordinator, name));
-  for (const { host, port, is_coordinator, holds_rows } of cluster) {
-    if (is_coordinator) await sql`select citus_set_coordinator_host(${host}, ${port})`;
-    else await sql`select citus_add_node(${host}, ${port})`;
-    await sql`select citus_set_node_property(${host}, ${port}, 'shouldhaveshards', ${holds_rows})`;
-  }
-  await sql.end({ timeout: 5 });
+  const cluster = await onServer(
+    coordinator,
+    (sql) =>
+      sql<Node[]>`
+      select nodename as host, nodeport as port, groupid = 0 as is_coordinator, shouldhaveshards as holds_rows
+      from pg_dist_node where isactive order by groupid`,
+  );
+  await onServer(inDatabase(coordinator, name), async (sql) => {
+    for (const { host, port, is_coordinator, holds_rows } of cluster) {
+      if (is_coordinator) await sql`select citus_set_coordinator_host(${host}, ${port})`;
+      else await sql`select citus_add_node(${host}, ${port})`;
+      await sql`select citus_set_node_property(${host}, ${port}, 'shouldhaveshards', ${holds_rows})`;
+    }
+  });
 }

@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { ignoreRejection } from '../../src/shared/ignore-rejection.ts';
+import { withTimeout } from '../../src/shared/time.ts';
 import { BINARY } from './built-cli.ts';
 import { makeTestFolder } from './test-folder.ts';
 
@@ -67,10 +70,9 @@ export async function createCli(): Promise<Cli> {
     run: (args, env) => start(args, env).finished,
     async close() {
       await Promise.all(
-        [...running].map(async (child) => {
-          const closed = new Promise((resolve) => child.once('close', resolve));
+        [...running].map((child) => {
           child.kill('SIGKILL');
-          await closed;
+          return once(child, 'close');
         }),
       );
       await rm(directory, { recursive: true, force: true });
@@ -91,53 +93,36 @@ interface WatchedProgram {
 export function watchProgram(args: readonly string[], { pid, kill, watch }: WatchedProgram): RunningCli {
   const output = { stdout: '', stderr: '' };
   let hasEnded = false;
-  const listeners = new Set<() => void>();
-  const notify = () => {
-    for (const listener of listeners) listener();
-  };
+  const program = new EventEmitter();
   const name = `safety-sync ${args.join(' ')}`;
   const describe = () => `${name}\nstdout: ${output.stdout}\nstderr: ${output.stderr}`;
   const closed = watch((stream, text) => {
     output[stream] += text;
-    notify();
+    program.emit('change');
   }).then((end): Finished => {
     hasEnded = true;
-    notify();
+    program.emit('change');
     return { ...end, ...output };
   });
-  closed.catch(() => undefined);
+  void ignoreRejection(closed);
 
   /** A hanging program fails its test with its output, not with a bare timeout. */
   async function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`${what} did not happen in time: ${describe()}`)),
-        DEADLINE_MS,
-      );
-    });
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const ended = await withTimeout(work, DEADLINE_MS);
+    if (!ended.inTime) throw new Error(`${what} did not happen in time: ${describe()}`);
+    return ended.value;
   }
 
-  const until = (stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> => {
-    let listener: (() => void) | undefined;
-    const matched = new Promise<RegExpExecArray>((resolve, reject) => {
-      listener = () => {
-        const match = pattern.exec(output[stream]);
-        if (match !== null) resolve(match);
-        else if (hasEnded) reject(new Error(`ended without ${String(pattern)} on ${stream}: ${describe()}`));
-      };
-      listeners.add(listener);
-      listener();
-    });
-    return withDeadline(matched, `${String(pattern)} on ${stream}`).finally(() => {
-      if (listener !== undefined) listeners.delete(listener);
-    });
-  };
+  async function find(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(output[stream]);
+      if (match !== null) return match;
+      if (hasEnded) throw new Error(`ended without ${String(pattern)} on ${stream}: ${describe()}`);
+      await once(program, 'change');
+    }
+  }
+  const until = (stream: 'stdout' | 'stderr', pattern: RegExp) =>
+    withDeadline(find(stream, pattern), `${String(pattern)} on ${stream}`);
 
   let finished: Promise<Finished> | undefined;
   return {

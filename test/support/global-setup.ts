@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import postgres from 'postgres';
 import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { inDatabase, joinCluster, nodesOf } from './citus-nodes.ts';
+import { inDatabase, joinCluster, nodesOf, onServer } from './citus-nodes.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { providePostgresServer } from './postgres-server.ts';
 
@@ -89,14 +88,11 @@ async function createTemplate(nodes: readonly string[], template: string): Promi
 }
 
 async function isFrom15(url: string): Promise<boolean> {
-  let isFrom = false;
-  await onServer(url, async (sql) => {
-    const [row] = await sql<
-      { version: number }[]
-    >`select current_setting('server_version_num')::int as version`;
-    isFrom = (row?.version ?? 0) >= 150_000;
-  });
-  return isFrom;
+  const [row] = await onServer(
+    url,
+    (sql) => sql<{ version: number }[]>`select current_setting('server_version_num')::int as version`,
+  );
+  return (row?.version ?? 0) >= 150_000;
 }
 
 async function dropDatabases(serverUrl: string, prefix: string): Promise<void> {
@@ -105,13 +101,4 @@ async function dropDatabases(serverUrl: string, prefix: string): Promise<void> {
       select datname from pg_database where starts_with(datname, ${prefix})`;
     for (const { datname } of rows) await sql`drop database if exists ${sql(datname)} with (force)`;
   });
-}
-
-async function onServer(url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
-  try {
-    await work(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
 }

@@ -27,7 +27,7 @@ export type MemoryWorkerOptions = Pick<
   'sandbox' | 'settings' | 'clock' | 'retryAttempts' | 'ourClockOffMs' | 'serviceClockOffMs'
 >;
 
-interface MemoryRequest extends Partial<ReadOptions> {
+export interface MemoryRequest extends Partial<ReadOptions> {
   readonly trigger?: 'schedule' | 'manual';
 }
 

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { request } from 'node:http';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import postgres from 'postgres';
-import { makeCoordinator } from './citus-nodes.ts';
+import { makeCoordinator, onServer } from './citus-nodes.ts';
 import { isProcessAlive } from '../../src/embedded/process.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
+import { withTimeout } from '../../src/shared/time.ts';
 import { makeTestFolder, TEST_FOLDERS } from './test-folder.ts';
+
+type Environment = NodeJS.ProcessEnv;
 
 /** A PostgreSQL server where tests may create databases. */
 interface PostgresServer {
@@ -17,13 +18,13 @@ interface PostgresServer {
   stop(): Promise<void>;
 }
 
-const DOCKER_PING_MS = 2_000;
+const DOCKER_RESPONSE_MS = 5_000;
 const CONTAINER_START_MS = 120_000;
 const TEMP_PREFIX = 'safety-sync-test-';
 
 /** The configured server, else a container, else the embedded server. */
 export async function providePostgresServer(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   say: (line: string) => void,
 ): Promise<PostgresServer> {
   const named = env['TEST_DATABASE_URL'];
@@ -31,39 +32,36 @@ export async function providePostgresServer(
     return { url: named, description: 'the server of TEST_DATABASE_URL', stop: () => Promise.resolve() };
   }
   try {
-    return await startContainer(env);
+    return await startImage(env, env['TEST_POSTGRES_IMAGE'] ?? 'postgres:18-alpine');
   } catch (error) {
     say(`no PostgreSQL container: ${firstLine(error)}`);
   }
   return startEmbedded();
 }
 
-const startContainer = (env: Readonly<Record<string, string | undefined>>): Promise<PostgresServer> =>
-  startImage(env, env['TEST_POSTGRES_IMAGE'] ?? 'postgres:18-alpine');
-
-async function startImage(
-  env: Readonly<Record<string, string | undefined>>,
-  image: string,
-): Promise<PostgresServer> {
-  await pingDocker(env);
-  // Loaded on demand, because it takes longer than the rest.
+async function startImage(env: Environment, image: string): Promise<PostgresServer> {
+  if (!mayHaveDocker(env)) throw new Error('no Docker engine on this machine');
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
+  const { getContainerRuntimeClient } = await import('testcontainers');
+  // A client or socket may exist without an engine that responds.
+  const { inTime } = await withTimeout(getContainerRuntimeClient(), DOCKER_RESPONSE_MS);
+  if (!inTime) throw new Error('the Docker engine does not answer');
   const starting = new PostgreSqlContainer(image)
     .withCommand(['postgres', '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=200'])
     .start();
-  const container = await withDeadline(starting, CONTAINER_START_MS, `${image} did not start in time`);
+  const started = await withTimeout(starting, CONTAINER_START_MS);
+  if (!started.inTime) throw new Error(`${image} did not start in time`);
+  const { value: container } = started;
   return {
     url: container.getConnectionUri(),
     description: `a container of ${image}`,
-    stop: async () => {
-      await container.stop();
-    },
+    stop: () => container.stop().then(() => undefined),
   };
 }
 
 /** The configured coordinator, else a container that is coordinator and node in one; else none, with a message. */
 export async function provideCoordinator(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   say: (line: string) => void,
 ): Promise<PostgresServer | undefined> {
   const named = env['TEST_CITUS_URL'];
@@ -121,13 +119,10 @@ async function startEmbedded(): Promise<PostgresServer> {
 /** One round of password hashing instead of 4096, because tests sign in thousands of times. */
 async function makeSignInCheap(url: string): Promise<void> {
   const { username, password } = new URL(url);
-  const sql = postgres(url, { max: 1, fetch_types: false });
-  try {
+  await onServer(url, async (sql) => {
     await sql`set scram_iterations = 1`;
     await sql.unsafe(`alter user ${username} password '${password}'`);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  });
 }
 
 /** Folders of killed test runs; a server that still runs in one notices within a minute and ends. */
@@ -140,55 +135,14 @@ async function removeLeftovers(folder: string): Promise<void> {
   }
 }
 
-/** Pings the engine, because a client or socket may exist without a running engine. */
-async function pingDocker(env: Readonly<Record<string, string | undefined>>): Promise<void> {
-  const target = dockerTarget(env);
-  await new Promise<void>((resolve, reject) => {
-    const ping = request({ ...target, path: '/_ping', timeout: DOCKER_PING_MS }, (response) => {
-      response.resume();
-      if (response.statusCode === 200) resolve();
-      else reject(new Error(`the Docker engine answers ${response.statusCode ?? 'nothing'}`));
-    });
-    ping.on('timeout', () => ping.destroy(new Error('the Docker engine does not answer')));
-    ping.on('error', reject);
-    ping.end();
-  });
-}
-
-function dockerTarget(
-  env: Readonly<Record<string, string | undefined>>,
-): { socketPath: string } | { hostname: string; port: string } {
-  const host = env['DOCKER_HOST'];
-  if (host?.startsWith('tcp://') === true && env['DOCKER_TLS_VERIFY'] === undefined) {
-    const { hostname, port } = new URL(host);
-    return { hostname, port };
-  }
-  if (host !== undefined && host !== '' && !host.startsWith('unix://')) {
-    throw new Error('DOCKER_HOST is neither unix:// nor plain tcp://');
-  }
-  const candidates = [
-    ...(host === undefined || host === '' ? [] : [host.slice('unix://'.length)]),
+/** Places of a Docker engine. A client library that looks for one takes longer than the rest to load. */
+const mayHaveDocker = ({ DOCKER_HOST, XDG_RUNTIME_DIR = '/run/user/none' }: Environment): boolean =>
+  DOCKER_HOST !== undefined ||
+  [
     '/var/run/docker.sock',
-    join(env['XDG_RUNTIME_DIR'] ?? '/run/user/none', 'docker.sock'),
-    join(homedir(), '.docker', 'run', 'docker.sock'),
-  ];
-  const socketPath = candidates.find((path) => existsSync(path));
-  if (socketPath === undefined) throw new Error('no Docker engine on this machine');
-  return { socketPath };
-}
-
-async function withDeadline<T>(work: Promise<T>, ms: number, message: string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), ms);
-  });
-  try {
-    return await Promise.race([work, expired]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
-  }
-}
+    join(XDG_RUNTIME_DIR, 'docker.sock'),
+    join(homedir(), '.docker/run/docker.sock'),
+  ].some((path) => existsSync(path));
 
 function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);

@@ -1,5 +1,6 @@
 /** Simulated services with different kinds of limits, and a simulated client that does not know the kind. */
 import { createLimiter } from '../../src/engine/api/limiter.ts';
+import { Random } from '../../src/sandbox/random.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 
 export interface ServiceLimit {
@@ -99,17 +100,6 @@ interface Outcome {
 
 const REFUSAL_MS = 20;
 
-/** mulberry32 */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** A client with an endless supply of requests, with the real limiter, in simulated time. */
 export function simulateLimit(
   limit: ServiceLimit,
@@ -128,7 +118,8 @@ export function simulateLimit(
     readonly seed?: number;
   } = {},
 ): Outcome {
-  const random = seeded(seed);
+  const numbers = new Random(seed);
+  const random = () => numbers.next();
   let nowMs = 0;
   const limiter = createLimiter({
     concurrency,

@@ -268,10 +268,10 @@ interface ListQuestion {
 
 /** Reads all pages of a list, with a stable order and as few requests as possible. */
 async function askAll(sandbox: Sandbox, question: ListQuestion): Promise<WireObject[]> {
-  const { followupTies, largestPage } = sandbox.readings;
-  Object.assign(sandbox.readings, { followupTies: 'settled', largestPage: null });
+  const { followupTies, largestPage, repeatedRows } = sandbox.readings;
+  Object.assign(sandbox.readings, { followupTies: 'settled', largestPage: null, repeatedRows: false });
   return await askPages(sandbox, question).finally(() => {
-    Object.assign(sandbox.readings, { followupTies, largestPage });
+    Object.assign(sandbox.readings, { followupTies, largestPage, repeatedRows });
   });
 }
 

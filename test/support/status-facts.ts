@@ -103,6 +103,18 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
   return { databaseNowMs, readAtMs, pendingMigrations, accounts: new Map([['north', streams]]), rows };
 }
 
+/** The read with other facts of one stream. */
+export function withStream(
+  name: StreamName,
+  change: Partial<StreamFacts>,
+  read = operations(),
+): WarehouseRead {
+  const streams = (read.accounts.get('north') ?? []).map((one) =>
+    one.stream === name ? { ...one, ...change } : one,
+  );
+  return { ...read, accounts: new Map([['north', streams]]) };
+}
+
 type Process = Omit<StatusFacts, 'accounts' | 'warehouse' | 'nextRuns' | 'databaseOutage'>;
 
 const WORKER: Process = {

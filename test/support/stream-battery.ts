@@ -321,11 +321,13 @@ export function describeStream({
     test('each way in which the specification can be read leads to the same rows', async () => {
       const worker = await synced();
       const rows = await rowCount(worker);
+      const fields = [...specimen.records(worker).values()].flatMap((record) => Object.keys(record));
+      const fieldsBesidesKey = [...new Set(fields)].filter((name) => name !== specimen.keyField);
       const readings = casesOf<Partial<Readings>[]>({
         few: [
           { bigNumbers: true, numbers: 'text', identifiers: 'numbers' },
           { absent: 'null', extraFields: true, unknownValues: true },
-          { leftOut: specimen.fieldsBesidesKey },
+          { leftOut: fieldsBesidesKey },
           {},
         ],
         all: [
@@ -339,7 +341,7 @@ export function describeStream({
           { unknownValues: true },
           { emptyMetavalue: null },
           { versionOrder: 'oldest-first', messageOrder: 'newest-first' },
-          { leftOut: specimen.fieldsBesidesKey },
+          { leftOut: fieldsBesidesKey },
           {},
         ],
       });

@@ -27,13 +27,16 @@ function permitOf(breaker: CircuitBreaker, stream: StreamName): Permit {
   return permit;
 }
 
+/** What a refusal leads to. */
+const trialOf = (scope: 'account' | 'stream', minutes: number, closed: 'account' | null = null) => ({
+  closed,
+  trial: { scope, inMs: minutes * MINUTE_MS },
+});
+
 describe('refused credentials', () => {
   it('hold every stream, let one try through after 15 minutes, then 30, then an hour, then every hour', () => {
     const { breaker, pass } = createStage();
-    expect(permitOf(breaker, 'resources').authFailed(refused)).toEqual({
-      closed: null,
-      trial: { scope: 'account', inMs: 15 * MINUTE_MS },
-    });
+    expect(permitOf(breaker, 'resources').authFailed(refused)).toEqual(trialOf('account', 15));
     for (const minutes of [15, 30, 60, 60]) {
       pass(minutes * MINUTE_MS - 1_000);
       expect(breaker.admit('followups')).toBeUndefined();
@@ -47,12 +50,8 @@ describe('refused credentials', () => {
 
   it('wait no longer because the runs of one tick are refused together', () => {
     const { breaker } = createStage();
-    const [one, two, three] = [
-      permitOf(breaker, 'resources'),
-      permitOf(breaker, 'followups'),
-      permitOf(breaker, 'equipments'),
-    ];
-    one.authFailed(refused);
+    const [two, three] = [permitOf(breaker, 'followups'), permitOf(breaker, 'equipments')];
+    permitOf(breaker, 'resources').authFailed(refused);
     expect(two.authFailed(refused).trial).toBeNull();
     expect(three.accepted().closed).toBeNull();
     expect(breaker.admit('equipments')).toBeUndefined();
@@ -74,7 +73,7 @@ describe('refused credentials', () => {
     pass(15 * MINUTE_MS);
     const permit = permitOf(breaker, 'resources');
     expect(early.noResponse()).toBeNull();
-    expect(permit.noResponse()).toEqual({ scope: 'account', inMs: MINUTE_MS });
+    expect(permit.noResponse()).toEqual(trialOf('account', 1));
     expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
     expect(breaker.admit('followups')).toBeDefined();
@@ -82,10 +81,7 @@ describe('refused credentials', () => {
 
   it('for want of a permission hold only the stream that needs it', () => {
     const { breaker, pass } = createStage();
-    expect(permitOf(breaker, 'equipments').authFailed(forbidden)).toEqual({
-      closed: null,
-      trial: { scope: 'stream', inMs: 15 * MINUTE_MS },
-    });
+    expect(permitOf(breaker, 'equipments').authFailed(forbidden)).toEqual(trialOf('stream', 15));
     expect(breaker.admit('equipments')).toBeUndefined();
     expect(breaker.admit('resources')).toBeDefined();
     expect(breaker.openCircuits).toMatchObject([{ stream: 'equipments', holdsAll: false }]);
@@ -100,10 +96,8 @@ describe('credentials that come back in steps', () => {
     const { breaker, pass } = createStage();
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
-    expect(permitOf(breaker, 'resources').authFailed(forbidden)).toEqual({
-      closed: 'account',
-      trial: { scope: 'stream', inMs: 15 * MINUTE_MS },
-    });
+    const permit = permitOf(breaker, 'resources');
+    expect(permit.authFailed(forbidden)).toEqual(trialOf('stream', 15, 'account'));
     expect(breaker.admit('followups')).toBeDefined();
     expect(breaker.admit('resources')).toBeUndefined();
     pass(15 * MINUTE_MS);

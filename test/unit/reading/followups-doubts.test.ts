@@ -2,47 +2,38 @@
  * Responses that prove less than they seem to: what no filter shows, rows that repeat, totals that are wrong (contract, 5.1,
  * 5.2, 5.7).
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
-import { SPECIMENS } from '../../support/specimens.ts';
 import {
-  createMemoryWorker,
-  expectMemoryEqualsSource,
-  type MemoryWorker,
-} from '../../support/memory-worker.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
+  failedBy,
+  followups,
+  idAt,
+  isEqual,
+  isEqualExceptDeleted,
+  raise,
+  reconcile,
+  rewriteFollowups,
+  startWorker,
+  stored,
+  sync,
+  watermark,
+  worker,
+} from '../../support/reading.ts';
 
 /** Without a creation time: one of the oldest, of the middle, of the newest. */
 const UNDATED = [3, 70, 118];
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
 /** 120 follow-ups, ten a page, in three slices of several pages. */
-async function start(readings: Partial<Readings> = {}): Promise<void> {
-  worker = await createMemoryWorker({
+const start = (readings: Partial<Readings> = {}) =>
+  startWorker({
     settings: { readers: 2 },
     sandbox: {
       size: { followups: 120, employees: 2, equipment: 2, resources: 2, users: 12 },
       readings: { largestPage: 10, undatedFollowups: 'unfiltered', ...readings },
     },
   });
-}
-const followups = () => worker.sandbox.store.followups;
-/** The comparison asks the service, too, which then repeats nothing. */
-async function isEqual(exceptDeletedFollowups = false): Promise<void> {
-  const { repeatedRows } = worker.sandbox.readings;
-  worker.sandbox.readings.repeatedRows = false;
-  await expectMemoryEqualsSource(worker, 'followups', exceptDeletedFollowups);
-  worker.sandbox.readings.repeatedRows = repeatedRows;
-}
-const watermark = () => worker.stateOf('followups').watermark;
-const sync = async () => expectSucceeded(await worker.run('followups'));
-const reconcile = () => worker.run('followups', { kind: 'reconcile' });
-
-const idAt = (place: number): string => [...followups().keys()][place] ?? '';
 
 function undate(places: readonly number[] = UNDATED): string[] {
   const ids = places.map(idAt);
@@ -88,7 +79,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
       worker.sandbox.hooks.beforeResponse = undefined;
     };
     await sync();
-    await isEqual(true);
+    await isEqualExceptDeleted();
   });
 
   test.each(['present', 'absent'] as const)(
@@ -101,7 +92,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
       }
       await sync();
       await isEqual();
-      expect(await reconcile()).toMatchObject({ outcome: 'succeeded' });
+      await reconcile();
       await isEqual();
     },
   );
@@ -112,15 +103,12 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     atRequest(14, () => {
       const dated = [...followups().keys()].filter((id) => !undated.includes(id));
       for (const id of dated.slice(-4)) followups().delete(id);
-      for (const name of ['one', 'two']) {
-        const now = worker.serviceNow();
-        followups().put({ ...SPECIMENS.followups.build(name), created_on: now, updated_on: now });
-      }
+      for (const name of ['one', 'two']) raise(name);
     });
     await sync();
     worker.sandbox.hooks.beforeResponse = undefined;
     await sync();
-    await isEqual(true);
+    await isEqualExceptDeleted();
   });
 
   test.each(casesOf({ few: [8], all: [3, 8, 15] }))(
@@ -143,14 +131,10 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
   test('or fails as read_incomplete and moves no watermark while page numbers do not show them either', async () => {
     await start();
     const undated = undate();
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
-      ...response,
-      followups: (response['followups'] as { id: string }[]).filter(({ id }) => !undated.includes(id)),
-    });
-    const result = await worker.run('followups');
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+    rewriteFollowups((list) => list.filter(({ id }) => !undated.includes(id)));
+    expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
     expect(watermark()).toBeNull();
-    worker.sandbox.hooks.rewriteResponse = undefined;
+    rewriteFollowups(undefined);
     await sync();
     await isEqual();
   });
@@ -169,8 +153,8 @@ test('a backfill of everything brings them, one of a range neither expects nor f
   await sync();
   undate();
   const range = { fromMs: worker.serviceNow() - 365 * 24 * 60 * MINUTE_MS, toMs: Infinity };
-  expectSucceeded(await worker.run('followups', { kind: 'backfill', range }));
-  expectSucceeded(await worker.run('followups', { kind: 'backfill', restart: true }));
+  await sync('followups', { kind: 'backfill', range });
+  await sync('followups', { kind: 'backfill', restart: true });
   await isEqual();
 });
 
@@ -179,14 +163,13 @@ test('a plan that is read while follow-ups are raised and deleted succeeds', asy
   let made = 0;
   worker.sandbox.hooks.beforeResponse = () => {
     made += 1;
-    const now = worker.serviceNow();
-    followups().put({ ...SPECIMENS.followups.build(`new-${made}`), created_on: now, updated_on: now });
+    raise(`new-${made}`);
     followups().delete(idAt((made * 7) % 100));
   };
   await sync();
   worker.sandbox.hooks.beforeResponse = undefined;
   await sync();
-  await isEqual(true);
+  await isEqualExceptDeleted();
 });
 
 describe('a response that repeats records', () => {
@@ -194,17 +177,12 @@ describe('a response that repeats records', () => {
     await start({ repeatedRows: true });
     await sync();
     await isEqual();
-    const result = await reconcile();
-    expectSucceeded(result);
-    expect(result.counts.deleted).toBe(0);
+    expect((await reconcile()).counts.deleted).toBe(0);
   });
 
   test('and is cut by pages of the service does not stand for one whose total counts rows', async () => {
     await start({ largestPage: 3, repeatedRows: true });
-    expect(await worker.run('followups')).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'read_incomplete' },
-    });
+    expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
     worker.sandbox.readings.repeatedRows = false;
     await sync();
     await isEqual();
@@ -216,14 +194,14 @@ describe('a response that repeats records', () => {
     await sync();
     worker.sandbox.readings.repeatedRows = true;
     worker.sandbox.readings.largestPage = 120;
-    const result = await reconcile();
-    expect(result.counts.deleted).toBe(0);
+    const { counts } = await worker.run('followups', { kind: 'reconcile' });
+    expect(counts.deleted).toBe(0);
     await isEqual();
   });
 
   test('nor does a list in one response whose total says that others are missing', async () => {
     await start({ resourcesPaging: 'one-page' });
-    expectSucceeded(await worker.run('resources'));
+    await sync('resources');
     worker.sandbox.hooks.rewriteResponse = (entry, response) => {
       const list = response['resources'] as unknown[];
       return entry.method === 'resources.list'
@@ -231,8 +209,7 @@ describe('a response that repeats records', () => {
         : response;
     };
     const result = await worker.run('resources', { force: true });
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
-    expect(result.counts.deleted).toBe(0);
+    expect(result).toMatchObject({ ...failedBy('read_incomplete'), counts: { deleted: 0 } });
   });
 });
 
@@ -240,7 +217,7 @@ test('a total that ends at 20 hides nothing from a first sync and a reconcile', 
   await start({ pagingTotal: 'capped', largestPage: null });
   await sync();
   await isEqual();
-  expectSucceeded(await reconcile());
+  await reconcile();
   await isEqual();
 });
 
@@ -251,14 +228,11 @@ test.each(casesOf<(typeof BOUNDS)[number][]>({ few: ['inclusive'], all: [...BOUN
     await start({ followupBounds });
     const [id] = undate([70]);
     await sync();
-    for (const happen of [
-      () => followups().put({ ...SPECIMENS.followups.build('raised'), created_on: worker.serviceNow() }),
-      () => followups().delete(idAt(110)),
-    ]) {
-      atRequest(6, () => void happen());
-      expectSucceeded(await reconcile());
+    for (const happen of [() => raise('raised'), () => followups().delete(idAt(110))]) {
+      atRequest(6, happen);
+      await reconcile();
       worker.sandbox.hooks.beforeResponse = undefined;
-      expect([...worker.warehouseOf('followups').live().keys()]).toContain(id);
+      expect([...stored().keys()]).toContain(id);
     }
   },
 );

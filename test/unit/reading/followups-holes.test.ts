@@ -1,21 +1,25 @@
 /** One follow-up that the service cannot render costs itself, and an outage is no such follow-up (contract, 5.1, 5.2). */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Followup } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { createGate } from '../../support/gate.ts';
-import { SPECIMENS } from '../../support/specimens.ts';
 import {
-  createMemoryWorker,
-  expectMemoryEqualsSource,
-  type MemoryWorker,
-} from '../../support/memory-worker.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
+  failedBy,
+  followups,
+  idAt,
+  isEqual,
+  raise,
+  reconcile,
+  startWorker,
+  stored,
+  sync,
+  touch,
+  watermark,
+  worker,
+} from '../../support/reading.ts';
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
-async function start(size = 120): Promise<void> {
-  worker = await createMemoryWorker({
+const start = (size = 120) =>
+  startWorker({
     retryAttempts: 1,
     settings: { readers: 2 },
     sandbox: {
@@ -23,27 +27,17 @@ async function start(size = 120): Promise<void> {
       readings: { largestPage: 10 },
     },
   });
-}
-const followups = () => worker.sandbox.store.followups;
 const byCreation = (): Followup[] =>
   [...followups().values()].toSorted((a, b) => a.created_on - b.created_on);
-const isEqual = () => expectMemoryEqualsSource(worker, 'followups');
-const isFailing = { outcome: 'failed', error: { code: 'range_unreadable' } };
+const isFailing = failedBy('range_unreadable');
 const failFor = (...ids: string[]): void => void (worker.sandbox.readings.unrenderable = ids);
-const watermark = () => worker.stateOf('followups').watermark?.ms ?? null;
-const storedIds = () => [...worker.warehouseOf('followups').live().keys()];
-const idAt = (place: number): string => [...followups().keys()][place] ?? '';
+const storedIds = () => [...stored().keys()];
 const othersThan = (id: string): string[] => [...followups().keys()].filter((one) => one !== id);
 const holes = () =>
   worker
     .warehouseOf('followups')
     .holes()
     .map(({ slice: { fromMs: from, toMs: to, failures } }) => ({ from, to, failures }));
-
-function raise(id: string): void {
-  const now = worker.serviceNow();
-  followups().put({ ...SPECIMENS.followups.build(id), created_on: now, updated_on: now });
-}
 
 describe('a follow-up for which the service fails', () => {
   test.each([
@@ -74,17 +68,17 @@ describe('a follow-up for which the service fails', () => {
     expect(holes()).toMatchObject([{ failures: 2 }]);
 
     failFor();
-    expectSucceeded(await worker.run('followups'));
+    await sync();
     await isEqual();
     expect(holes()).toEqual([]);
   });
 
   test('costs a sync of changes itself alone, and comes when the service has mended it', async () => {
     await start();
-    expectSucceeded(await worker.run('followups'));
+    await sync();
     worker.time.now += MINUTE_MS;
     const id = idAt(50);
-    followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+    touch(id);
     failFor(id);
     for (let at = 0; at < 5; at += 1) raise(`new-${at}`);
     const before = watermark();
@@ -99,20 +93,20 @@ describe('a follow-up for which the service fails', () => {
     expect(again.requests).toBeLessThan(12);
     expect(watermark()).toBeGreaterThan(before ?? Infinity);
     failFor();
-    expectSucceeded(await worker.run('followups'));
+    await sync();
     await isEqual();
   });
 
   test('lets a reconcile store the others, and delete nothing', async () => {
     await start();
-    expectSucceeded(await worker.run('followups'));
+    await sync();
     failFor(idAt(50));
     followups().delete(idAt(90));
     followups().update(idAt(91), { m_assignee_id: 'moved' });
     const result = await worker.run('followups', { kind: 'reconcile' });
     expect(result).toMatchObject({ ...isFailing, counts: { updated: 1, deleted: 0 } });
     failFor();
-    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await reconcile();
     await isEqual();
   });
 
@@ -122,10 +116,10 @@ describe('a follow-up for which the service fails', () => {
     failFor(broken?.id ?? '');
     await worker.run('followups');
     const range = { fromMs: byCreation()[60]?.created_on ?? 0, toMs: Infinity };
-    expectSucceeded(await worker.run('followups', { kind: 'backfill', range }));
+    await sync('followups', { kind: 'backfill', range });
     expect(holes()).toMatchObject([{ from: broken?.created_on }]);
     failFor();
-    expectSucceeded(await worker.run('followups'));
+    await sync();
     await isEqual();
   });
 
@@ -139,13 +133,11 @@ describe('a follow-up for which the service fails', () => {
       expect(await worker.run('followups')).toMatchObject(isFailing);
       expect(watermark()).not.toBeNull();
       worker.time.now += 60 * MINUTE_MS;
-      followups().update(idAt(10), { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
-      followups().update(idAt(30), { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
-      followups().update(idAt(61), { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+      for (const place of [10, 30, 61]) touch(idAt(place));
       expect(await worker.run('followups')).toMatchObject(isFailing);
-      expect(worker.warehouseOf('followups').live().get(idAt(10))).toMatchObject({ m_assignee_id: 'moved' });
+      expect(stored().get(idAt(10))).toMatchObject({ m_assignee_id: 'moved' });
       failFor();
-      expectSucceeded(await worker.run('followups'));
+      await sync();
       await isEqual();
       expect(holes()).toEqual([]);
     },
@@ -155,7 +147,7 @@ describe('a follow-up for which the service fails', () => {
     'costs its millisecond, which holds more than a response (first sync: %s)',
     async (isFirst) => {
       await start();
-      if (!isFirst) expectSucceeded(await worker.run('followups'));
+      if (!isFirst) await sync();
       worker.time.now += MINUTE_MS;
       for (let at = 0; at < 30; at += 1) raise(`crowd-${at}`);
       worker.time.now += MINUTE_MS;
@@ -167,7 +159,7 @@ describe('a follow-up for which the service fails', () => {
         expect(storedIds()).toContain('new');
       }
       failFor();
-      expectSucceeded(await worker.run('followups'));
+      await sync();
       await isEqual();
     },
   );
@@ -189,7 +181,7 @@ describe('a follow-up for which the service fails', () => {
     raise('newest');
     worker.time.now += 28 * MINUTE_MS;
     const sorted = byCreation().map(({ id }) => id);
-    followups().update(sorted[160] ?? '', { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+    touch(sorted[160] ?? '');
     failFor(...[25, 75, 95, 115, 135, 238].map((at) => sorted[at] ?? ''));
     // The response for the newest slice comes last: until then the other failures have used all divisions.
     const others = createGate();
@@ -204,22 +196,19 @@ describe('a follow-up for which the service fails', () => {
     worker.sandbox.hooks.beforeResponse = undefined;
     failFor();
     worker.time.now += MINUTE_MS;
-    expectSucceeded(await worker.run('followups'));
+    await sync();
     await isEqual();
   });
 
   test('costs no change of a range that was planned anew and partly read when the worker was killed', async () => {
     await start();
-    expectSucceeded(await worker.run('followups'));
+    await sync();
     const at = (place: number): number => byCreation()[place]?.created_on ?? 0;
     const slice = { fromMs: at(20), toMs: at(80), readToMs: at(40), expected: 60, records: 40, failures: 1 };
     worker.warehouseOf('followups').write({ kind: 'slice', slice: { ...slice, status: 'pending' } });
     worker.time.now += MINUTE_MS;
-    followups().update(byCreation()[60]?.id ?? '', {
-      updated_on: worker.serviceNow(),
-      m_assignee_id: 'moved',
-    });
-    expectSucceeded(await worker.run('followups'));
+    touch(byCreation()[60]?.id ?? '');
+    await sync();
     await isEqual();
     expect(holes()).toEqual([]);
   });
@@ -231,11 +220,11 @@ test('an outage in which every response fails is asked about a few times, and le
     failFor(...followups().keys());
     if (!isFirst) followups().update(idAt(50), { updated_on: worker.serviceNow() });
     const result = await worker.run('followups');
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
+    expect(result).toMatchObject(failedBy('server_error'));
     expect(result.requests).toBeLessThan(12);
     expect(holes()).toEqual([]);
     failFor();
-    expectSucceeded(await worker.run('followups'));
+    await sync();
   }
   await isEqual();
 });

@@ -1,41 +1,35 @@
 /** The source changes between two responses: nothing that was there all the while is missed (contract, 5.2 and 5.7). */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Followup } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
 import { createRandom, type SeededRandom } from '../../support/seeded-random.ts';
-import { SPECIMENS } from '../../support/specimens.ts';
 import {
-  createMemoryWorker,
-  expectMemoryEqualsSource,
-  type MemoryWorker,
-} from '../../support/memory-worker.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
+  followups,
+  isEqual,
+  isEqualExceptDeleted,
+  raise,
+  reconcile,
+  startWorker,
+  stored,
+  sync,
+  touch,
+  worker,
+} from '../../support/reading.ts';
 
 const PAGE = 20;
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
-async function start(): Promise<void> {
-  worker = await createMemoryWorker({
+const start = () =>
+  startWorker({
     settings: { followupsOverlapMs: EVERYTHING_MS },
     sandbox: {
       size: { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 },
       readings: { largestPage: PAGE },
     },
   });
-}
-const sync = async () => {
-  const result = await worker.run('followups');
-  expectSucceeded(result);
-  return result;
-};
-const isEqual = (exceptDeletedFollowups = false) =>
-  expectMemoryEqualsSource(worker, 'followups', exceptDeletedFollowups);
-const store = () => worker.sandbox.store.followups;
-const newestFirst = (): Followup[] => [...store().values()].toSorted((a, b) => b.created_on - a.created_on);
+const newestFirst = (): Followup[] =>
+  [...followups().values()].toSorted((a, b) => b.created_on - a.created_on);
 /** Between the responses to the follow-up requests number `after` and `after` + 1 of the next run. */
 function between(after: number, change: () => void): void {
   let answered = 0;
@@ -44,15 +38,14 @@ function between(after: number, change: () => void): void {
     answered += 1;
   };
 }
-const stored = () => worker.warehouseOf('followups').live();
 
 /** Newest first: 0 is the record that the first response shows first. */
-const changes: Record<string, (followups: Followup[]) => void> = {
-  'a record that was read already changes': ([first]) => touch(first),
-  'a record that is still to be read changes': (all) => touch(all[70]),
-  'the record at the border changes': (all) => touch(all[PAGE - 1]),
+const changes: Record<string, (all: Followup[]) => void> = {
+  'a record that was read already changes': ([first]) => touch(first?.id ?? ''),
+  'a record that is still to be read changes': (all) => touch(all[70]?.id ?? ''),
+  'the record at the border changes': (all) => touch(all[PAGE - 1]?.id ?? ''),
   'records are added': () => {
-    for (let added = 0; added < 25; added += 1) raise(`added-${added}`, worker.serviceNow());
+    for (let added = 0; added < 25; added += 1) raise(`added-${added}`);
   },
   'a record is added in the millisecond of the border': (all) => {
     raise('at-the-border', all[PAGE - 1]?.created_on ?? 0);
@@ -62,18 +55,12 @@ const changes: Record<string, (followups: Followup[]) => void> = {
   'the record at the border is deleted': (all) => remove(all.slice(PAGE - 1, PAGE)),
   'as many records are deleted as are added': (all) => {
     remove(all.slice(0, 7));
-    for (let added = 0; added < 7; added += 1) raise(`added-${added}`, worker.serviceNow());
+    for (let added = 0; added < 7; added += 1) raise(`added-${added}`);
   },
 };
 
-function touch(followup: Followup | undefined): void {
-  store().update(followup?.id ?? '', { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
-}
-function raise(id: string, created: number): void {
-  store().put({ ...SPECIMENS.followups.build(id), created_on: created, updated_on: worker.serviceNow() });
-}
-function remove(followups: readonly Followup[]): void {
-  for (const { id } of followups) store().delete(id);
+function remove(some: readonly Followup[]): void {
+  for (const { id } of some) followups().delete(id);
 }
 
 const RUNS = ['the first sync', 'an incremental sync', 'a reconcile'] as const;
@@ -85,16 +72,15 @@ describe.each(RUNS)('during %s', (when) => {
     await start();
     if (when !== 'the first sync') await sync();
     worker.time.now += MINUTE_MS;
-    const before = new Set(store().keys());
+    const before = new Set(followups().keys());
     between(2, () => change(newestFirst()));
-    const result = await worker.run('followups', { kind: when === 'a reconcile' ? 'reconcile' : 'sync' });
-    expectSucceeded(result);
-    const throughout = [...store().keys()].filter((id) => before.has(id));
+    await sync('followups', { kind: when === 'a reconcile' ? 'reconcile' : 'sync' });
+    const throughout = [...followups().keys()].filter((id) => before.has(id));
     expect(throughout.filter((id) => !stored().has(id))).toEqual([]);
     worker.sandbox.hooks.beforeResponse = undefined;
     await sync();
-    await isEqual(true);
-    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await isEqualExceptDeleted();
+    await reconcile();
     await isEqual();
   });
 });
@@ -109,10 +95,10 @@ function disturb(random: SeededRandom, touched: Set<string>): void {
     const one = random.pick(all);
     touched.add(one.id);
     const kind = random.below(10);
-    if (kind < 4) touch(one);
-    else if (kind < 7) raise(`new-${store().size}-${random.below(1e9)}`, worker.serviceNow());
-    else if (kind < 8) raise(`tie-${store().size}-${random.below(1e9)}`, one.created_on);
-    else store().delete(one.id);
+    if (kind < 4) touch(one.id);
+    else if (kind < 7) raise(`new-${followups().size}-${random.below(1e9)}`);
+    else if (kind < 8) raise(`tie-${followups().size}-${random.below(1e9)}`, one.created_on);
+    else followups().delete(one.id);
   }
   worker.time.now += random.below(3);
 }
@@ -125,21 +111,21 @@ test.each(Array.from({ length: casesOf({ few: 1, all: 8 }) }, (_, seed) => seed)
     worker.sandbox.readings.followupBounds = random.pick(['exclusive', 'inclusive']);
     worker.sandbox.readings.followupsPaging = random.pick(['present', 'present', 'absent']);
     for (const kind of ['sync', 'sync', 'reconcile'] as const) {
-      const before = new Set(store().keys());
+      const before = new Set(followups().keys());
       const touched = new Set<string>();
       let responses = 0;
       worker.sandbox.hooks.beforeResponse = () => {
         responses += 1;
         if (responses <= DISTURBED_RESPONSES) disturb(random, touched);
       };
-      expectSucceeded(await worker.run('followups', { kind }));
+      await sync('followups', { kind });
       worker.sandbox.hooks.beforeResponse = undefined;
-      const missed = [...before].filter((id) => store().has(id) && !touched.has(id) && !stored().has(id));
+      const missed = [...before].filter((id) => followups().has(id) && !touched.has(id) && !stored().has(id));
       expect(missed).toEqual([]);
     }
     await sync();
-    await isEqual(true);
-    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await isEqualExceptDeleted();
+    await reconcile();
     await isEqual();
   },
 );

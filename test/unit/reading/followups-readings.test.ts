@@ -1,35 +1,38 @@
 /** However the service means its paging, its order and its bounds, and when it lies about them. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import {
-  createMemoryWorker,
-  expectMemoryEqualsSource,
-  type MemoryWorker,
-} from '../../support/memory-worker.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
+  failedBy,
+  followups,
+  idAt,
+  isEqual,
+  raise,
+  reconcile,
+  rewriteFollowups,
+  startWorker,
+  stored,
+  sync,
+  worker,
+} from '../../support/reading.ts';
 
 /** A record of every sandbox of more than two follow-ups. */
 const KEPT_BACK = '7000016';
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
-async function start(readings: Partial<Readings> = {}, followups = 130): Promise<void> {
-  worker = await createMemoryWorker({
-    sandbox: { size: { followups, employees: 4, equipment: 4, resources: 2, users: 8 }, readings },
+const start = (readings: Partial<Readings> = {}, size = 130) =>
+  startWorker({
+    sandbox: { size: { followups: size, employees: 4, equipment: 4, resources: 2, users: 8 }, readings },
   });
+
+/** Follow-ups of one millisecond. */
+function putTies(count: number): void {
+  const created_on = worker.serviceNow() - 60 * MINUTE_MS;
+  for (let number = 0; number < count; number += 1) {
+    followups().put({ ...SPECIMENS.followups.build(`tie-${number}`), created_on, messages: [] });
+  }
 }
-const sync = async () => {
-  const result = await worker.run('followups');
-  expectSucceeded(result);
-  return result;
-};
-const isEqual = () => expectMemoryEqualsSource(worker, 'followups');
-const store = () => worker.sandbox.store.followups;
-const stored = () => worker.warehouseOf('followups').live();
 
 const combinations = (['newest-first', 'oldest-first', 'unordered'] as const).flatMap((followupOrder) =>
   (['exclusive', 'inclusive'] as const).flatMap((followupBounds) =>
@@ -66,7 +69,7 @@ describe('each reading of order, bounds, paging and page size', () => {
       worker.sandbox.live.step(60);
       await sync();
       await isEqual();
-      expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+      await reconcile();
       await isEqual();
     },
   );
@@ -80,7 +83,7 @@ test.each(
     await start({ pagingFields: 'total-only', largestPage: 20, followupOrder });
     await sync();
     await isEqual();
-    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await reconcile();
     await isEqual();
   },
 );
@@ -95,10 +98,7 @@ test.each(casesOf({ few: ENDS.slice(0, 2), all: ENDS }))(
   'more follow-ups of one millisecond than a response holds are all read (paging %s, beyond its end %s)',
   async (followupsPaging, pastLastPage) => {
     await start({ followupsPaging, pastLastPage }, 40);
-    const created_on = worker.serviceNow() - 60 * MINUTE_MS;
-    for (let number = 0; number < 620; number += 1) {
-      store().put({ ...SPECIMENS.followups.build(`tie-${number}`), created_on, messages: [] });
-    }
+    putTies(620);
     const { counts } = await sync();
     expect(counts.inserted).toBe(660);
     expect(stored().size).toBe(660);
@@ -107,27 +107,22 @@ test.each(casesOf({ few: ENDS.slice(0, 2), all: ENDS }))(
 
 test('more follow-ups of one millisecond than a response holds are all read when each response has them in another order', async () => {
   await start({ followupTies: 'changing', largestPage: 20 }, 40);
-  const created_on = worker.serviceNow() - 60 * MINUTE_MS;
-  for (let number = 0; number < 62; number += 1) {
-    store().put({ ...SPECIMENS.followups.build(`tie-${number}`), created_on, messages: [] });
-  }
+  putTies(62);
   await sync();
   await isEqual();
-  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+  await reconcile();
   await isEqual();
 });
 
 test('follow-ups that the source holds and counts twice are stored once, however many pages there are', async () => {
   await start({ largestPage: 20 });
   for (const place of [0, 19, 64, 129]) {
-    const twice = [...store().values()][place];
-    store().put({ ...twice }, `${place} again`);
+    const twice = [...followups().values()][place];
+    followups().put({ ...twice }, `${place} again`);
   }
   const { counts } = await sync();
   expect(counts.inserted).toBe(130);
-  const reconciled = await worker.run('followups', { kind: 'reconcile' });
-  expectSucceeded(reconciled);
-  expect(reconciled.counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+  expect((await reconcile()).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
   await isEqual();
 });
 
@@ -136,15 +131,12 @@ test('a last page of 0 or 1 for an empty list is no contradiction', async () => 
     await start({ lastPageWhenEmpty }, 0);
     await sync();
     await isEqual();
-    await worker.close();
   }
-  await start();
 });
 
 test('one full response is read with one request', async () => {
   await start({}, 300);
-  const result = await sync();
-  expect(result.requests).toBe(1);
+  expect((await sync()).requests).toBe(1);
   await isEqual();
 });
 
@@ -172,12 +164,11 @@ describe('a service that announces more than it delivers', () => {
       await sync();
       const state = worker.stateOf('followups');
       worker.time.now += MINUTE_MS;
-      store().update(KEPT_BACK, { updated_on: worker.serviceNow() });
-      store().put({ ...SPECIMENS.followups.build('delivered'), updated_on: worker.serviceNow() });
+      followups().update(KEPT_BACK, { updated_on: worker.serviceNow() });
+      raise('delivered');
       worker.sandbox.hooks.rewriteResponse = (entry, response) =>
         entry.method === 'followups.list' ? lie(response) : response;
-      const result = await worker.run('followups');
-      expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+      expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
       expect(worker.stateOf('followups')).toEqual(state);
       expect(stored().has('delivered')).toBe(true);
       worker.sandbox.hooks.rewriteResponse = undefined;
@@ -188,14 +179,8 @@ describe('a service that announces more than it delivers', () => {
 
   test('the first sync fails as read_incomplete too, deletes nothing, and the next one completes it', async () => {
     await start({ largestPage: 20 });
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
-      ...response,
-      followups: (response['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
-    });
-    expect(await worker.run('followups')).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'read_incomplete' },
-    });
+    rewriteFollowups((list) => list.filter(({ id }) => id !== KEPT_BACK));
+    expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
     expect(worker.stateOf('followups').watermark).toBeNull();
     worker.sandbox.hooks.rewriteResponse = undefined;
     await sync();
@@ -206,14 +191,9 @@ describe('a service that announces more than it delivers', () => {
     await start();
     await sync();
     const before = stored();
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
-      ...response,
-      followups: (response['followups'] as unknown[]).slice(0, 100),
-    });
-    expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'read_incomplete' },
-    });
+    rewriteFollowups((list) => list.slice(0, 100));
+    const reconciled = await worker.run('followups', { kind: 'reconcile' });
+    expect(reconciled).toMatchObject(failedBy('read_incomplete'));
     expect(stored()).toEqual(before);
   });
 });
@@ -222,20 +202,18 @@ describe('reconcile', () => {
   test('marks deleted what the source no longer has, brings what an incremental missed, and undeletes', async () => {
     await start();
     await sync();
-    const [first, second, third] = [...store().keys()];
-    const whole = store().get(first ?? '');
-    store().delete(first ?? '');
-    store().update(second ?? '', { m_assignee_id: 'changed without a new time' });
+    const [first, second, third] = [idAt(0), idAt(1), idAt(2)];
+    const whole = followups().get(first);
+    followups().delete(first);
+    followups().update(second, { m_assignee_id: 'changed without a new time' });
     expect((await sync()).counts).toMatchObject({ updated: 0, deleted: 0 });
-    const result = await worker.run('followups', { kind: 'reconcile' });
-    expectSucceeded(result);
-    expect(result.counts).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
+    expect((await reconcile()).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
     await isEqual();
-    expect(stored().has(first ?? '')).toBe(false);
+    expect(stored().has(first)).toBe(false);
 
-    store().put(whole ?? {});
-    store().update(third ?? '', { updated_on: worker.serviceNow() });
-    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    followups().put(whole ?? {});
+    followups().update(third, { updated_on: worker.serviceNow() });
+    await reconcile();
     await isEqual();
     expect(stored().size).toBe(130);
   });

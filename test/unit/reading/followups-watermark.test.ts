@@ -1,37 +1,29 @@
 /** No change is ever passed by: what the watermark survives (contract, "What always holds", 2). */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
+import {
+  failedBy,
+  followups,
+  idAt,
+  isEqual,
+  reconcile,
+  startWorker,
+  sync,
+  watermark,
+  worker,
+} from '../../support/reading.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import { NOON } from '../../support/test-clock.ts';
-import {
-  createMemoryWorker,
-  expectMemoryEqualsSource,
-  type MemoryWorker,
-  type MemoryWorkerOptions,
-} from '../../support/memory-worker.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
+import type { MemoryWorker, MemoryWorkerOptions } from '../../support/memory-worker.ts';
 
 const SIZE = { followups: 60, employees: 4, equipment: 4, resources: 2, users: 8 };
 const YEAR_2100 = Date.UTC(2100, 0, 1);
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
-async function start(options: MemoryWorkerOptions = {}): Promise<void> {
-  worker = await createMemoryWorker({ ...options, sandbox: { size: SIZE, ...options.sandbox } });
-}
-const sync = async () => {
-  const result = await worker.run('followups');
-  expectSucceeded(result);
-  return result;
-};
-const isEqual = () => expectMemoryEqualsSource(worker, 'followups');
-const watermark = () => worker.stateOf('followups').watermark?.ms;
-const newestUpdate = () =>
-  Math.max(...[...worker.sandbox.store.followups.values()].map((one) => one.updated_on));
-const keyOfNewest = () =>
-  [...worker.sandbox.store.followups].find(([, one]) => one.updated_on === newestUpdate())?.[0] ?? '';
+const start = (options: MemoryWorkerOptions = {}) =>
+  startWorker({ ...options, sandbox: { size: SIZE, ...options.sandbox } });
+const newestUpdate = () => Math.max(...[...followups().values()].map((one) => one.updated_on));
+const keyOfNewest = () => [...followups()].find(([, one]) => one.updated_on === newestUpdate())?.[0] ?? '';
 
 test('the watermark is the newest updated_on that the service sent', async () => {
   await start();
@@ -55,9 +47,9 @@ test('a second change within the watermark’s own millisecond is read', async (
   await start({ settings: { followupsOverlapMs: 0 } });
   await sync();
   const at = newestUpdate();
-  const other = [...worker.sandbox.store.followups.keys()].find((key) => key !== keyOfNewest()) ?? '';
-  worker.sandbox.store.followups.update(keyOfNewest(), { open: true, m_assignee_id: '10005' });
-  worker.sandbox.store.followups.update(other, { m_assignee_id: '10006', updated_on: at });
+  const other = [...followups().keys()].find((key) => key !== keyOfNewest()) ?? '';
+  followups().update(keyOfNewest(), { open: true, m_assignee_id: '10005' });
+  followups().update(other, { m_assignee_id: '10006', updated_on: at });
   const { counts } = await sync();
   expect(counts).toMatchObject({ inserted: 0, updated: 2 });
   await isEqual();
@@ -67,7 +59,7 @@ test('a change that became visible later than its time says is read while it lie
   await start({ settings: { followupsOverlapMs: 10 * MINUTE_MS } });
   await sync();
   const late = SPECIMENS.followups.build('late');
-  worker.sandbox.store.followups.put({ ...late, updated_on: newestUpdate() - 10 * MINUTE_MS });
+  followups().put({ ...late, updated_on: newestUpdate() - 10 * MINUTE_MS });
   expect((await sync()).counts).toMatchObject({ inserted: 1, updated: 0 });
   await isEqual();
 });
@@ -80,7 +72,7 @@ test('a failed run moves no watermark, and what it missed is read by the next on
   worker.sandbox.live.step(20);
   worker.sandbox.faults.next(() => true, { kind: 'error', error: 'content_not_found' });
   const failed = await worker.run('followups');
-  expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'content_not_found' } });
+  expect(failed).toMatchObject(failedBy('content_not_found'));
   expect(watermark()).toBe(before);
   await sync();
   expect(watermark()).toBe(newestUpdate());
@@ -91,7 +83,7 @@ test('the watermark never goes back, even when the newest change was taken back'
   await start();
   await sync();
   const before = watermark();
-  worker.sandbox.store.followups.update(keyOfNewest(), { updated_on: newestUpdate() - 9 * MINUTE_MS });
+  followups().update(keyOfNewest(), { updated_on: newestUpdate() - 9 * MINUTE_MS });
   await sync();
   expect(watermark()).toBe(before);
   await isEqual();
@@ -100,7 +92,7 @@ test('the watermark never goes back, even when the newest change was taken back'
 test('an empty source has no watermark, and its first follow-up is read', async () => {
   await start({ sandbox: { size: { ...SIZE, followups: 0 } } });
   await sync();
-  worker.sandbox.store.followups.put(SPECIMENS.followups.build('first'));
+  followups().put(SPECIMENS.followups.build('first'));
   await sync();
   await isEqual();
 });
@@ -132,8 +124,8 @@ describe.each(['present', 'absent'] as const)('with a Date header that is %s', (
       // All records at the watermark move to the year 2100: nothing else is left to go by.
       worker.time.now += MINUTE_MS;
       const newest = newestUpdate();
-      for (const [key, one] of [...worker.sandbox.store.followups]) {
-        if (one.updated_on === newest) worker.sandbox.store.followups.update(key, { updated_on: YEAR_2100 });
+      for (const [key, one] of [...followups()]) {
+        if (one.updated_on === newest) followups().update(key, { updated_on: YEAR_2100 });
       }
       await sync();
       expect(watermark()).toBeLessThanOrEqual(worker.serviceNow());
@@ -148,12 +140,12 @@ describe.each(['present', 'absent'] as const)('with a Date header that is %s', (
 test.each([-3, 3])('data %s h off the Date header (a gateway’s): every change is read', async (hours) => {
   await start({ settings: { followupsOverlapMs: 0 } });
   await sync();
-  const keys = [...worker.sandbox.store.followups.keys()];
+  const keys = [...followups().keys()];
   for (let round = 0; round < 4; round += 1) {
     worker.time.now += 2 * HOUR_MS;
     for (const key of keys.slice(round * 5, round * 5 + 7)) {
       const updated_on = worker.time.now + hours * HOUR_MS + round;
-      worker.sandbox.store.followups.update(key, { updated_on, m_assignee_id: `u${round}` });
+      followups().update(key, { updated_on, m_assignee_id: `u${round}` });
     }
     await sync();
     await isEqual();
@@ -165,10 +157,10 @@ test('a record from the future that is corrected later is taken back to its righ
   await start();
   await sync();
   const key = keyOfNewest();
-  worker.sandbox.store.followups.update(key, { updated_on: YEAR_2100 });
+  followups().update(key, { updated_on: YEAR_2100 });
   await sync();
   worker.time.now += MINUTE_MS;
-  worker.sandbox.store.followups.update(key, { updated_on: worker.serviceNow() });
+  followups().update(key, { updated_on: worker.serviceNow() });
   await sync();
   await isEqual();
 });
@@ -179,14 +171,13 @@ describe('a clock that was ahead and is put right', () => {
   const now = () => started?.time.now ?? NOON;
   const serviceNow = () => now() + off.service;
   const change = (at: number, name: string) => {
-    const key = [...worker.sandbox.store.followups.keys()][at] ?? '';
-    worker.sandbox.store.followups.update(key, { m_assignee_id: name, updated_on: serviceNow() });
+    followups().update(idAt(at), { m_assignee_id: name, updated_on: serviceNow() });
   };
   /** The service's clock is an hour ahead, and what it changes then is stored. */
   async function startAhead(): Promise<void> {
     Object.assign(off, { service: HOUR_MS, ours: 0 });
     started = undefined;
-    worker = await createMemoryWorker({
+    await startWorker({
       clock: { now: () => now() + off.ours, monotonicMs: () => performance.now() },
       settings: { followupsOverlapMs: 0 },
       sandbox: { size: SIZE, clock: serviceNow },
@@ -239,9 +230,7 @@ describe('a clock that was ahead and is put right', () => {
     await startAhead();
     worker.time.now += 20 * MINUTE_MS;
     change(1, 'after');
-    const result = await worker.run('followups', { kind: 'reconcile' });
-    expectSucceeded(result);
-    expect(result).toMatchObject({ counts: { updated: 1 } });
+    expect((await reconcile()).counts).toMatchObject({ updated: 1 });
     await isEqual();
     expect(watermark()).toBe(serviceNow());
   });
@@ -250,11 +239,9 @@ describe('a clock that was ahead and is put right', () => {
     await startAhead();
     worker.time.now += 10 * MINUTE_MS;
     await sync();
-    const key = [...worker.sandbox.store.followups.keys()][2] ?? '';
-    worker.sandbox.store.followups.update(key, { m_assignee_id: 'silently' });
-    const result = await worker.run('followups', { kind: 'backfill' });
-    expectSucceeded(result);
-    expect(result.counts).toMatchObject({ read: 60, updated: 1 });
+    followups().update(idAt(2), { m_assignee_id: 'silently' });
+    const { counts } = await sync('followups', { kind: 'backfill' });
+    expect(counts).toMatchObject({ read: 60, updated: 1 });
     await isEqual();
   });
 

@@ -1,106 +1,63 @@
-import { Received } from '../../../src/shared/received.ts';
-import { describe, expect, test } from 'vitest';
-import type { Paging } from '../../../src/engine/api/paging.ts';
+import { expect, test } from 'vitest';
 import { PageTally } from '../../../src/engine/reading/pages.ts';
+import { Received } from '../../../src/shared/received.ts';
 
-/** Pages as [ids, total, last page]. */
-type Pages = [ids: unknown[], total?: number, lastPage?: number][];
+type Page = Parameters<PageTally['add']>[0];
 
-const shortfallOf = (...pages: Pages): string | null => tallyOf(pages).shortfall();
-
-function tallyOf(pages: Pages) {
-  const tally = new PageTally('id');
-  for (const [ids, total, lastPage] of pages) {
-    const paging = { total, lastPage } as Paging;
-    const page = {
+/** Pages with these ids and, in each of them or in one after the other, this total and last page. */
+function of(
+  total: number | number[] | undefined,
+  lastPage: number | undefined,
+  ...pages: unknown[][]
+): Page[] {
+  return pages.map((ids, at) => {
+    const ofPage = Array.isArray(total) ? total[at] : total;
+    const isPaged = ofPage !== undefined || lastPage !== undefined;
+    return {
       records: ids.map((id) => Received.of({ id })),
       count: ids.length,
       envelope: {},
-      paging: total === undefined && lastPage === undefined ? undefined : paging,
+      paging: isPaged ? { total: ofPage, lastPage } : undefined,
       serviceTimeMs: undefined,
       requestId: undefined,
     };
-    tally.add(page);
-  }
+  });
+}
+const none = undefined;
+
+function tallyOf(pages: readonly Page[]): PageTally {
+  const tally = new PageTally('id');
+  for (const page of pages) tally.add(page);
   return tally;
 }
 
-describe('pages are complete', () => {
-  test.each([
-    [
-      'when they show as many records as were announced',
-      [
-        [[1, 2], 3, 2],
-        [[3], 3, 2],
-      ],
-    ],
-    [
-      'when records were added and pushed others to later pages',
-      [
-        [[1, 2], 3, 2],
-        [[2, 3], 4, 2],
-      ],
-    ],
-    ['when one page holds a record twice and the total counts it once', [[[1, 1, 2], 2, 1]]],
-    ['when nothing is announced at all', [[[1, 2]], [[3]]]],
-    [
-      'when every announced page brought something, without a total',
-      [
-        [[1], undefined, 2],
-        [[2], undefined, 2],
-      ],
-    ],
-    ['when an empty list has one page', [[[], undefined, 1]]],
-    ['when records without a usable key are counted by what they are', [[[null, 'a', 7], 3, 1]]],
-  ] as [string, Parameters<typeof shortfallOf>][])('%s', (_name, pages) => {
-    expect(shortfallOf(...pages)).toBeNull();
-  });
+test.each([
+  ['they show as many records as were announced', of(3, 2, [1, 2], [3])],
+  ['records were added and pushed others to later pages', of([3, 4], 2, [1, 2], [2, 3])],
+  ['one page holds a record twice and the total counts it once', of(2, 1, [1, 1, 2])],
+  ['nothing is announced at all', of(none, none, [1, 2], [3])],
+  ['every announced page brought something, without a total', of(none, 2, [1], [2])],
+  ['an empty list has one page', of(none, 1, [])],
+  ['records without a usable key are counted by what they are', of(3, 1, [null, 'a', 7])],
+])('pages are complete when %s', (_name, pages) => {
+  expect(tallyOf(pages).shortfall()).toBeNull();
 });
 
-describe('pages are not complete', () => {
-  test.each([
-    [
-      'when fewer records came than were announced',
-      [
-        [[1, 2], 4, 2],
-        [[3], 4, 2],
-      ],
-    ],
-    [
-      'when the total shrank',
-      [
-        [[1, 2], 4, 2],
-        [[3, 4], 3, 2],
-      ],
-    ],
-    [
-      'when a later page repeats an earlier one',
-      [
-        [[1, 2], 4, 2],
-        [[1, 2], 4, 2],
-      ],
-    ],
-    ['when one page holds a record twice in the place of another one', [[[1, 1, 2], 3, 1]]],
-    ['when the total is smaller than what came beside it', [[[1, 2, 3], 2, 1]]],
-    ['when an announced page did not come, without a total', [[[1, 2], undefined, 2]]],
-    ['when a page repeats a record, without a total', [[[1, 1, 2], undefined, 1]]],
-    ['when a page repeats a record, and nothing is announced at all', [[[1, 1, 2]], [[3]]]],
-    [
-      'when an announced page brought nothing, without a total',
-      [
-        [[1, 2], undefined, 2],
-        [[1, 2], undefined, 2],
-      ],
-    ],
-  ] as [string, Parameters<typeof shortfallOf>][])('%s', (_name, pages) => {
-    expect(shortfallOf(...pages)).not.toBeNull();
-  });
+test.each([
+  ['fewer records came than were announced', of(4, 2, [1, 2], [3])],
+  ['the total shrank', of([4, 3], 2, [1, 2], [3, 4])],
+  ['a later page repeats an earlier one', of(4, 2, [1, 2], [1, 2])],
+  ['one page holds a record twice in the place of another one', of(3, 1, [1, 1, 2])],
+  ['the total is smaller than what came beside it', of(2, 1, [1, 2, 3])],
+  ['an announced page did not come, without a total', of(none, 2, [1, 2])],
+  ['a page repeats a record, without a total', of(none, 1, [1, 1, 2])],
+  ['a page repeats a record, and nothing is announced at all', of(none, none, [1, 1, 2], [3])],
+  ['an announced page brought nothing, without a total', of(none, 2, [1, 2], [1, 2])],
+])('pages are not complete when %s', (_name, pages) => {
+  expect(tallyOf(pages).shortfall()).not.toBeNull();
 });
 
 test('records that were seen again are known by their keys, those without a key by their content', () => {
-  const tally = tallyOf([
-    [[1, null, { a: 1 }], 3],
-    [[1, null, { a: 1 }, 2], 3],
-  ]);
+  const tally = tallyOf(of(3, none, [1, null, { a: 1 }], [1, null, { a: 1 }, 2]));
   expect([...tally.repeated.keys()]).toEqual(['1', '{"id":null}', '{"id":{"a":1}}']);
 });

@@ -1,33 +1,17 @@
 /** Lists without paging, read without a database: pages that were not requested, types that fail (contract, 5.4 and 5.7). */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.ts';
-import {
-  createMemoryWorker,
-  expectMemoryEqualsSource,
-  type MemoryWorker,
-  type MemoryWorkerOptions,
-} from '../../support/memory-worker.ts';
+import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
+import { failedBy, isEqual, startWorker, stored, sync, worker } from '../../support/reading.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
 
 const SIZE = { followups: 0, employees: 4, equipment: 120, resources: 60, users: 8 };
 const SNAPSHOTS = ['resources', 'equipments'] as const;
 type Snapshot = (typeof SNAPSHOTS)[number];
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
-async function start(options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}): Promise<void> {
-  worker = await createMemoryWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
-}
-const sync = async (stream: Snapshot) => {
-  const result = await worker.run(stream);
-  expectSucceeded(result);
-  return result;
-};
-const isEqual = (stream: Snapshot) => expectMemoryEqualsSource(worker, stream);
+const start = (options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}) =>
+  startWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
 const records = (stream: Snapshot) => SPECIMENS[stream].records(worker);
-const liveOf = (stream: Snapshot) => worker.warehouseOf(stream).live();
 
 describe.each(SNAPSHOTS)('%s', (stream) => {
   const paging = (reading: 'pages' | 'unreadable' | 'one-page') => ({
@@ -74,11 +58,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
       Object.assign(worker.sandbox.readings, paging('unreadable').readings);
       spoil();
       const result = await worker.run(stream);
-      expect(result).toMatchObject({
-        outcome: 'failed',
-        error: { code: 'read_incomplete' },
-        counts: { updated: 1, deleted: 0 },
-      });
+      expect(result).toMatchObject({ ...failedBy('read_incomplete'), counts: { updated: 1, deleted: 0 } });
       worker.sandbox.hooks.rewriteResponse = undefined;
       Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
       expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
@@ -120,8 +100,8 @@ describe('equipment types', () => {
       worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] !== '21', fault, 1000);
       const result = await worker.run('equipments');
       // One request for the first type, and three attempts for the second one.
-      expect(result).toMatchObject({ outcome: 'failed', error: { code }, requests: 4 });
-      expect(liveOf('equipments').size).toBe(30);
+      expect(result).toMatchObject({ ...failedBy(code), requests: 4 });
+      expect(stored('equipments').size).toBe(30);
       worker.sandbox.faults.clear();
       await sync('equipments');
       await isEqual('equipments');
@@ -132,11 +112,7 @@ describe('equipment types', () => {
     await start({ retryAttempts: 3 });
     worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
     const result = await worker.run('equipments');
-    expect(result).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'server_error' },
-      requests: 4 + 3 * 2,
-    });
+    expect(result).toMatchObject({ ...failedBy('server_error'), requests: 4 + 3 * 2 });
   });
 
   test('equipment that moves to a type that cannot be read is not deleted, however often that fails', async () => {
@@ -151,8 +127,7 @@ describe('equipment types', () => {
         error: 'content_not_found',
       });
       expect(await worker.run('equipments'), `round ${round}`).toMatchObject({
-        outcome: 'failed',
-        error: { code: 'content_not_found' },
+        ...failedBy('content_not_found'),
         counts: { deleted: 0 },
       });
     }

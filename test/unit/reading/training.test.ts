@@ -1,33 +1,22 @@
 /** The cached calculation: when it is asked for, what is taken of it, what is never mixed (contract, 5.3). */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import type { MemoryWorker, MemoryWorkerOptions } from '../../support/memory-worker.ts';
 import { casesOf } from '../../support/proof.ts';
+import * as reading from '../../support/reading.ts';
+import { failedBy, startWorker, worker } from '../../support/reading.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import { NOON } from '../../support/test-clock.ts';
-import {
-  createMemoryWorker,
-  expectMemoryEqualsSource,
-  type MemoryWorker,
-  type MemoryWorkerOptions,
-} from '../../support/memory-worker.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
 
 const STREAM = 'training-employee-status';
 const SIZE = { followups: 0, employees: 30, equipment: 4, resources: 2, users: 8 };
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
-async function start(options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}): Promise<void> {
-  worker = await createMemoryWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
-}
-const sync = async (force = false) => {
-  const result = await worker.run(STREAM, { force });
-  expectSucceeded(result);
-  return result;
-};
-const isEqual = () => expectMemoryEqualsSource(worker, STREAM);
+const start = (options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}) =>
+  startWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
+const sync = (force = false) => reading.sync(STREAM, { force });
+const isEqual = () => reading.isEqual(STREAM);
+const live = () => reading.stored(STREAM);
 const employees = () => worker.sandbox.store.employees;
 /** A run, and how many requests it made. */
 async function requestsOfRun(): Promise<{ outcome: string; requests: number }> {
@@ -35,7 +24,6 @@ async function requestsOfRun(): Promise<{ outcome: string; requests: number }> {
   const { outcome } = await worker.run(STREAM);
   return { outcome, requests: worker.sandbox.requests.length };
 }
-const live = () => worker.warehouseOf(STREAM).live();
 const calculatedAt = () => worker.stateOf(STREAM).calculatedAt?.ms;
 
 describe('when the calculation is asked for', () => {
@@ -220,8 +208,7 @@ describe('pages', () => {
 
   test('all pages of one calculation are read', async () => {
     await start({}, paged);
-    const result = await sync();
-    expect(result.requests).toBe(5);
+    expect((await sync()).requests).toBe(5);
     await isEqual();
   });
 
@@ -254,7 +241,7 @@ describe('pages', () => {
       store.recalculateTraining((calculation += 1));
     };
     const result = await worker.run(STREAM);
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'calculation_unsettled' } });
+    expect(result).toMatchObject(failedBy('calculation_unsettled'));
     expect(live()).toEqual(before);
     expect(worker.stateOf(STREAM)).toEqual(state);
   });
@@ -325,10 +312,7 @@ describe('pages', () => {
       store.employees.put(SPECIMENS[STREAM].build(`hired-${(hired += 1)}`));
       store.recalculateTraining();
     };
-    expect(await worker.run(STREAM)).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'calculation_unsettled' },
-    });
+    expect(await worker.run(STREAM)).toMatchObject(failedBy('calculation_unsettled'));
   });
 
   test('without paging, a service that gives everyone on every page is asked twice', async () => {
@@ -356,8 +340,7 @@ describe('pages', () => {
     worker.time.now += 15 * MINUTE_MS;
     worker.sandbox.hooks.rewriteResponse = (entry, response) =>
       lie(Number(entry.params['page'] ?? 1), response);
-    const result = await worker.run(STREAM);
-    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+    expect(await worker.run(STREAM)).toMatchObject(failedBy('read_incomplete'));
     expect(live()).toEqual(before);
     worker.sandbox.hooks.rewriteResponse = undefined;
     await sync(true);

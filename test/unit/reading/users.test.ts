@@ -1,30 +1,21 @@
 /** Lookups of names without a database: the ids that a run requests, and the cost of an id that fails for the others. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../support/proof.ts';
-import { createMemoryWorker, type MemoryWorker } from '../../support/memory-worker.ts';
-import { expectSucceeded } from '../../support/timed-worker.ts';
+import * as reading from '../../support/reading.ts';
+import { failedBy, startWorker, worker } from '../../support/reading.ts';
 
 const HOUR_MS = 3_600_000;
 
-let worker: MemoryWorker;
-afterEach(() => worker.close());
-
 /** Ids that records mention; the service knows fewer of them than there are. */
 async function start(people = { employees: 20, users: 14 }): Promise<string[]> {
-  worker = await createMemoryWorker({
-    sandbox: { size: { followups: 0, equipment: 0, resources: 0, ...people } },
-  });
+  await startWorker({ sandbox: { size: { followups: 0, equipment: 0, resources: 0, ...people } } });
   const ids = [...worker.sandbox.store.employees.keys()].toSorted();
   worker.warehouseOf('users').mention(ids);
   return ids;
 }
-const sync = async () => {
-  const result = await worker.run('users');
-  expectSucceeded(result);
-  return result;
-};
+const sync = () => reading.sync('users');
 const asked = () => worker.sandbox.requests.map(({ params }) => params['user']);
-const named = () => [...worker.warehouseOf('users').live().keys()].toSorted();
+const named = () => [...reading.stored('users').keys()].toSorted();
 const known = (ids: readonly string[]) => ids.filter((id) => worker.sandbox.store.users.has(id));
 const lookups = () => worker.warehouseOf('users').lookups;
 
@@ -115,6 +106,6 @@ describe('ids for which the service always fails', () => {
     expect(await worker.run('users')).toMatchObject({ outcome: 'succeeded', requests: 11 });
     worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
     makeDue(failing);
-    expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
+    expect(await worker.run('users')).toMatchObject(failedBy('server_error'));
   });
 });

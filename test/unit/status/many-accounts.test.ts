@@ -24,6 +24,16 @@ const sights = (change: Partial<StreamFacts> = {}): StreamFacts[] =>
     ...change,
   }));
 
+/** Accounts `a` and `b`. */
+const two = (a = sights(), b = sights(), change?: Parameters<typeof facts>[1]) =>
+  facts(
+    [
+      [account('a'), a],
+      [account('b'), b],
+    ],
+    change,
+  );
+
 const stale = () => sights({ lastSuccessMs: NOON - 3 * HOUR_MS });
 
 const openCircuit = {
@@ -64,45 +74,23 @@ describe('the status of many accounts', () => {
   });
 
   it('of accounts with whom all is well is one sentence', () => {
-    const overview = buildStatus(
-      facts([
-        [account('a'), sights()],
-        [account('b'), sights()],
-      ]),
-    );
+    const overview = buildStatus(two());
     expect(overview.verdict).toEqual({ level: 'good', sentence: 'Everything is fresh.', details: [] });
   });
 
   it('counts those with a warning while all of them are fresh', () => {
     const failed = sights({ lastRun: { status: 'failed', errorCode: 'delete_guard' } });
-    const { verdict } = buildStatus(
-      facts([
-        [account('a'), sights()],
-        [account('b'), failed],
-      ]),
-    );
+    const { verdict } = buildStatus(two(sights(), failed));
     expect(verdict.sentence).toBe('Everything is fresh, but 1 of 2 accounts has a warning.');
   });
 
   it('of a worker that is starting says so', () => {
-    const two = facts([
-      [account('a'), sights()],
-      [account('b'), sights()],
-    ]);
-    const { verdict, notReady } = buildStatus({ ...two, worker: 'starting' });
+    const { verdict, notReady } = buildStatus({ ...two(), worker: 'starting' });
     expect([verdict.sentence, notReady]).toEqual(['Starting.', ['the worker is starting']]);
   });
 
   it('says what keeps all of them alike once, and not of each', () => {
-    const overview = buildStatus(
-      facts(
-        [
-          [account('a'), sights()],
-          [account('b'), sights()],
-        ],
-        { databaseProblem: 'ECONNREFUSED' },
-      ),
-    );
+    const overview = buildStatus(two(sights(), sights(), { databaseProblem: 'ECONNREFUSED' }));
     expect(overview.verdict).toMatchObject({ level: 'bad', sentence: 'The database is unreachable.' });
     expect(overview.notReady).toEqual(['the database is unreachable: ECONNREFUSED']);
     expect(overview.accounts.flatMap(({ notReady }) => notReady)).toEqual([]);
@@ -150,11 +138,7 @@ describe('the endpoints of many accounts', () => {
   });
 
   it('/readyz is 503 when no account is ready, and when the worker itself is not', async () => {
-    const none = facts([
-      [account('a'), stale()],
-      [account('b'), stale()],
-    ]);
-    expect(await get(none, '/readyz')).toMatchObject({ status: 503 });
+    expect(await get(two(stale(), stale()), '/readyz')).toMatchObject({ status: 503 });
     const away = mixed({ databaseProblem: 'gone' });
     expect((await get(away, '/readyz')).json()).toMatchObject({
       ready: false,

@@ -7,7 +7,14 @@ import { redactStatus, toJsonStatus } from '../../../src/operate/status/json-sta
 import type { AccountRows } from '../../../src/operate/status/read-account-rows.ts';
 import type { StreamName } from '../../../src/engine/streams/stream.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
-import { iso, operations, runRow, singleStatus, statusFacts } from '../../support/status-facts.ts';
+import {
+  iso,
+  operations,
+  runRow,
+  singleStatus,
+  statusFacts,
+  withStream,
+} from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 const openCircuit = {
@@ -18,6 +25,15 @@ const openCircuit = {
   advice: 'Have a new one issued.',
   sinceMs: NOON - HOUR_MS,
   nextTryMs: NOON + 5 * MINUTE_MS,
+} as const;
+
+const outage = {
+  dependency: 'service',
+  sinceMs: NOON - 70_000,
+  failedRuns: 3,
+  code: 'network_error',
+  message: 'reset',
+  advice: '',
 } as const;
 
 describe('the verdict', () => {
@@ -110,16 +126,7 @@ describe('the verdict', () => {
   });
 
   it('names the service that is away before the streams that are stale because of it, and not while all is fresh', () => {
-    const outages = [
-      {
-        dependency: 'service',
-        sinceMs: NOON - 70_000,
-        failedRuns: 3,
-        code: 'network_error',
-        message: 'reset',
-        advice: '',
-      },
-    ] as const;
+    const outages = [outage];
     expect(buildStatus(statusFacts({ outages })).notReady).toEqual([]);
     const status = buildStatus(
       statusFacts({ outages, operations: operations({ successMs: { users: NOON - 2 * HOUR_MS } }) }),
@@ -153,16 +160,7 @@ describe('the verdict', () => {
     const away = buildStatus(
       statusFacts({
         databaseProblem: 'connect ECONNREFUSED',
-        outages: [
-          {
-            dependency: 'database',
-            sinceMs: NOON - 70_000,
-            failedRuns: 3,
-            code: 'database_unreachable',
-            message: 'connect ECONNREFUSED',
-            advice: 'Start it.',
-          },
-        ],
+        outages: [{ ...outage, dependency: 'database', code: 'database_unreachable', advice: 'Start it.' }],
       }),
     );
     expect(away.verdict.details).toEqual([
@@ -220,28 +218,13 @@ describe('the verdict', () => {
     expect(sentenceOf({ openCircuits: [{ ...openCircuit, holdsAll: false }] })).toBe(
       'Everything is fresh, but the service denies access to resources.',
     );
-    const heldUp = operations();
-    const streams = heldUp.accounts.get('north') ?? [];
-    const held = streams.map((one) =>
-      one.stream === 'users' ? { ...one, heldUpBy: 'role bi (pid 1)' } : one,
-    );
-    expect(
-      buildStatus(statusFacts({ operations: { ...heldUp, accounts: new Map([['north', held]]) } })).verdict,
-    ).toMatchObject({
+    const heldUp = withStream('users', { heldUpBy: 'role bi (pid 1)' });
+    expect(buildStatus(statusFacts({ operations: heldUp })).verdict).toMatchObject({
       level: 'warning',
       sentence: 'Everything is fresh, but runs of users are held up.',
       details: ['Runs of users are held up, because its lock is held by role bi (pid 1).'],
     });
-    const outage = {
-      sinceMs: NOON - 70_000,
-      failedRuns: 3,
-      code: 'network_error',
-      message: 'reset',
-      advice: '',
-    };
-    expect(sentenceOf({ outages: [{ ...outage, dependency: 'service' }] })).toBe(
-      'Everything is fresh, but the service is unavailable.',
-    );
+    expect(sentenceOf({ outages: [outage] })).toBe('Everything is fresh, but the service is unavailable.');
   });
 });
 
@@ -301,12 +284,11 @@ describe('the status', () => {
 
   it('tells every time in JSON as a text, and only durations in ms', () => {
     const volumes = { rows: [{ stream: 'users', rows: 1, isEstimate: false } as const], days: [] };
-    const outage = { sinceMs: NOON, failedRuns: 1, code: 'network_error', message: 'reset', advice: '' };
     const status = buildStatus(
       statusFacts({
         volumes,
         openCircuits: [openCircuit],
-        outages: [{ ...outage, dependency: 'service' }],
+        outages: [outage],
         service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: NOON },
       }),
     );

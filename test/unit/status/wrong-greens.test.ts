@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../../src/operate/status/metrics.ts';
 import { buildStatus } from '../../../src/operate/status/build-status.ts';
-import { type StreamFacts, UNKNOWN_STREAMS } from '../../../src/operate/status/read-accounts.ts';
+import { UNKNOWN_STREAMS } from '../../../src/operate/status/read-accounts.ts';
 import type { StreamName } from '../../../src/engine/streams/stream.ts';
 import { badgeOf } from '../../../src/pages/words.ts';
 import { renderStatus } from '../../../src/pages/status/render-status.ts';
@@ -14,24 +14,19 @@ import {
   runRow,
   singleStatus,
   statusFacts,
+  withStream,
 } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 type Facts = NonNullable<Parameters<typeof statusFacts>[0]>;
-
-/** Changes the facts of one stream. */
-function withStream(name: StreamName, change: Partial<StreamFacts>, read = operations()) {
-  const streams = (read.accounts.get('north') ?? []).map((one) =>
-    one.stream === name ? { ...one, ...change } : one,
-  );
-  return { ...read, accounts: new Map([['north', streams]]) };
-}
 
 const badge = (facts: Facts, name: StreamName) => {
   const { streams, database } = singleStatus(statusFacts(facts));
   const found = streams.find(({ stream }) => stream === name);
   return found && badgeOf(found, database);
 };
+/** All is fresh, with a warning. */
+const warning = (but: string) => ({ level: 'warning', sentence: `Everything is fresh, but ${but}.` });
 const verdict = (facts: Facts) => buildStatus(statusFacts(facts)).verdict;
 const page = (facts: Facts) => renderStatus(buildStatus(statusFacts(facts)), 'N').replace(/\s+/g, ' ');
 
@@ -57,10 +52,7 @@ describe('a stream is not shown as fresh', () => {
   it('while its last reconcile failed, although syncs succeed', () => {
     const unreconciled = { operations: withStream('followups', { failedReconcile: 'delete_guard' }) };
     expect(badge(unreconciled, 'followups')).toEqual({ level: 'warning', text: 'last reconcile failed' });
-    expect(verdict(unreconciled)).toMatchObject({
-      level: 'warning',
-      sentence: 'Everything is fresh, but the last reconcile of followups failed.',
-    });
+    expect(verdict(unreconciled)).toMatchObject(warning('the last reconcile of followups failed'));
     expect(verdict(unreconciled).details[0]).toMatch(
       /^The last reconcile of followups failed \(delete_guard\), and syncs do not do its work\. .*--allow-mass-delete/,
     );
@@ -83,10 +75,7 @@ describe('a stream is not shown as fresh', () => {
     const parts = [{ part: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
     const facts = { volumes: { rows: [], days: [], parts } };
     expect(badge(facts, 'equipments')).toEqual({ level: 'warning', text: '1,200 not read' });
-    expect(verdict(facts)).toMatchObject({
-      level: 'warning',
-      sentence: 'Everything is fresh, but stored data differs from the settings.',
-    });
+    expect(verdict(facts)).toMatchObject(warning('stored data differs from the settings'));
     expect(verdict(facts).details.join()).toContain('1,200 live rows of equipment types');
   });
 
@@ -118,10 +107,9 @@ describe('everything is not fresh', () => {
 
   it('without a warning, when the last run of a stream without a schedule failed or its lock is held', () => {
     const offReasons = { users: 'not scheduled' } as const;
-    expect(verdict({ operations: operations({ runs: [failedRun] }), offReasons })).toMatchObject({
-      level: 'warning',
-      sentence: 'Everything is fresh, but the last run of users failed.',
-    });
+    expect(verdict({ operations: operations({ runs: [failedRun] }), offReasons })).toMatchObject(
+      warning('the last run of users failed'),
+    );
     const held = withStream('users', { heldUpBy: 'role bi (pid 1)' });
     expect(verdict({ operations: held, offReasons }).level).toBe('warning');
     const equipment = runRow({ stream: 'equipments', status: 'failed', error_code: 'server_error' });
@@ -133,10 +121,7 @@ describe('everything is not fresh', () => {
   it('without a warning, when the scheduled report cannot be sent', () => {
     const failedReports = [{ accountId: 'north', code: 'alert_undelivered' }];
     const alerts = { open: 1, channels: [], failedReports };
-    expect(verdict({ alerts })).toMatchObject({
-      level: 'warning',
-      sentence: 'Everything is fresh, but the last report failed.',
-    });
+    expect(verdict({ alerts })).toMatchObject(warning('the last report failed'));
     expect(verdict({ alerts }).details).toHaveLength(1);
     expect(verdict({ alerts }).details[0]).toMatch(
       /^The report could not be made or sent \(alert_undelivered\); it is tried again\. /,
@@ -146,10 +131,7 @@ describe('everything is not fresh', () => {
 
   it('without a warning, when data is stored that the settings forbid', () => {
     const facts = { uncleaned: [{ stream: 'followups' as const, isUnderWay: false }] };
-    expect(verdict(facts)).toMatchObject({
-      level: 'warning',
-      sentence: 'Everything is fresh, but stored data differs from the settings.',
-    });
+    expect(verdict(facts)).toMatchObject(warning('stored data differs from the settings'));
     expect(verdict(facts).details).toHaveLength(1);
     expect(page(facts).match(/Stored data does not match the privacy settings/g)).toHaveLength(1);
   });

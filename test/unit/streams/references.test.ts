@@ -4,7 +4,7 @@ import { streamShape } from '../../../src/engine/database/table-shape.ts';
 import { STREAMS } from '../../../src/engine/streams/index.ts';
 import type { Row, WireRecord } from '../../../src/engine/streams/stream.ts';
 import { createRandom } from '../../support/seeded-random.ts';
-import { type Specimen, SPECIMENS } from '../../support/specimens.ts';
+import { specimenOf } from '../../support/specimens.ts';
 
 const random = createRandom(7);
 /** Values that a service may send in the place of an identifier. */
@@ -24,7 +24,6 @@ function distort(value: unknown, name = ''): unknown {
   return /id$|key$/i.test(name) && random.below(3) === 0 ? random.pick(KEYS) : value;
 }
 
-const specimens = new Map<string, Specimen>(Object.entries(SPECIMENS));
 const WITH_CHILDREN = STREAMS.filter(({ children }) => children.length > 0);
 
 test.each(WITH_CHILDREN.map((stream) => [stream.name, stream] as const))(
@@ -35,7 +34,7 @@ test.each(WITH_CHILDREN.map((stream) => [stream.name, stream] as const))(
     let references = 0;
     for (let round = 0; round < 2000; round += 1) {
       const record = {
-        ...(distort(specimens.get(name)?.build('k')) as WireRecord),
+        ...(distort(specimenOf(name).build('k')) as WireRecord),
         [stream.keyField]: 'k',
         messages: distort([
           { id: 'm', date: 1, attachments: [{ key: 'f' }] },

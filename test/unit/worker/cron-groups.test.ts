@@ -21,13 +21,18 @@ afterEach(async () => {
 
 const syncOf = (accountId: string) => ({ accountId, stream: 'resources', kind: 'sync' }) as const;
 
-function start(accounts: readonly string[], spreadMs: number, expressions = [QUARTERLY]): void {
+function start(
+  accounts: readonly string[],
+  spreadMs: number,
+  expressions = [QUARTERLY],
+  { timezone = 'UTC', now = () => Date.now() } = {},
+): void {
   groups = startCronGroups({
     entries: accounts.flatMap((accountId) =>
-      expressions.map((expression) => ({ target: syncOf(accountId), timezone: 'UTC', expression })),
+      expressions.map((expression) => ({ target: syncOf(accountId), timezone, expression })),
     ),
     spreadMs,
-    clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
+    clock: { now, monotonicMs: () => performance.now() },
     onTick: ({ accountId: target }, periodMs) => ticks.push({ target, atMs: Date.now(), periodMs }),
     onMissed: ({ accountId }) => missed.push(accountId),
   });
@@ -140,13 +145,7 @@ describe('a clock that jumps', () => {
       computingMs = 0;
       return read;
     };
-    groups = startCronGroups({
-      entries: [{ target: syncOf('one'), timezone: 'UTC', expression: QUARTERLY }],
-      spreadMs: 0,
-      clock: { now, monotonicMs: () => performance.now() },
-      onTick: ({ accountId: target }, periodMs) => ticks.push({ target, atMs: Date.now(), periodMs }),
-      onMissed: ({ accountId }) => missed.push(accountId),
-    });
+    start(['one'], 0, [QUARTERLY], { now });
     await vi.advanceTimersByTimeAsync(31 * MINUTE_MS);
     expect(ticks.map(({ periodMs }) => Math.round((periodMs ?? 0) / MINUTE_MS))).toEqual([15, 15]);
   });
@@ -172,12 +171,6 @@ describe('a clock that jumps', () => {
 it('an hour that the change to summer time leaves out is not made up for: the next one is a day later', () => {
   // Oslo, 2027-03-28: 01:59:59 is followed by 03:00:00.
   vi.setSystemTime(Date.UTC(2027, 2, 28, 0, 30));
-  groups = startCronGroups({
-    entries: [{ target: syncOf('one'), timezone: 'Europe/Oslo', expression: '30 2 * * *' }],
-    spreadMs: 0,
-    clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
-    onTick: () => undefined,
-    onMissed: () => undefined,
-  });
-  expect(groups.next('one')).toEqual([{ target: syncOf('one'), inMs: 24 * HOUR_MS }]);
+  start(['one'], 0, ['30 2 * * *'], { timezone: 'Europe/Oslo' });
+  expect(groups?.next('one')).toEqual([{ target: syncOf('one'), inMs: 24 * HOUR_MS }]);
 });
