@@ -2,26 +2,19 @@ import { exec, execFile } from 'node:child_process';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 const VERBS = (await buildProgram(CONTEXT, () => undefined)).commands.map((command) => command.name());
 
-let stage: CliStage;
-
-beforeAll(async () => {
-  stage = await createCliStage();
-});
-
-afterAll(async () => {
-  await stage.close();
-});
+const stage = forAllTests(() => createCliStage());
 
 beforeEach(() => {
   stage.sandbox.requests.length = 0;

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { expect, it } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
-let stage: CliStage;
-
-beforeAll(async () => {
-  stage = await createCliStage({ isEmpty: true });
-});
-
-afterAll(async () => {
-  await stage.close();
-});
+const stage = forAllTests(() => createCliStage({ isEmpty: true }));
 
 it('a verb that only reads says what a new database lacks', async () => {
   const { code, stdout, stderr } = await stage.run(['status'], stage.env);

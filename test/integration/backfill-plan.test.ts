@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { runInProcess } from '../support/in-process.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
-let sandbox: Sandbox;
+const sandbox = forEachTest(() => createSandbox({ size: SMALL_SANDBOX }));
 let database: TestDatabase;
 
-beforeEach(async () => {
-  sandbox = await createSandbox({ size: SMALL_SANDBOX });
-});
-
 afterEach(async () => {
-  await sandbox.close();
   await database.drop();
 });
 

@@ -1,21 +1,20 @@
 /** The output of verbs about a warehouse in use, in words and as JSON. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
-let sandbox: Sandbox;
+const sandbox = forEachTest(() => createSandbox({ size: SMALL_SANDBOX }));
 let database: TestDatabase;
 
 beforeEach(async () => {
-  sandbox = await createSandbox({ size: SMALL_SANDBOX });
   database = await createTestDatabase();
 });
 
 afterEach(async () => {
-  await sandbox.close();
   await database.drop();
 });
 

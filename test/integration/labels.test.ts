@@ -1,20 +1,19 @@
 /** Names for ids as people give them: coverage, template, import, through the verbs. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'csv-parse/sync';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { entryFor } from '../support/accounts-file.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forAllTests } from '../support/lifetime.ts';
+import { connectForTest } from '../support/test-database.ts';
 
-let stage: CliStage;
+const stage = forAllTests(() => createCliStage());
 beforeAll(async () => {
-  stage = await createCliStage();
   expect((await stage.run(['sync'], stage.env)).code).toBe(0);
 });
-afterAll(() => stage.close());
 afterEach(() => stage.query('delete from safety.labels'));
 
 const fileOf = (name: string) => join(stage.cli.directory, name);
@@ -203,7 +202,7 @@ describe('an import', () => {
 
   test('that is stopped by Ctrl-C stores none', async () => {
     await writeFile(fileOf('labels.csv'), FILE);
-    const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });
+    const connection = connectForTest(stage.databaseUrl);
     await connection.query('begin');
     await connection.query('lock table safety.labels in access exclusive mode');
     const importing = stage.start(['labels', 'import', fileOf('labels.csv')], stage.env);
@@ -211,7 +210,6 @@ describe('an import', () => {
     await expect.poll(() => stage.query(waiting)).toHaveLength(1);
     importing.kill('SIGINT');
     await connection.query('rollback');
-    await connection.close();
     expect((await importing.finished).code).toBe(1);
     expect(importing.stderr).toContain('stopped: no label was imported');
     expect(await stored()).toEqual([]);

@@ -4,8 +4,7 @@
  */
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { streamShape, toTableCoverage } from '../../src/engine/database/table-shape.ts';
 import {
   countVanished,
@@ -15,7 +14,8 @@ import {
 } from '../../src/engine/loading/merge-sql.ts';
 import * as issues from '../../src/engine/loading/issue-sql.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
 /** A loop over both sides would meet 4,000,000 rows. */
 const MANY = 2000;
@@ -24,17 +24,10 @@ const NOW = '2026-11-20T10:00:00Z';
 const COVERED = { column: null, parts: [] };
 const scope = { accountId: 'default', stream: 'resources', now: NOW, syncedAt: NOW } as const;
 
-let database: TestDatabase;
-let connection: Connection;
+const connection = forEachTest(() => openTestDatabase());
 beforeEach(async () => {
-  database = await createTestDatabase();
-  connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
   await connection.db.execute(issues.createIssueStage());
   await connection.query('create temporary table stage_seen (ord bigint, key text)');
-});
-afterEach(async () => {
-  await connection.close();
-  await database.drop();
 });
 
 /** Numbers, which PostgreSQL 18 spells as texts. */

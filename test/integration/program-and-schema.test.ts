@@ -1,15 +1,15 @@
 /** A program that does not know what the schema holds stores nothing there. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { VERSION } from '../../src/version.ts';
 import { runInProcess, startInProcess } from '../support/in-process.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { createTestWorker } from '../support/worker.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
 
-let worker: TestWorker;
+const worker = forEachTest(() => createTestWorker());
 let env: Record<string, string>;
-beforeEach(async () => {
-  worker = await createTestWorker();
+beforeEach(() => {
   env = {
     DATABASE_URL: worker.databaseUrl,
     SAFETY_BASE_URL: worker.sandbox.url,
@@ -18,7 +18,6 @@ beforeEach(async () => {
     HTTP_PORT: '0',
   };
 });
-afterEach(() => worker.close());
 
 const NEWER = `the warehouse was migrated by safety-sync 9.9.9, and this is the older ${VERSION}`;
 const ADVICE = 'Use that version of safety-sync, or a newer one';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { runInProcess } from '../support/in-process.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { createTestWorker } from '../support/worker.ts';
 
 const VIEWS = [
@@ -14,7 +15,7 @@ const VIEWS = [
 const ODD_ID = 'a b/../c';
 
 test('views have a link to the page of each record, and a command without the templates leaves them, which its report shows', async () => {
-  const worker = await createTestWorker();
+  const worker = untilTestEnds(await createTestWorker());
   const [record] = worker.sandbox.store.followups.values();
   worker.sandbox.store.followups.put({ ...record, id: ODD_ID });
   await worker.runAll();
@@ -70,5 +71,4 @@ test('views have a link to the page of each record, and a command without the te
   const { stdout: careful } = await runInProcess(['report', '--out', '-'], base);
   expect(careful).toContain('<a href="https://service.example.com/');
   expect(careful).not.toContain('javascript:');
-  await worker.close();
 });

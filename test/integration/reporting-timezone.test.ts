@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { startAppStage } from '../support/app-stage.ts';
 import { runInProcess } from '../support/in-process.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { createTestWorker } from '../support/worker.ts';
 
 test('a shell without REPORTING_TIMEZONE moves no days; where another one moves them, page and check say so', async () => {
-  const worker = await createTestWorker();
+  const worker = untilTestEnds(await createTestWorker());
   const env = {
     DATABASE_URL: worker.databaseUrl,
     SAFETY_BASE_URL: worker.sandbox.url,
@@ -32,6 +33,4 @@ test('a shell without REPORTING_TIMEZONE moves no days; where another one moves 
     'days of default begin in Asia/Tokyo in the warehouse, and REPORTING_TIMEZONE is Europe/Oslo here';
   expect((await runInProcess(['check'], { ...env, ...oslo })).stdout).toContain(found);
   expect((await runInProcess(['check'], env)).stdout).not.toContain('Asia/Tokyo');
-  await stage.stop();
-  await worker.close();
 });

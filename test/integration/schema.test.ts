@@ -1,27 +1,24 @@
 /** The public shape of the warehouse: relations, columns, comments, keys, and grants. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { readReportingTimezones, writeReportingTimezones } from '../../src/engine/history/reporting.ts';
-import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
+import {
+  connectForTest,
+  createEmptyTestDatabase,
+  openTestDatabase,
+  type TestDatabase,
+} from '../support/test-database.ts';
 
 const DICTIONARY = dictionaryOf(STREAMS);
 
-let database: TestDatabase;
-let connection: Connection;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
-});
-afterAll(async () => {
-  await connection.close();
-  await database.drop();
-});
+const connection = forAllTests(() => openTestDatabase({ max: 2 }));
 
 interface Column {
   readonly schema: string;
@@ -237,7 +234,7 @@ describe('the calendar', () => {
 
   test('has every day from 2000-01-01 to ten years from today, each with its ISO week, month and quarter', async () => {
     // The template may be of yesterday.
-    await migrateDatabase(database.url);
+    await migrateDatabase(connection.url);
     const [row] = await connection.query<{ last: string }>(
       `select (current_date + interval '10 years')::date::text as last`,
     );
@@ -250,23 +247,17 @@ describe('the calendar', () => {
   });
 
   test('is extended by each migration and each start, and not written when no day is missing', async () => {
-    const own = await createTestDatabase();
-    const ours = openConnection({ url: own.url, applicationName: 'test', max: 1 });
-    try {
-      const days = `select count(*)::int as days from safety.calendar`;
-      const count = `select count(*)::int as days, max(xmin::text::bigint)::text as newest from safety.calendar`;
-      await migrateDatabase(own.url);
-      const [whole] = await ours.query(count);
-      const all = await ours.query(days);
-      await migrateDatabase(own.url);
-      expect(await ours.query(count)).toEqual([whole]);
-      await ours.query(`delete from safety.calendar where date > current_date - 400`);
-      await migrateDatabase(own.url);
-      expect(await ours.query(days)).toEqual(all);
-    } finally {
-      await ours.close();
-      await own.drop();
-    }
+    const own = untilTestEnds(await openTestDatabase());
+    const days = `select count(*)::int as days from safety.calendar`;
+    const count = `select count(*)::int as days, max(xmin::text::bigint)::text as newest from safety.calendar`;
+    await migrateDatabase(own.url);
+    const [whole] = await own.query(count);
+    const all = await own.query(days);
+    await migrateDatabase(own.url);
+    expect(await own.query(count)).toEqual([whole]);
+    await own.query(`delete from safety.calendar where date > current_date - 400`);
+    await migrateDatabase(own.url);
+    expect(await own.query(days)).toEqual(all);
   });
 });
 
@@ -337,10 +328,7 @@ describe('the reporting time zone', () => {
 describe('three roles', () => {
   /** As this user, in this database. */
   async function as<T>(url: string, user: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-    const asUser = new URL(url);
-    asUser.username = user;
-    asUser.password = user;
-    const sql = postgres(asUser.href, { max: 1, fetch_types: false, onnotice: () => undefined });
+    const sql = postgres(urlOf(url, user), { max: 1, fetch_types: false, onnotice: () => undefined });
     try {
       return await work(sql);
     } finally {
@@ -410,17 +398,15 @@ describe('three roles', () => {
     await withUsers(async ({ owner }, { url }) => {
       await migrateDatabase(urlOf(url, owner));
       await as(url, owner, (sql) => sql`revoke select on safety.users from safety_reader`);
-      const asOwner = openConnection({ url: urlOf(url, owner), applicationName: 'test', max: 1 });
-      try {
-        const found = (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
-        expect(found?.result).toBe('skipped');
-        expect(found?.advice).toContain('select on 1 tables');
-        await migrateDatabase(urlOf(url, owner));
-        const after = (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
-        expect(after).toMatchObject({ result: 'ok', advice: null });
-      } finally {
-        await asOwner.close();
-      }
+      const asOwner = connectForTest(urlOf(url, owner));
+      const roleOf = async () =>
+        (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
+      expect(await roleOf()).toMatchObject({
+        result: 'skipped',
+        advice: expect.stringContaining('select on 1 tables') as string,
+      });
+      await migrateDatabase(urlOf(url, owner));
+      expect(await roleOf()).toMatchObject({ result: 'ok', advice: null });
     });
   });
 });
