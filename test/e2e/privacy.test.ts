@@ -36,7 +36,7 @@ test('check reports that no person is forgotten yet, only with a key', async () 
   expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
     { finding: 'nobody is forgotten' },
   ]);
-  expect((await stage.run(['check'], stage.env)).stdout).not.toContain('forgotten');
+  expect((await stage.run(['check'])).stdout).not.toContain('forgotten');
 });
 
 test('nothing that is not to be stored is in a log at any level, in an answer or in the warehouse', async () => {

@@ -14,12 +14,12 @@ const EVIL = `<script>document.title='owned'</script><img src=x onerror="documen
 
 const stage = forAllTests(() => createCliStage());
 beforeAll(async () => {
-  expect((await stage.run(['sync'], stage.env)).code).toBe(0);
+  expect((await stage.run(['sync'])).code).toBe(0);
   for (const statement of GIVEN_PAST) await stage.query(statement);
 });
 
 const fileOf = (name: string) => join(stage.cli.directory, name);
-const run = (...args: string[]) => stage.run(['report', ...args], stage.env);
+const run = (...args: string[]) => stage.run(['report', ...args]);
 
 describe('the command', () => {
   it('writes safety-report.html into the working directory and says where', async () => {

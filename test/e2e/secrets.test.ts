@@ -87,7 +87,7 @@ it('the token is in no output and in no table, also when the service and a gatew
 });
 
 it('a token in the wrong variable, or of the wrong form, is not shown', async () => {
-  const { code, stderr } = await stage.run(['sync'], { ...stage.env, SAFETY_ACCOUNT: CANARY });
+  const { code, stderr } = await stage.run(['sync'], { SAFETY_ACCOUNT: CANARY });
   expect(stderr).toContain('SAFETY_ACCOUNT: expected');
   for (const spelling of SPELLINGS) expect(stderr).not.toContain(spelling);
   expect(code).toBe(2);

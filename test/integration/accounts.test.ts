@@ -6,7 +6,7 @@ import { forEachTest } from '../support/lifetime.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, serviceEnv, type TestWorker } from '../support/worker.ts';
 import { createWorkerWithPast } from '../support/past.ts';
 import { inProof } from '../support/proof.ts';
 import { NOON } from '../support/test-clock.ts';
@@ -53,13 +53,7 @@ async function fill(worker: TestWorker): Promise<void> {
 const run = (args: readonly string[], account = 'elsewhere', answer?: string): Promise<Said> =>
   runInProcess(
     args,
-    {
-      SAFETY_BASE_URL: worker.sandbox.url,
-      SAFETY_TOKEN: worker.sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
-      SAFETY_ACCOUNT: account,
-      DATABASE_URL: worker.databaseUrl,
-    },
+    { ...serviceEnv(worker), SAFETY_ACCOUNT: account },
     answer === undefined ? {} : { answer },
   );
 

@@ -17,7 +17,6 @@ const SANDBOX = { size: { followups: 0, employees: 0, equipment: 12, resources: 
 const stage = forEachTest(() => createCliStage({ sandbox: SANDBOX }));
 const run = (args: readonly string[], types?: readonly string[]) =>
   stage.run(args, {
-    ...stage.env,
     LOG_LEVEL: 'silent',
     ...(types === undefined ? {} : { SAFETY_EQUIPMENT_TYPES: types.join(',') }),
   });

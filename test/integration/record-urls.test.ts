@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
 const VIEWS = [
   ['followup_overview', 'id', 'followups'],
@@ -19,11 +19,7 @@ test('views have a link to the page of each record, and a command without the te
   const [record] = worker.sandbox.store.followups.values();
   worker.sandbox.store.followups.put({ ...record, id: ODD_ID });
   await worker.runAll();
-  const base = {
-    DATABASE_URL: worker.databaseUrl,
-    SAFETY_BASE_URL: worker.sandbox.url,
-    SAFETY_TOKEN: worker.sandbox.token,
-  };
+  const base = serviceEnv(worker);
   const templates = {
     RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/followups/{id}',
     RECORD_URL_TEMPLATE_EQUIPMENT: 'https://service.example.com/equipment/{id}',

@@ -2,15 +2,11 @@ import { expect, test } from 'vitest';
 import { startAppStage } from '../support/app-stage.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
 test('a shell without REPORTING_TIMEZONE moves no days; where another one moves them, page and check say so', async () => {
   const worker = untilTestEnds(await createTestWorker());
-  const env = {
-    DATABASE_URL: worker.databaseUrl,
-    SAFETY_BASE_URL: worker.sandbox.url,
-    SAFETY_TOKEN: worker.sandbox.token,
-  };
+  const env = serviceEnv(worker);
   const oslo = { REPORTING_TIMEZONE: 'Europe/Oslo' };
   const stage = await startAppStage(worker, {
     env: { ...oslo, SYNC_CRON: 'off', RECONCILE_CRON: 'off' },

@@ -6,7 +6,7 @@ import { SPECIMENS } from '../support/specimens.ts';
 
 const stage = forEachTest(() => createCliStage());
 async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
-  const { code, stderr } = await stage.run(['sync', 'resources'], { ...stage.env, LOG_LEVEL: level });
+  const { code, stderr } = await stage.run(['sync', 'resources'], { LOG_LEVEL: level });
   expect(code).toBe(0);
   expect(stderr).not.toContain('canary-of-a-person');
   return parseLog(stderr).filter((line) => 'statement' in line);

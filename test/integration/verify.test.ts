@@ -8,14 +8,12 @@ import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
+import { serviceEnv } from '../support/worker.ts';
 
 const worker = forEachTest(() => createTimedWorker());
 const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
   runInProcess(args, {
-    SAFETY_BASE_URL: worker.sandbox.url,
-    SAFETY_TOKEN: worker.sandbox.token,
-    SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
-    DATABASE_URL: worker.databaseUrl,
+    ...serviceEnv(worker),
     RETRY_ATTEMPTS: '0',
     ...more,
   });

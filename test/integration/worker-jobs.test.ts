@@ -13,7 +13,7 @@ import { createAccountRunner } from '../../src/operate/worker/account-runner.ts'
 import { untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { NOON } from '../support/test-clock.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
 const SIZE = { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 };
 
@@ -21,10 +21,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
   const { sandbox, databaseUrl } = untilTestEnds(await createTestWorker({ sandbox: { size: SIZE } }));
   const config = loadConfig(
     {
-      SAFETY_BASE_URL: sandbox.url,
-      SAFETY_TOKEN: sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-      DATABASE_URL: databaseUrl,
+      ...serviceEnv({ sandbox, databaseUrl }),
       RETRY_ATTEMPTS: '0',
       LOG_LEVEL: 'silent',
     },

@@ -5,6 +5,7 @@ import type { Clock } from '../../src/shared/time.ts';
 import type { Backoff } from '../../src/shared/backoff.ts';
 import { runWorker, type WorkerOptions } from '../../src/operate/worker/run-worker.ts';
 import type { TestWorker } from './worker.ts';
+import { serviceEnv } from './worker.ts';
 
 /**
  * The long-lived worker inside the test process, against the sandbox and database of a test worker. It is stopped as by a
@@ -25,10 +26,7 @@ export async function startAppStage(worker: TestWorker, options: AppStageOptions
   const stopping = new AbortController();
   const config = loadConfig(
     {
-      SAFETY_BASE_URL: worker.sandbox.url,
-      SAFETY_TOKEN: worker.sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
-      DATABASE_URL: worker.databaseUrl,
+      ...serviceEnv(worker),
       HTTP_PORT: '0',
       RETRY_MIN_DELAY_MS: '1',
       RETRY_MAX_DELAY_MS: '20',
