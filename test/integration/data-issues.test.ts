@@ -20,11 +20,8 @@ async function start(followupsOverlapMs = EVERYTHING_MS): Promise<void> {
     sandbox: { size: { followups: 20, employees: 12, equipment: 12, resources: 10, users: 6 } },
   });
 }
-const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training-employee-status') => {
-  const result = await worker.run(stream, { force: true });
-  expectSucceeded(result);
-  return result;
-};
+const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training-employee-status') =>
+  expectSucceeded(await worker.run(stream, { force: true }));
 const openIssues = async (stream: string) =>
   (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
 
@@ -327,8 +324,7 @@ describe('putting stored records through again', () => {
       `update safety.followups set _raw = jsonb_set(_raw, '{due}', '20260228'), _hash = null where id = 'bad-due'`,
     );
     worker.sandbox.requests.length = 0;
-    const result = await worker.run('followups', { retryIssues: true });
-    expectSucceeded(result);
+    const result = expectSucceeded(await worker.run('followups', { retryIssues: true }));
     expect(worker.sandbox.requests).toEqual([]);
     expect(result).toMatchObject({ requests: 0, counts: { updated: 1, rejected: 1, deleted: 0 } });
     expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
@@ -368,8 +364,7 @@ describe('putting stored records through again', () => {
         `update safety_sync.data_issues set context = '{"equipmentTypeId":"another"}' where stream = 'equipments'`,
       );
       const before = await rowVersions(worker);
-      const result = await worker.run('equipments', { retryIssues: true });
-      expectSucceeded(result);
+      const result = expectSucceeded(await worker.run('equipments', { retryIssues: true }));
       expect(result.counts).toMatchObject({ read: 12, unchanged: 12 });
       expect(await rowVersions(worker)).toEqual(before);
       await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_asked_types'] });
@@ -381,8 +376,7 @@ describe('putting stored records through again', () => {
     worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('x'), id: null }, 'keyless');
     await sync('resources');
     await worker.query(`update safety_sync.data_issues set value = jsonb_set(value, '{id}', '"late"')`);
-    const result = await worker.run('resources', { retryIssues: true });
-    expectSucceeded(result);
+    const result = expectSucceeded(await worker.run('resources', { retryIssues: true }));
     expect(result.counts).toMatchObject({ inserted: 1, rejected: 0, deleted: 0 });
     expect(await openIssues('resources')).toEqual([]);
     expect(await worker.query(`select id from safety.resources where id = 'late'`)).toEqual([{ id: 'late' }]);

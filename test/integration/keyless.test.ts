@@ -24,9 +24,8 @@ async function start(): Promise<void> {
 async function read(stream: Stream) {
   worker.time.now += 20 * MINUTE_MS;
   if (stream === TRAINING) worker.sandbox.store.recalculateTraining(worker.time.now - MINUTE_MS);
-  const result = await worker.run(stream, stream === 'followups' ? { kind: 'reconcile' } : {});
-  expectSucceeded(result);
-  return result.counts;
+  return expectSucceeded(await worker.run(stream, stream === 'followups' ? { kind: 'reconcile' } : {}))
+    .counts;
 }
 const records = (stream: Stream) => SPECIMENS[stream].records(worker);
 const keysOf = (stream: Stream) => [...records(stream).keys()].slice(0, 9);

@@ -23,11 +23,7 @@ async function start(largestPage: number | null = null): Promise<void> {
     },
   });
 }
-const sync = async () => {
-  const result = await worker.run('followups');
-  expectSucceeded(result);
-  return result;
-};
+const sync = async () => expectSucceeded(await worker.run('followups'));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 
 const message = (id: string, minute: number, more: object = {}) => ({

@@ -15,11 +15,7 @@ afterEach(() => worker.close());
 async function start(): Promise<void> {
   worker = await createTimedWorker({ sandbox: { size: SIZE } });
 }
-const sync = async (force = false) => {
-  const result = await worker.run(STREAM, { force });
-  expectSucceeded(result);
-  return result;
-};
+const sync = async (force = false) => expectSucceeded(await worker.run(STREAM, { force }));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const employees = () => worker.sandbox.store.employees;
 async function looksFresh(): Promise<boolean | undefined> {
