@@ -4,7 +4,6 @@ import postgres from 'postgres';
 import { describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { readReportingTimezones, writeReportingTimezones } from '../../src/engine/history/reporting.ts';
@@ -12,8 +11,8 @@ import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import {
   connectForTest,
   createEmptyTestDatabase,
+  createRole,
   openTestDatabase,
-  type TestDatabase,
 } from '../support/test-database.ts';
 
 const DICTIONARY = dictionaryOf(STREAMS);
@@ -336,77 +335,63 @@ describe('three roles', () => {
     }
   }
 
-  async function withUsers(
-    work: (names: Record<'owner' | 'loader' | 'reader', string>, empty: TestDatabase) => Promise<void>,
-  ) {
-    const empty = await createEmptyTestDatabase();
-    const suffix = new URL(empty.url).pathname.slice(-12);
-    const names = { owner: `owner_${suffix}`, loader: `loader_${suffix}`, reader: `reader_${suffix}` };
-    const admin = openConnection({ url: empty.url, applicationName: 'test', max: 1 });
-    try {
-      for (const name of Object.values(names))
-        await admin.query(`create role ${name} login password '${name}'`);
-      await admin.query(
-        `grant create on database "${new URL(empty.url).pathname.slice(1)}" to ${names.owner}`,
-      );
-      await work(names, empty);
-    } finally {
-      await admin.close();
-      await empty.drop();
-      for (const name of Object.values(names)) await connection.query(`drop role if exists ${name}`);
-    }
-  }
   const urlOf = (url: string, user: string) =>
-    Object.assign(new URL(url), { username: user, password: user }).href;
+    Object.assign(new URL(url), { username: user, password: 'right' }).href;
+
+  async function createUsers() {
+    const empty = untilTestEnds(await openTestDatabase({}, createEmptyTestDatabase()));
+    const create = () => createRole(empty, `login password 'right'`);
+    const [owner, loader, reader] = [await create(), await create(), await create()];
+    await empty.query(`grant create on database "${new URL(empty.url).pathname.slice(1)}" to ${owner}`);
+    return { url: empty.url, owner, loader, reader };
+  }
 
   test('an owner without the right to create roles migrates; the loader writes; the reader reads safety only', async () => {
-    await withUsers(async ({ owner, loader, reader }, { url }) => {
-      const outcome = await migrateDatabase(urlOf(url, owner));
-      // The role is there from the other databases of this server; the owner grants what is his.
-      expect(outcome.reader).toEqual({ exists: true, lacking: [] });
-      await as(url, owner, async (sql) => {
-        await sql`create table safety.made_later (account_id text)`;
-        await sql.unsafe(`grant usage on schema safety, safety_sync to ${loader};
+    const { url, owner, loader, reader } = await createUsers();
+    const outcome = await migrateDatabase(urlOf(url, owner));
+    // The role is there from the other databases of this server; the owner grants what is his.
+    expect(outcome.reader).toEqual({ exists: true, lacking: [] });
+    await as(url, owner, async (sql) => {
+      await sql`create table safety.made_later (account_id text)`;
+      await sql.unsafe(`grant usage on schema safety, safety_sync to ${loader};
           grant select, insert, update, delete on all tables in schema safety, safety_sync to ${loader}`);
-      });
-      await connection.query(`grant safety_reader to ${reader}`);
-      await as(url, reader, async (sql) => {
-        for (const relation of ['followups', 'followup_overview', 'equipment_history', 'made_later']) {
-          await expect(sql`select count(*) from safety.${sql(relation)}`).resolves.toHaveLength(1);
-        }
-        await expect(sql`select safety.reporting_today('default')`).resolves.toHaveLength(1);
-        await expect(sql`delete from safety.users`).rejects.toMatchObject({ code: '42501' });
-        await expect(sql`select from safety_sync.runs`).rejects.toMatchObject({ code: '42501' });
-      });
-      // The loader starts with a migration that has nothing to do but to add a day, which it was not allowed yet.
-      await as(url, owner, async (sql) => {
-        await sql.unsafe(
-          `delete from safety.calendar where date > current_date; revoke all on safety.calendar from ${loader}`,
-        );
-      });
-      expect(await migrateDatabase(urlOf(url, loader))).toMatchObject({ applied: 0 });
-      await as(url, loader, async (sql) => {
-        await sql`insert into safety.users (account_id, id, _synced_at, _run_id) values ('a', '1', now(), 1)`;
-      });
-      await as(url, reader, async (sql) => {
-        await expect(sql`select id from safety.users`).resolves.toEqual([{ id: '1' }]);
-      });
+    });
+    await connection.query(`grant safety_reader to ${reader}`);
+    await as(url, reader, async (sql) => {
+      for (const relation of ['followups', 'followup_overview', 'equipment_history', 'made_later']) {
+        await expect(sql`select count(*) from safety.${sql(relation)}`).resolves.toHaveLength(1);
+      }
+      await expect(sql`select safety.reporting_today('default')`).resolves.toHaveLength(1);
+      await expect(sql`delete from safety.users`).rejects.toMatchObject({ code: '42501' });
+      await expect(sql`select from safety_sync.runs`).rejects.toMatchObject({ code: '42501' });
+    });
+    // The loader starts with a migration that has nothing to do but to add a day, which it was not allowed yet.
+    await as(url, owner, async (sql) => {
+      await sql.unsafe(
+        `delete from safety.calendar where date > current_date; revoke all on safety.calendar from ${loader}`,
+      );
+    });
+    expect(await migrateDatabase(urlOf(url, loader))).toMatchObject({ applied: 0 });
+    await as(url, loader, async (sql) => {
+      await sql`insert into safety.users (account_id, id, _synced_at, _run_id) values ('a', '1', now(), 1)`;
+    });
+    await as(url, reader, async (sql) => {
+      await expect(sql`select id from safety.users`).resolves.toEqual([{ id: '1' }]);
     });
   });
 
   test('check says when safety_reader may not read, and what to do', async () => {
-    await withUsers(async ({ owner }, { url }) => {
-      await migrateDatabase(urlOf(url, owner));
-      await as(url, owner, (sql) => sql`revoke select on safety.users from safety_reader`);
-      const asOwner = connectForTest(urlOf(url, owner));
-      const roleOf = async () =>
-        (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
-      expect(await roleOf()).toMatchObject({
-        result: 'skipped',
-        advice: expect.stringContaining('select on 1 tables') as string,
-      });
-      await migrateDatabase(urlOf(url, owner));
-      expect(await roleOf()).toMatchObject({ result: 'ok', advice: null });
+    const { url, owner } = await createUsers();
+    await migrateDatabase(urlOf(url, owner));
+    await as(url, owner, (sql) => sql`revoke select on safety.users from safety_reader`);
+    const asOwner = connectForTest(urlOf(url, owner));
+    const roleOf = async () =>
+      (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
+    expect(await roleOf()).toMatchObject({
+      result: 'skipped',
+      advice: expect.stringContaining('select on 1 tables') as string,
     });
+    await migrateDatabase(urlOf(url, owner));
+    expect(await roleOf()).toMatchObject({ result: 'ok', advice: null });
   });
 });

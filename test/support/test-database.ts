@@ -49,13 +49,16 @@ export async function createRole({ query }: TextQueries, attributes = ''): Promi
   return role;
 }
 
-/** A migrated database with a connection to it; `close` drops the database as well. */
+/** A database, by default a migrated one, with a connection to it; `close` drops the database as well. */
 export interface OpenDatabase extends Connection {
   readonly url: string;
 }
 
-export async function openTestDatabase(options?: ConnectOptions): Promise<OpenDatabase> {
-  const database = await createTestDatabase();
+export async function openTestDatabase(
+  options: ConnectOptions = {},
+  created: Promise<TestDatabase> = createTestDatabase(),
+): Promise<OpenDatabase> {
+  const database = await created;
   const connection = connect(database.url, options);
   const close = connection.close.bind(connection);
   return Object.assign(connection, {
