@@ -2,28 +2,20 @@
 import { sql } from 'drizzle-orm';
 import { once } from 'node:events';
 import net from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { expect, test } from 'vitest';
+import type { Connection } from '../../src/engine/database/connection.ts';
 import { toDatabaseError } from '../../src/engine/database/database-error.ts';
-import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import type { SafetySyncError } from '../../src/shared/errors.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
+import { connectForTest, openTestDatabase } from '../support/test-database.ts';
 
 const ANSWER_MS = 5_000;
 
-let database: TestDatabase;
-let admin: Connection;
-beforeEach(async () => {
-  database = await createTestDatabase();
-  admin = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-});
-afterEach(async () => {
-  await admin.close();
-  await database.drop();
-});
+const admin = forEachTest(() => openTestDatabase());
 
 async function openSession(): Promise<{ session: Connection; pid: number }> {
-  const session = openConnection({ url: database.url, applicationName: 'test', max: 1, isSession: true });
+  const session = connectForTest(admin.url, { isSession: true });
   const [row] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
   return { session, pid: row?.pid ?? 0 };
 }
@@ -66,20 +58,9 @@ test('a session whose backend is ended at any moment answers or refuses every st
 });
 
 test('a run whose session was ended can store nothing: the lock is lost', async () => {
-  const session = await openStreamSession({
-    databaseUrl: database.url,
-    accountId: 'default',
-    stream: 'followups',
-    whenBusy: 'skip',
-  });
-  if (session === undefined) throw new Error('the stream is busy');
+  const session = await openFreeStream(admin.url, 'followups');
   const isFree = async () => {
-    const other = await openStreamSession({
-      databaseUrl: database.url,
-      accountId: 'default',
-      stream: 'followups',
-      whenBusy: 'skip',
-    });
+    const other = await openFreeStream(admin.url, 'followups').catch(() => undefined);
     await other?.close();
     return other !== undefined;
   };
@@ -91,11 +72,10 @@ test('a run whose session was ended can store nothing: the lock is lost', async 
     .catch(async (error: unknown) => await session.explain(error as never));
   expect(failure).toMatchObject({ code: 'lock_lost' });
   expect(await admin.query('select id from safety.users')).toEqual([]);
-  await session.close();
 });
 
 test('a pool without a server at the database’s port fails each time at once, and works when the database is back', async () => {
-  const target = new URL(database.url);
+  const target = new URL(admin.url);
   const gateway = net.createServer((client) => {
     const upstream = net.connect({ host: target.hostname, port: Number(target.port) });
     client.pipe(upstream).pipe(client);
@@ -107,10 +87,10 @@ test('a pool without a server at the database’s port fails each time at once, 
   const { port } = gateway.address() as net.AddressInfo;
   gateway.close();
   await once(gateway, 'close');
-  const url = new URL(database.url);
+  const url = new URL(admin.url);
   url.hostname = '127.0.0.1';
   url.port = String(port);
-  const pool = openConnection({ url: url.href, applicationName: 'test', max: 2 });
+  const pool = connectForTest(url.href, { max: 2 });
   for (let attempt = 0; attempt < 5; attempt += 1) {
     expect(await outcome(pool.query('select 1'))).toBe('refused');
   }
@@ -122,13 +102,7 @@ test('a pool without a server at the database’s port fails each time at once, 
 });
 
 test('a statement of a transaction that was aborted is reported with the reason, not with the consequence', async () => {
-  const session = await openStreamSession({
-    databaseUrl: database.url,
-    accountId: 'default',
-    stream: 'users',
-    whenBusy: 'skip',
-  });
-  if (session === undefined) throw new Error('the stream is busy');
+  const session = await openFreeStream(admin.url, 'users');
   const { connection } = session;
   const full = `do $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`;
   const failures: readonly (() => Promise<unknown>)[] = [
@@ -151,5 +125,4 @@ test('a statement of a transaction that was aborted is reported with the reason,
     'PostgreSQL: No space left on device (53100)',
     expect.stringContaining('(22P02)'),
   ]);
-  await session.close();
 });

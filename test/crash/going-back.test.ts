@@ -1,17 +1,17 @@
 /** Records that one response withheld are requested (contract, 5.7). */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
-let worker: TimedWorker;
-afterEach(() => worker.close());
-
 test('a record that a full response kept back is found by the totals that no longer add up', async () => {
-  worker = await createTimedWorker({
-    settings: { followupsOverlapMs: 10 * 365 * 24 * 60 * MINUTE_MS },
-    sandbox: { size: SMALL_SANDBOX, readings: { largestPage: 20 } },
-  });
+  const worker = untilTestEnds(
+    await createTimedWorker({
+      settings: { followupsOverlapMs: 10 * 365 * 24 * 60 * MINUTE_MS },
+      sandbox: { size: SMALL_SANDBOX, readings: { largestPage: 20 } },
+    }),
+  );
   expectSucceeded(await worker.run('followups'));
   const { followups } = worker.sandbox.store;
   const newestFirst = () => [...followups.values()].toSorted((a, b) => b.created_on - a.created_on);

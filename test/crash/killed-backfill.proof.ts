@@ -1,8 +1,9 @@
 /** A backfill that is killed again and again loses nothing and repeats little (contract, 5.1). */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createCliStage, type CliStage } from '../support/cli-stage.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 import { backfillWithKills, countPageRecords } from './killed-backfill.ts';
 
 const FOLLOWUPS = 6_000;
@@ -11,13 +12,6 @@ const INTERRUPTED = 5_500;
 const SLICE_RECORDS = 2_500;
 const SIZE = { followups: FOLLOWUPS, employees: 4, equipment: 4, resources: 2, users: 40 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
-
-let stage: CliStage | undefined;
-let calm: TestDatabase | undefined;
-afterEach(async () => {
-  await stage?.close();
-  await calm?.drop();
-});
 
 interface LedgerRow {
   readonly status: string;
@@ -35,8 +29,8 @@ async function readLedger(from: CliStage): Promise<LedgerRow[]> {
 }
 
 test(`a backfill of ${FOLLOWUPS} follow-ups that is killed ${KILLS} times ends equal to the source and reads at most a slice again per kill`, async () => {
-  stage = await createCliStage({ sandbox: { size: SIZE, latencyMs: 5 } });
-  calm = await createTestDatabase();
+  const stage = untilTestEnds(await createCliStage({ sandbox: { size: SIZE, latencyMs: 5 } }));
+  const calm = untilTestEnds(await openTestDatabase());
   const { cli, sandbox } = stage;
   // A page is lost while it is stored and another one while it waits, for each of the two readers.
   const env = { ...stage.env, API_CONCURRENCY: '2' };
@@ -74,7 +68,9 @@ test(`a backfill of ${FOLLOWUPS} follow-ups that is killed ${KILLS} times ends e
 }, 120_000);
 
 test('a backfill that is interrupted by Ctrl-C goes on where it was', async () => {
-  stage = await createCliStage({ sandbox: { size: { ...SIZE, followups: INTERRUPTED }, latencyMs: 10 } });
+  const stage = untilTestEnds(
+    await createCliStage({ sandbox: { size: { ...SIZE, followups: INTERRUPTED }, latencyMs: 10 } }),
+  );
   const { sandbox, env } = stage;
   const query = stage.query.bind(stage);
   const running = stage.start(['backfill', 'followups'], { ...env, API_CONCURRENCY: '1' });

@@ -1,15 +1,13 @@
 /** Two workers and hurried people on one warehouse: no stream is ever run twice at a time (contract, 5.8). */
-import { afterEach, expect, test } from 'vitest';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { expect, test } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 
 const EVERY_SECOND = '* * * * * *';
 const SIZE = { followups: 60, employees: 12, equipment: 12, resources: 10, users: 10 };
 /** A run sends these requests one after the other. */
 const ONE_BY_ONE = ['resources.list', 'equipments.list', 'training-employee-status.list'];
-
-let stage: CliStage | undefined;
-afterEach(() => stage?.close());
 
 interface Row {
   readonly runs: number;
@@ -22,23 +20,25 @@ interface Row {
 test('two replicas that fire every second and manual runs of every kind beside them never overlap on a stream', async () => {
   const inFlight = new Map<string, number>();
   let mostAtOnce = 0;
-  stage = await createCliStage({
-    sandbox: {
-      size: SIZE,
-      latencyMs: 15,
-      onRequest: ({ method, outcome }) => {
-        if (ONE_BY_ONE.includes(method) && outcome === 'ok')
-          inFlight.set(method, (inFlight.get(method) ?? 0) - 1);
-      },
-      hooks: {
-        beforeResponse: ({ method }) => {
-          if (!ONE_BY_ONE.includes(method)) return;
-          inFlight.set(method, (inFlight.get(method) ?? 0) + 1);
-          mostAtOnce = Math.max(mostAtOnce, inFlight.get(method) ?? 0);
+  const stage = untilTestEnds(
+    await createCliStage({
+      sandbox: {
+        size: SIZE,
+        latencyMs: 15,
+        onRequest: ({ method, outcome }) => {
+          if (ONE_BY_ONE.includes(method) && outcome === 'ok')
+            inFlight.set(method, (inFlight.get(method) ?? 0) - 1);
+        },
+        hooks: {
+          beforeResponse: ({ method }) => {
+            if (!ONE_BY_ONE.includes(method)) return;
+            inFlight.set(method, (inFlight.get(method) ?? 0) + 1);
+            mostAtOnce = Math.max(mostAtOnce, inFlight.get(method) ?? 0);
+          },
         },
       },
-    },
-  });
+    }),
+  );
   const { cli, env, sandbox } = stage;
   sandbox.live.start();
   const replicas = [1, 2].map(() => cli.start(['start'], { ...env, SYNC_CRON: EVERY_SECOND }));

@@ -1,34 +1,29 @@
 /** A PostgreSQL server that goes down in the middle of a run and comes back (contract, 5.1, 5.2). */
-import { rm } from 'node:fs/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { folderForTest, forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { makeTestFolder } from '../support/test-folder.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { runsOf, stateOf } from '../support/warehouse-marks.ts';
 
 const SIZE = { followups: 240, employees: 2, equipment: 2, resources: 2, users: 12 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
 
-let dataDir: string;
-let server: EmbeddedServer;
-let worker: TimedWorker;
-
-beforeEach(async () => {
-  dataDir = await makeTestFolder('safety-sync-restart-');
-  server = await acquireEmbeddedServer({ dataDir, database: 'warehouse', postgresOptions: { fsync: 'off' } });
+const worker = forEachTest(async () => {
+  const dataDir = await folderForTest('safety-sync-restart-');
+  const server = await acquireEmbeddedServer({
+    dataDir,
+    database: 'warehouse',
+    postgresOptions: { fsync: 'off' },
+  });
+  onTestFinished(() => server.release());
   await migrateDatabase(server.url);
-  worker = await createTimedWorker({
+  return await createTimedWorker({
     database: { url: server.url, drop: () => Promise.resolve() },
     settings: { readers: 2 },
     sandbox: { size: SIZE, readings: { largestPage: 10 } },
   });
-});
-afterEach(async () => {
-  await worker.close();
-  await server.release();
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 async function storedRows(): Promise<number> {

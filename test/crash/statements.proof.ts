@@ -21,7 +21,7 @@ async function start(followups = SIZE.followups): Promise<void> {
 }
 const isEqual = (stream: StreamName) =>
   expectWarehouseEqualsSource(worker, { tables: TABLES_OF[stream] ?? [], exceptDeletedFollowups: true });
-const sync = async (stream: StreamName): Promise<void> => expectSucceeded(await worker.run(stream));
+const sync = async (stream: StreamName) => expectSucceeded(await worker.run(stream));
 /** The contents of the rows: a write that was rolled back leaves traces in their headers only. */
 const contents = async (stream: StreamName): Promise<unknown[]> =>
   await Promise.all(

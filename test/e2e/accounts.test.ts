@@ -1,32 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import { type AccountsFile, entryFor, writeAccountsFile } from '../support/accounts-file.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
+import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type CliEnvironment, parseLog } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
-let stage: CliStage;
-let south: Sandbox;
-let file: AccountsFile;
+const stage = forEachTest(() => createCliStage());
+const south = forEachTest(() => createSandbox({ size: { ...SMALL_SANDBOX, resources: 7 }, seed: 3 }));
 let env: CliEnvironment;
 
 beforeEach(async () => {
-  stage = await createCliStage();
-  south = await createSandbox({ size: { ...SMALL_SANDBOX, resources: 7 }, seed: 3 });
-  file = await writeAccountsFile([entryFor('north', stage.sandbox), entryFor('south', south)]);
   env = {
     ...stage.env,
     SAFETY_BASE_URL: undefined,
     SAFETY_TOKEN: undefined,
     SAFETY_EQUIPMENT_TYPES: undefined,
-    SAFETY_ACCOUNTS_FILE: file.path,
+    SAFETY_ACCOUNTS_FILE: await writeAccountsFile([
+      entryFor('north', stage.sandbox),
+      entryFor('south', south),
+    ]),
   };
-});
-
-afterEach(async () => {
-  await file.remove();
-  await south.close();
-  await stage.close();
 });
 
 const run = (...args: string[]) => stage.run(args, env);
@@ -147,15 +141,11 @@ describe('with several accounts', () => {
     const bad = await writeAccountsFile([
       { name: 'x y', base_url: 'https://a.example', token: 'canary token' },
     ]);
-    try {
-      const { code, stderr } = await stage.run(['start'], { ...env, SAFETY_ACCOUNTS_FILE: bad.path });
-      expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, name: expected 1 to 100 letters');
-      expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, token: expected an API token');
-      expect(stderr).not.toContain('canary');
-      expect(code).toBe(2);
-    } finally {
-      await bad.remove();
-    }
+    const { code, stderr } = await stage.run(['start'], { ...env, SAFETY_ACCOUNTS_FILE: bad });
+    expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, name: expected 1 to 100 letters');
+    expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, token: expected an API token');
+    expect(stderr).not.toContain('canary');
+    expect(code).toBe(2);
     expect(stage.sandbox.requests).toEqual([]);
   });
 
@@ -167,30 +157,25 @@ describe('with several accounts', () => {
       entryFor('north', stage.sandbox, { token: 'canary-token-north' }),
       entryFor('south', south, { token: 'canary-token-south' }),
     ]);
-    try {
-      const settings = { ...env, SAFETY_ACCOUNTS_FILE: quiet.path, LOG_LEVEL: 'trace' };
-      const worker = stage.start(['start'], settings);
-      const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
-      await worker.untilStderr(/south: users: succeeded/);
-      const output: string[] = [];
-      for (const path of [
-        '/',
-        '/?account=south',
-        '/api/status',
-        '/api/status?account=north',
-        '/metrics',
-        '/readyz',
-      ])
-        output.push(await (await fetch(`${url}${path}`)).text());
-      worker.kill('SIGTERM');
-      const { code, stderr } = await worker.finished;
-      expect(code).toBe(0);
-      expect(parseLog(stderr)[0]).toMatchObject({ accounts: 2, sync_concurrency: 20 });
-      for (const text of [...output, stderr])
-        for (const canary of canaries) expect(text).not.toContain(canary);
-      expect(await stage.query(`select from safety_sync.runs where status = 'running'`)).toEqual([]);
-    } finally {
-      await quiet.remove();
-    }
+    const settings = { ...env, SAFETY_ACCOUNTS_FILE: quiet, LOG_LEVEL: 'trace' };
+    const worker = stage.start(['start'], settings);
+    const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
+    await worker.untilStderr(/south: users: succeeded/);
+    const output: string[] = [];
+    for (const path of [
+      '/',
+      '/?account=south',
+      '/api/status',
+      '/api/status?account=north',
+      '/metrics',
+      '/readyz',
+    ])
+      output.push(await (await fetch(`${url}${path}`)).text());
+    worker.kill('SIGTERM');
+    const { code, stderr } = await worker.finished;
+    expect(code).toBe(0);
+    expect(parseLog(stderr)[0]).toMatchObject({ accounts: 2, sync_concurrency: 20 });
+    for (const text of [...output, stderr]) for (const canary of canaries) expect(text).not.toContain(canary);
+    expect(await stage.query(`select from safety_sync.runs where status = 'running'`)).toEqual([]);
   });
 });

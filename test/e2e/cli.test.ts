@@ -2,26 +2,20 @@ import { exec, execFile } from 'node:child_process';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { runInProcess } from '../support/in-process.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 const VERBS = (await buildProgram(CONTEXT, () => undefined)).commands.map((command) => command.name());
 
-let stage: CliStage;
-
-beforeAll(async () => {
-  stage = await createCliStage();
-});
-
-afterAll(async () => {
-  await stage.close();
-});
+const stage = forAllTests(() => createCliStage());
 
 beforeEach(() => {
   stage.sandbox.requests.length = 0;
@@ -114,7 +108,7 @@ describe('usage', () => {
     },
     { why: 'nothing at all', args: [], says: 'Usage: safety-sync' },
   ])('refuses $why with exit code 2 and asks nothing', async ({ args, says }) => {
-    const { code, stdout, stderr } = await stage.run(args, stage.env);
+    const { code, stdout, stderr } = await stage.run(args);
     expect(stderr).toContain(says);
     expect(stdout).toBe('');
     expect(code).toBe(2);
@@ -125,7 +119,6 @@ describe('usage', () => {
 describe('configuration', () => {
   it('names all bad values at once and tries nothing', async () => {
     const { code, stdout, stderr } = await stage.run(['sync'], {
-      ...stage.env,
       SAFETY_TOKEN: 'two words',
       API_CONCURRENCY: '0',
       SYNC_CRON_USERS: 'sometimes',
@@ -149,7 +142,7 @@ Correct the named variables; nothing was tried.
   });
 
   it('says what is missing when nothing is set', async () => {
-    const { code, stderr } = await stage.run(['start']);
+    const { code, stderr } = await runInProcess(['start'], {});
     expect(stderr).toContain('SAFETY_BASE_URL is not set');
     expect(stderr).toContain('SAFETY_TOKEN is not set');
     expect(code).toBe(2);
@@ -177,14 +170,14 @@ Correct the named variables; nothing was tried.
 
 describe('an empty warehouse', () => {
   it('has a status for every stream: never synced', async () => {
-    const { code, stdout } = await stage.run(['status'], stage.env);
+    const { code, stdout } = await stage.run(['status']);
     for (const stream of STREAM_NAMES)
       expect(stdout).toMatch(new RegExp(`^${stream} +never synced +never`, 'm'));
     expect(code).toBe(1);
   });
 
   it('has the same as JSON', async () => {
-    const { code, stdout } = await stage.run(['status', '--json'], stage.env);
+    const { code, stdout } = await stage.run(['status', '--json']);
     const { streams } = JSON.parse(stdout) as { streams: Record<string, unknown>[] };
     expect(streams.map(({ stream }) => stream)).toEqual(STREAM_NAMES);
     expect(streams[1]).toEqual({
@@ -205,19 +198,19 @@ describe('an empty warehouse', () => {
   });
 
   it('has no runs and no data issues, and says how to start', async () => {
-    expect(await stage.run(['runs'], stage.env)).toMatchObject({
+    expect(await stage.run(['runs'])).toMatchObject({
       code: 0,
       stdout: 'No run yet. Start one with: safety-sync sync\n',
     });
-    expect(await stage.run(['runs', '--json'], stage.env)).toMatchObject({
+    expect(await stage.run(['runs', '--json'])).toMatchObject({
       code: 0,
       stdout: '{"runs":[]}\n',
     });
-    expect(await stage.run(['data-issues'], stage.env)).toMatchObject({
+    expect(await stage.run(['data-issues'])).toMatchObject({
       code: 0,
       stdout: 'No open data issues.\n',
     });
-    expect(await stage.run(['data-issues', '--json'], stage.env)).toMatchObject({
+    expect(await stage.run(['data-issues', '--json'])).toMatchObject({
       code: 0,
       stdout: '{"data_issues":[]}\n',
     });
@@ -240,7 +233,7 @@ describe('a sync', () => {
   });
 
   it('a second one changes nothing, and a table says so', async () => {
-    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments'], stage.env);
+    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments']);
     expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 +0 +0 +1 /m);
     expect(stdout).toMatch(/^equipments +succeeded +60 +0 +0 +60 +0 +0 +4 /m);
     expect(stdout).not.toContain('followups');
@@ -248,13 +241,13 @@ describe('a sync', () => {
   });
 
   it('succeeds without a request while the training report is cached; --force sends one', async () => {
-    const lazy = await stage.run(['sync', 'training-employee-status'], stage.env);
+    const lazy = await stage.run(['sync', 'training-employee-status']);
     expect(lazy.stdout).toContain(
       'training-employee-status: the service calculates the training report at most every 15 minutes',
     );
     expect(lazy.code).toBe(0);
     expect(stage.sandbox.requests).toEqual([]);
-    const forced = await stage.run(['sync', 'training-employee-status', '--force'], stage.env);
+    const forced = await stage.run(['sync', 'training-employee-status', '--force']);
     expect(forced.stdout).toContain('training-employee-status: the training report has not changed');
     expect(forced.code).toBe(0);
   });
@@ -262,7 +255,7 @@ describe('a sync', () => {
   it('one stream that fails is exit code 1; the others are done', async () => {
     const isResources = (entry: { method: string }) => entry.method === 'resources.list';
     stage.sandbox.faults.next(isResources, { kind: 'error', error: 'parameter_unexpected' });
-    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments'], stage.env);
+    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments']);
     expect(stdout).toMatch(/^resources +failed/m);
     expect(stdout).toMatch(/^equipments +succeeded/m);
     expect(stdout).toMatch(
@@ -272,7 +265,7 @@ describe('a sync', () => {
   });
 
   it('refused credentials are exit code 3 after one request a stream', async () => {
-    const { code, stdout } = await stage.run(['sync'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
+    const { code, stdout } = await stage.run(['sync'], { SAFETY_TOKEN: 'not-this-one' });
     expect(
       stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
     ).toHaveLength(1);
@@ -310,17 +303,14 @@ describe('a sync', () => {
 
 describe('a filled warehouse', () => {
   it('shows the rows and the last failure of each stream', async () => {
-    const { code, stdout } = await stage.run(['status'], stage.env);
+    const { code, stdout } = await stage.run(['status']);
     expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
     expect(stdout).toContain('token_invalid: The service does not know this token');
     expect(code).toBe(1);
   });
 
   it('lists the requested number of runs, newest first', async () => {
-    const { code, stdout } = await stage.run(
-      ['runs', '--json', '--limit', '3', '--stream', 'resources'],
-      stage.env,
-    );
+    const { code, stdout } = await stage.run(['runs', '--json', '--limit', '3', '--stream', 'resources']);
     const { runs } = JSON.parse(stdout) as {
       runs: { run_id: number; stream: string; error_code: string | null }[];
     };
@@ -330,27 +320,27 @@ describe('a filled warehouse', () => {
       ['resources', 'parameter_unexpected'],
     ]);
     expect(code).toBe(0);
-    const table = await stage.run(['runs', '--limit', '2'], stage.env);
+    const table = await stage.run(['runs', '--limit', '2']);
     expect(table.stdout.trimEnd().split('\n')).toHaveLength(3);
     expect(table.code).toBe(0);
   });
 
   it('lists open data issues, and shows when they are resolved', async () => {
-    const open = await stage.run(['data-issues'], stage.env);
+    const open = await stage.run(['data-issues']);
     expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
     expect(open.stdout).toContain('They close by themselves when the records are corrected.');
-    const { data_issues: issues } = JSON.parse(
-      (await stage.run(['data-issues', '--json'], stage.env)).stdout,
-    ) as { data_issues: { record_id: string; value: unknown }[] };
+    const { data_issues: issues } = JSON.parse((await stage.run(['data-issues', '--json'])).stdout) as {
+      data_issues: { record_id: string; value: unknown }[];
+    };
     expect(issues.find(({ record_id: id }) => id === 'bad-time')).toMatchObject({ value: 'yesterday' });
 
     stage.sandbox.store.followups.update('bad-time', {
       created_on: Date.now() - 1000,
       updated_on: Date.now(),
     });
-    await stage.run(['sync', 'followups'], stage.env);
-    expect((await stage.run(['data-issues'], stage.env)).stdout).toBe('No open data issues.\n');
-    const all = await stage.run(['data-issues', '--all'], stage.env);
+    await stage.run(['sync', 'followups']);
+    expect((await stage.run(['data-issues'])).stdout).toBe('No open data issues.\n');
+    const all = await stage.run(['data-issues', '--all']);
     expect(all.stdout).toMatch(/^followups +field_nulled \(resolved\) +created_on/m);
     expect(all.code).toBe(0);
   });
@@ -363,7 +353,7 @@ describe('a filled warehouse', () => {
 
 describe('check', () => {
   it('finds a refused token and says what to do', async () => {
-    const { code, stdout } = await stage.run(['check'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
+    const { code, stdout } = await stage.run(['check'], { SAFETY_TOKEN: 'not-this-one' });
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: .*token_invalid/m);
     expect(stdout).toContain('replace SAFETY_TOKEN');
     expect(stage.sandbox.requests).toHaveLength(1);
@@ -380,10 +370,7 @@ describe('check', () => {
   });
 
   it('says once that the service cannot be reached', async () => {
-    const { code, stdout } = await stage.run(['check'], {
-      ...stage.env,
-      SAFETY_BASE_URL: 'http://127.0.0.1:1',
-    });
+    const { code, stdout } = await stage.run(['check'], { SAFETY_BASE_URL: 'http://127.0.0.1:1' });
     expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no response from http:\/\/127\.0\.0\.1:1 /m);
     expect(code).toBe(1);

@@ -1,15 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Cli, createCli } from '../support/cli.ts';
+import { expect, it } from 'vitest';
+import { createCli } from '../support/cli.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
-let cli: Cli;
-
-beforeAll(async () => {
-  cli = await createCli();
-});
-
-afterAll(() => cli.close());
+const cli = forAllTests(() => createCli());
 
 const isServing = () =>
   existsSync(join(cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));

@@ -3,42 +3,38 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { BINARY } from '../support/built-cli.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { parseLog } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { casesOf, inProof } from '../support/proof.ts';
+import { connectForTest } from '../support/test-database.ts';
 
 /** Runs in a separate process namespace as process 1, as in a container. */
 const AS_PROCESS_ONE = ['--pid', '--fork', '--kill-child'];
 const canBeProcessOne = spawnSync('unshare', [...AS_PROCESS_ONE, 'true']).status === 0;
 
-let stage: CliStage;
+const stage = forEachTest(() => createCliStage());
 let env: NodeJS.ProcessEnv;
 
 /** Sends a SIGTERM as soon as a statement of the command waits for a lock that outlasts the test. */
 async function stopWhileBlocked(table: string, args: readonly string[]) {
-  const blocker = openConnection({ url: stage.databaseUrl, applicationName: 'blocker', max: 1 });
-  try {
-    await blocker.query('begin');
-    await blocker.query(`lock table ${table}`);
-    const program = stage.cli.start(args, stage.env);
-    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'safety-sync%'
+  const blocker = connectForTest(stage.databaseUrl);
+  await blocker.query('begin');
+  await blocker.query(`lock table ${table}`);
+  const program = stage.cli.start(args, stage.env);
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'safety-sync%'
       and datname = current_database() and query_start < clock_timestamp() - interval '1 second'`;
-    await expect.poll(() => stage.query(waiting)).not.toEqual([]);
-    const startedMs = performance.now();
-    program.kill('SIGTERM');
-    const { code, stderr } = await program.finished;
-    expect(await stage.query(waiting)).toEqual([]);
-    return { code, stderr, tookMs: performance.now() - startedMs };
-  } finally {
-    await blocker.close();
-  }
+  await expect.poll(() => stage.query(waiting)).not.toEqual([]);
+  const startedMs = performance.now();
+  program.kill('SIGTERM');
+  const { code, stderr } = await program.finished;
+  expect(await stage.query(waiting)).toEqual([]);
+  return { code, stderr, tookMs: performance.now() - startedMs };
 }
 
 beforeEach(async () => {
-  stage = await createCliStage();
   // Sends the signal when node is about to load the first module after main.js, before any of it runs or prints.
   const hook = join(stage.cli.directory, 'signal.mjs');
   await writeFile(
@@ -54,9 +50,6 @@ beforeEach(async () => {
        }\`));`,
   );
   env = { PATH: process.env['PATH'], ...stage.env, NODE_OPTIONS: `--import=${hook}` };
-});
-afterEach(async () => {
-  await stage.close();
 });
 
 async function endOf(command: string, args: readonly string[]) {

@@ -4,30 +4,24 @@ import { existsSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { BINARY } from '../support/built-cli.ts';
-import { type CliEnvironment } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { inProof } from '../support/proof.ts';
 
-let stage: CliStage;
-let env: CliEnvironment;
-
-beforeAll(async () => {
-  stage = await createCliStage();
-  env = { ...stage.env, DATABASE_URL: undefined };
-});
-
-afterAll(async () => {
-  await stage.close();
-});
+const stage = forAllTests(() => createCliStage());
+const env = () => ({ ...stage.env, DATABASE_URL: undefined });
 
 const isServing = () =>
   existsSync(join(stage.cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
 
 it('without DATABASE_URL a sync brings its own PostgreSQL, says so in one line, and stops it afterwards', async () => {
-  const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources'], { ...env, LOG_LEVEL: 'warn' });
+  const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources'], {
+    ...env(),
+    LOG_LEVEL: 'warn',
+  });
   const dataDir = join(realpathSync(stage.cli.directory), '.data', 'postgres');
   expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
   expect(stdout).toMatch(/^resources +succeeded +25 +25 /m);
@@ -53,9 +47,9 @@ it('two verbs share the server; the last one stops it; what was stored is there 
     held.open();
     await released.opened;
   };
-  const sync = stage.cli.start(['sync', 'resources'], env);
+  const sync = stage.cli.start(['sync', 'resources'], env());
   await held.opened;
-  const status = await stage.cli.run(['status'], env);
+  const status = await stage.cli.run(['status'], env());
   expect(status.stderr).toContain('(already running)');
   expect(status.stdout).toMatch(/^resources +fresh .* 25 +0 +0$/m);
   expect(isServing()).toBe(true);

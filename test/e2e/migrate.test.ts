@@ -1,31 +1,24 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { expect, it } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
-let stage: CliStage;
-
-beforeAll(async () => {
-  stage = await createCliStage({ isEmpty: true });
-});
-
-afterAll(async () => {
-  await stage.close();
-});
+const stage = forAllTests(() => createCliStage({ isEmpty: true }));
 
 it('a verb that only reads says what a new database lacks', async () => {
-  const { code, stdout, stderr } = await stage.run(['status'], stage.env);
+  const { code, stdout, stderr } = await stage.run(['status']);
   expect(stderr).toMatch(/^database_not_migrated: .*\nRun: safety-sync migrate\n$/);
   expect(stdout).toBe('');
   expect(code).toBe(1);
 });
 
 it('check finds a new database in order, because a sync migrates it', async () => {
-  const { code, stdout } = await stage.run(['check'], stage.env);
+  const { code, stdout } = await stage.run(['check']);
   expect(stdout).toMatch(/^ok {4}migrations: \d+ of \d+ are missing; sync and start apply them$/m);
   expect(code).toBe(0);
 });
 
 it('three workers that migrate at once all succeed, and one of them has done it', async () => {
-  const outcomes = await Promise.all([1, 2, 3].map(() => stage.run(['migrate'], stage.env)));
+  const outcomes = await Promise.all([1, 2, 3].map(() => stage.run(['migrate'])));
   expect(outcomes.map(({ code, stderr }) => [code, stderr])).toEqual([
     [0, ''],
     [0, ''],
@@ -36,7 +29,7 @@ it('three workers that migrate at once all succeed, and one of them has done it'
 });
 
 it('a second time there is nothing to do', async () => {
-  const { code, stdout } = await stage.run(['migrate'], stage.env);
+  const { code, stdout } = await stage.run(['migrate']);
   expect(stdout).toMatch(/^The warehouse is up to date \(\d+ migrations?\)\.\n$/);
   expect(code).toBe(0);
 });

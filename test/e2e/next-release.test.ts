@@ -1,22 +1,16 @@
 /** An upgrade: the next release changes tables and views of a warehouse that has readers. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openConnection } from '../../src/engine/database/connection.ts';
-import { createNextRelease, NEXT_VERSION, type NextRelease } from '../support/next-release.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { forEachTest } from '../support/lifetime.ts';
+import { createNextRelease, NEXT_VERSION } from '../support/next-release.ts';
+import { connectForTest, createRole } from '../support/test-database.ts';
+import { createTestWorker } from '../support/worker.ts';
 import { inProof } from '../support/proof.ts';
 
-let worker: TestWorker;
-let next: NextRelease;
+const worker = forEachTest(() => createTestWorker());
+const next = forEachTest(() => createNextRelease());
 let role: string;
 beforeEach(async () => {
-  [worker, next] = await Promise.all([createTestWorker(), createNextRelease()]);
-  role = `reader_${new URL(worker.databaseUrl).pathname.slice(1)}`;
-  await worker.query(`create role ${role}`);
-});
-afterEach(async () => {
-  await worker.query(`drop owned by ${role}`);
-  await worker.query(`drop role ${role}`);
-  await Promise.all([worker.close(), next.close()]);
+  role = await createRole(worker);
 });
 
 const migrate = () => next.run(['migrate'], { DATABASE_URL: worker.databaseUrl });
@@ -79,10 +73,8 @@ test('a user’s view depends on a view with changed columns: the migration is r
 });
 
 test('a run under way is ended by a migration, before it stores by what its program knows; new views let it go on', async () => {
-  const ofRun = openConnection({
-    url: worker.databaseUrl,
+  const ofRun = connectForTest(worker.databaseUrl, {
     applicationName: 'safety-sync followups',
-    max: 1,
     isSession: true,
   });
   await ofRun.query('begin');
@@ -92,5 +84,4 @@ test('a run under way is ended by a migration, before it stores by what its prog
   await next.addMigration('create table safety.notes (account_id text primary key, note text)');
   expect((await migrate()).code).toBe(0);
   await expect.poll(() => ofRun.isLost).toBe(true);
-  await ofRun.close();
 });

@@ -55,7 +55,6 @@ describe.concurrent('the endpoints of start', () => {
     if (database.password === '') database.password = password;
     const secrets = [canary, decodeURIComponent(database.password)];
     const worker = stage.start(['start'], {
-      ...stage.env,
       SAFETY_TOKEN: canary,
       DATABASE_URL: database.href,
       LOG_LEVEL: 'trace',
@@ -104,7 +103,7 @@ describe.concurrent('the endpoints of start', () => {
 describe.concurrent('an outage', { timeout: 120_000 }, () => {
   it('of the service is one error, shows on the page, and ends with one line', async ({ stage, expect }) => {
     const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND, RETRY_ATTEMPTS: '0' };
-    const worker = stage.start(['start'], { ...stage.env, ...schedule });
+    const worker = stage.start(['start'], { ...schedule });
     const url = await baseUrl(worker);
     await worker.untilStderr(/resources: succeeded/);
     stage.sandbox.faults.set({ reset: 1 });
@@ -128,7 +127,7 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
     }) => {
       await setDatabase(stage, false);
       const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
-      const worker = stage.start(['start'], { ...stage.env, ...schedule });
+      const worker = stage.start(['start'], { ...schedule });
       const url = await baseUrl(worker);
       await worker.untilStderr(/the database cannot be used/);
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -181,10 +180,7 @@ describe.concurrent('a SIGTERM', () => {
     stage,
     expect,
   }) => {
-    const worker = stage.start(['start'], {
-      ...stage.env,
-      DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety',
-    });
+    const worker = stage.start(['start'], { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety' });
     await worker.untilStderr(/started; status page/);
     const startedMs = performance.now();
     worker.kill('SIGTERM');

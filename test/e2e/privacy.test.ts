@@ -1,17 +1,16 @@
 /** The command line with privacy settings: its messages, and texts that no log may contain. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { expect, test } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
 import { findText } from '../support/find-text.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 
 const CANARY = 'CANARY';
-let stage: CliStage;
-beforeAll(async () => {
-  stage = await createCliStage({
+const stage = forAllTests(() =>
+  createCliStage({
     sandbox: { size: { followups: 4, employees: 4, equipment: 4, resources: 2, users: 4 } },
-  });
-});
-afterAll(() => stage.close());
+  }),
+);
 
 const privacy = () => ({
   ...stage.env,
@@ -37,7 +36,7 @@ test('check reports that no person is forgotten yet, only with a key', async () 
   expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
     { finding: 'nobody is forgotten' },
   ]);
-  expect((await stage.run(['check'], stage.env)).stdout).not.toContain('forgotten');
+  expect((await stage.run(['check'])).stdout).not.toContain('forgotten');
 });
 
 test('nothing that is not to be stored is in a log at any level, in an answer or in the warehouse', async () => {

@@ -2,25 +2,24 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { NO_BROWSER, visit } from '../support/browser.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
 import { inProof } from '../support/proof.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
-let stage: CliStage;
+const stage = forAllTests(() => createCliStage());
 beforeAll(async () => {
-  stage = await createCliStage();
-  expect((await stage.run(['sync'], stage.env)).code).toBe(0);
+  expect((await stage.run(['sync'])).code).toBe(0);
   for (const statement of GIVEN_PAST) await stage.query(statement);
 });
-afterAll(() => stage.close());
 
 const fileOf = (name: string) => join(stage.cli.directory, name);
-const run = (...args: string[]) => stage.run(['report', ...args], stage.env);
+const run = (...args: string[]) => stage.run(['report', ...args]);
 
 describe('the command', () => {
   it('writes safety-report.html into the working directory and says where', async () => {

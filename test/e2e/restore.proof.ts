@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { createEmptyTestDatabase } from '../support/test-database.ts';
+import { forAllTests } from '../support/lifetime.ts';
+import { connectForTest, createEmptyTestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 const blocks = [
@@ -17,17 +17,15 @@ const blocks = [
 const [backUp = '', restore = ''] = blocks.map((match) => match[1] ?? '');
 
 const folder = mkdtempSync(join(tmpdir(), 'safety-sync-restore-'));
-let worker: TestWorker;
-beforeAll(async () => {
-  worker = await createTestWorker({
+const worker = forAllTests(() =>
+  createTestWorker({
     sandbox: { seed: 8, size: { followups: 200, employees: 40, equipment: 40 } },
-  });
+  }),
+);
+beforeAll(async () => {
   for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
 });
-afterAll(async () => {
-  await worker.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function run(commands: string, databaseUrl: string): void {
   const { status, stderr } = spawnSync('sh', ['-e', '-c', commands], {
@@ -54,23 +52,19 @@ async function needClients(context: TestContext): Promise<void> {
 
 /** One hash of all rows per table and view. */
 async function fingerprint(databaseUrl: string): Promise<Record<string, string>> {
-  const connection = openConnection({ url: databaseUrl, applicationName: 'test', max: 1 });
-  try {
-    const relations = await connection.query<{ name: string }>(
-      `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('safety', 'safety_sync')
+  const connection = connectForTest(databaseUrl);
+  const relations = await connection.query<{ name: string }>(
+    `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('safety', 'safety_sync')
        union all select 'safety.' || viewname from pg_views where schemaname = 'safety' and viewname <> 'freshness' order by 1`,
+  );
+  const hashes: Record<string, string> = {};
+  for (const { name } of relations) {
+    const [row] = await connection.query<{ hash: string }>(
+      `select count(*) || ' ' || md5(string_agg(r::text, E'\\n' order by r::text)) as hash from ${name} r`,
     );
-    const hashes: Record<string, string> = {};
-    for (const { name } of relations) {
-      const [row] = await connection.query<{ hash: string }>(
-        `select count(*) || ' ' || md5(string_agg(r::text, E'\\n' order by r::text)) as hash from ${name} r`,
-      );
-      hashes[name] = row?.hash ?? '';
-    }
-    return hashes;
-  } finally {
-    await connection.close();
+    hashes[name] = row?.hash ?? '';
   }
+  return hashes;
 }
 
 test('a backup restores everything, over what is there and into an empty database', async (context) => {

@@ -1,22 +1,15 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { expect, it } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
 /** Characters that JSON and URLs encode. */
 const CANARY = 'canary/7f3a+b"c\\9d&e=token';
 const SPELLINGS = [CANARY, JSON.stringify(CANARY).slice(1, -1), encodeURIComponent(CANARY), 'canary/7f3a'];
 
-let stage: CliStage;
+const stage = forAllTests(() => createCliStage({ sandbox: { token: CANARY } }));
 let output = '';
-
-beforeAll(async () => {
-  stage = await createCliStage({ sandbox: { token: CANARY } });
-});
-
-afterAll(async () => {
-  await stage.close();
-});
 
 function hear(outcome: { stdout: string; stderr: string }): void {
   output += `${outcome.stdout}\n${outcome.stderr}\n`;
@@ -94,7 +87,7 @@ it('the token is in no output and in no table, also when the service and a gatew
 });
 
 it('a token in the wrong variable, or of the wrong form, is not shown', async () => {
-  const { code, stderr } = await stage.run(['sync'], { ...stage.env, SAFETY_ACCOUNT: CANARY });
+  const { code, stderr } = await stage.run(['sync'], { SAFETY_ACCOUNT: CANARY });
   expect(stderr).toContain('SAFETY_ACCOUNT: expected');
   for (const spelling of SPELLINGS) expect(stderr).not.toContain(spelling);
   expect(code).toBe(2);

@@ -1,24 +1,19 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { NO_BROWSER, visit } from '../support/browser.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
-let worker: TestWorker;
+const worker = forEachTest(() => createTestWorker());
 let stage: AppStage;
 
 beforeEach(async () => {
-  worker = await createTestWorker();
   await worker.runAll();
   await worker.query(`insert into safety_sync.data_issues (account_id, stream, fingerprint, kind, problem, field)
     values ('default', 'followups', 'x', 'field_nulled', '${EVIL.replaceAll("'", "''")}', 'due')`);
   stage = await startAppStage(worker, { env: { SYNC_CRON: '0 0 1 1 *' } });
-});
-
-afterEach(async () => {
-  await stage.stop();
-  await worker.close();
 });
 
 it('shows the state, and data remains text', async () => {

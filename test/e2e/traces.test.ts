@@ -1,24 +1,18 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { casesOf, inProof } from '../support/proof.ts';
-import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
+import { startTraceReceiver } from '../support/trace-receiver.ts';
 
 const CANARY = 'canary-token-8c2e';
 
-let stage: CliStage;
-let receiver: TraceReceiver;
+const stage = forEachTest(() => createCliStage());
+const receiver = forEachTest(() => startTraceReceiver());
 
-beforeEach(async () => {
-  stage = await createCliStage();
-  receiver = await startTraceReceiver();
+beforeEach(() => {
   stage.sandbox.access.set('active', CANARY);
-});
-
-afterEach(async () => {
-  await receiver.close();
-  await stage.close();
 });
 
 const sync = (env: Record<string, string>, ...args: string[]) =>

@@ -6,11 +6,12 @@ import { type FSWatcher, mkdirSync, readdirSync, readFileSync, watch } from 'nod
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Equipment, Resource } from '../../src/sandbox/index.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
 import { findText } from '../support/find-text.ts';
-import { type ListeningProxy, startListeningProxy } from '../support/listening-proxy.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { startListeningProxy } from '../support/listening-proxy.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
+import { startTraceReceiver } from '../support/trace-receiver.ts';
 
 const CANARY = 'CANARY';
 const USER = 'EMP-7654321';
@@ -18,21 +19,21 @@ const OMIT =
   'followup_messages.note,followup_messages.signature,followup_messages.sent_at,followup_attachments.caption,equipment.notes,equipment.title,resource_versions.description,followups.form_id';
 const PSEUDONYMIZE = 'users.name,equipment.serial_number,equipment_metavalues.text_value,resources.tags';
 
-let stage: CliStage;
-let traces: TraceReceiver;
-let database: ListeningProxy;
+const stage = forEachTest(() =>
+  createCliStage({
+    sandbox: { size: { followups: 30, employees: 10, equipment: 10, resources: 4, users: 10 } },
+  }),
+);
+
+const traces = forEachTest(() => startTraceReceiver());
+const database = forEachTest(() => startListeningProxy(stage.databaseUrl));
 let temporary: string;
 let watchers: FSWatcher[];
 /** All files that existed at any time. */
 let files: string[];
 let output: string[];
 
-beforeEach(async () => {
-  stage = await createCliStage({
-    sandbox: { size: { followups: 30, employees: 10, equipment: 10, resources: 4, users: 10 } },
-  });
-  traces = await startTraceReceiver();
-  database = await startListeningProxy(stage.databaseUrl);
+beforeEach(() => {
   temporary = join(stage.cli.directory, 'temporary');
   mkdirSync(temporary);
   [files, output] = [[], []];
@@ -40,11 +41,8 @@ beforeEach(async () => {
     watch(folder, (_, name) => void files.push(join(folder, name ?? ''))),
   );
 });
-afterEach(async () => {
+afterEach(() => {
   for (const watcher of watchers) watcher.close();
-  await database.close();
-  await traces.close();
-  await stage.close();
 });
 
 const base = () => ({
@@ -56,11 +54,13 @@ const base = () => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
   RETRY_ATTEMPTS: '1',
 });
+
 const settings = () => ({
   PRIVACY_OMIT: OMIT,
   PRIVACY_PSEUDONYMIZE: PSEUDONYMIZE,
   PRIVACY_KEY: 'a secret of this test, 32 characters',
 });
+
 const key = () => ({ PRIVACY_KEY: 'a secret of this test, 32 characters' });
 
 /** All protected fields of a record, in odd forms too, and records that cannot be stored. */

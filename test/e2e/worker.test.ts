@@ -57,7 +57,7 @@ describe.concurrent('start', () => {
 
   it('says which variables to set when its port is taken', async ({ stage, expect }) => {
     const { port } = new URL(stage.sandbox.url);
-    const { code, stderr } = await stage.run(['start'], { ...stage.env, HTTP_PORT: port });
+    const { code, stderr } = await stage.run(['start'], { HTTP_PORT: port });
     expect(stderr).toMatch(
       /configuration_invalid: cannot serve HTTP on .*EADDRINUSE.*set HTTP_HOST and HTTP_PORT/,
     );
@@ -82,7 +82,7 @@ describe.concurrent('sync', () => {
     expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
     expect(code).toBe(1);
     expect(await readRuns(stage)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
-    const next = await stage.run(['sync', 'followups'], stage.env);
+    const next = await stage.run(['sync', 'followups']);
     expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
   });
 
@@ -91,9 +91,9 @@ describe.concurrent('sync', () => {
     expect,
   }) => {
     const { held, release } = holdFirstResponse(stage);
-    const first = stage.start(['sync', 'resources'], stage.env);
+    const first = stage.start(['sync', 'resources']);
     await held;
-    const second = stage.start(['sync', 'resources'], stage.env);
+    const second = stage.start(['sync', 'resources']);
     await second.untilStderr(
       /resources: waiting for run \d+ \(sync, .* pid \d+\) to finish with this stream/,
     );
@@ -141,7 +141,7 @@ describe.concurrent('sync', () => {
       await connection.close();
     }
     expect(await readRuns(stage)).toMatchObject([{ status: 'running' }]);
-    const next = await stage.run(['sync', 'resources'], stage.env);
+    const next = await stage.run(['sync', 'resources']);
     expect(next.stderr).toContain('resources: closed 1 run(s) that were left open');
     expect(next.code).toBe(0);
     expect(await readRuns(stage)).toMatchObject([
@@ -168,7 +168,7 @@ describe.concurrent('sandbox', () => {
     await sandbox.untilStderr(/To use it, in another shell:/);
     expect(sandbox.stderr).toContain(`To use it, in another shell:\n${exports}`);
     const printed = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]));
-    const synced = await stage.run(['sync', 'resources'], { ...stage.env, ...printed });
+    const synced = await stage.run(['sync', 'resources'], { ...printed });
     expect(synced.stdout).toMatch(/^resources +succeeded +7 +7 /m);
     await sandbox.untilStderr(/POST resources\.list \{\} ok/);
 

@@ -1,10 +1,11 @@
 /** Readers that are confined to accounts see those only, through every table and every view; a new one cannot be forgotten. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, test as anyTest } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test as anyTest } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { HOUR_MS } from '../../src/shared/time.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
@@ -91,6 +92,15 @@ const access = (args: string, env: Readonly<Record<string, string>> = {}): Promi
     SAFETY_ACCOUNT: 'new',
     ...env,
   });
+
+/** Grants the loader what it needs; returns its database URL. */
+async function letLoad(): Promise<string> {
+  await worker.query(`grant usage on schema safety, safety_sync to ${LOADER}`);
+  await worker.query(
+    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${LOADER}`,
+  );
+  return Object.assign(new URL(worker.databaseUrl), { username: LOADER, password: suffix }).href;
+}
 
 async function as<Row>(reader: string, text: string, before?: string): Promise<readonly Row[]> {
   return await worker.connection.db.transaction(async (tx) => {
@@ -196,15 +206,14 @@ test('a view that a migration replaced and a table that it made are confined whe
   await worker.query(`create or replace view safety.resource_tags as ${view?.text ?? ''}`);
   await worker.query('create table safety.brand_new (account_id text not null, id text)');
   await worker.query(`insert into safety.brand_new select unnest('{north,south,east}'::text[]), 'x'`);
-  try {
-    await expect(as(NORTH, 'select from safety.brand_new')).rejects.toThrow();
-    await migrateDatabase(worker.databaseUrl);
-    await expectSees(NORTH, ['north']);
-    await expectAccounts(TWO, ['south', 'east']);
-    await expectAccounts(ALL, ACCOUNTS);
-  } finally {
+  onTestFinished(async () => {
     await worker.query('drop table safety.brand_new');
-  }
+  });
+  await expect(as(NORTH, 'select from safety.brand_new')).rejects.toThrow();
+  await migrateDatabase(worker.databaseUrl);
+  await expectSees(NORTH, ['north']);
+  await expectAccounts(TWO, ['south', 'east']);
+  await expectAccounts(ALL, ACCOUNTS);
 });
 
 test('a condition that a reader writes is never evaluated on rows of other accounts, because its error would show them', async () => {
@@ -222,27 +231,26 @@ test('a reader with operators and functions of its own in front of PostgreSQL’
   const mine = role('north_own');
   await worker.query(`create schema ${mine} authorization ${NORTH}`);
   const front = `set local search_path = ${mine}, pg_catalog, safety`;
-  try {
-    await as(
-      NORTH,
-      `create function ${mine}.eq(text, text) returns bool language sql as 'select true';
+  onTestFinished(async () => {
+    await worker.query(`drop schema ${mine} cascade`);
+  });
+  await as(
+    NORTH,
+    `create function ${mine}.eq(text, text) returns bool language sql as 'select true';
        create function ${mine}.ne(text, text) returns bool language sql as 'select false';
        create operator ${mine}.= (leftarg = text, rightarg = text, procedure = ${mine}.eq);
        create operator ${mine}.<> (leftarg = text, rightarg = text, procedure = ${mine}.ne);
        create function ${mine}.array_agg(text) returns text[] language sql as $$ select '{north,south,east}'::text[] $$;
        create function ${mine}.now() returns timestamptz language sql as $$ select 'epoch'::timestamptz $$`,
-    );
-    const own = await seenBy(NORTH);
-    expect(await seenBy(NORTH, front)).toEqual(own);
-    const settings = `select safety.readable_accounts()::pg_catalog.text as accounts, safety.reporting_timezone('south') as foreign,
+  );
+  const own = await seenBy(NORTH);
+  expect(await seenBy(NORTH, front)).toEqual(own);
+  const settings = `select safety.readable_accounts()::pg_catalog.text as accounts, safety.reporting_timezone('south') as foreign,
       safety.reporting_today('north') operator(pg_catalog.=) pg_catalog.timezone('UTC', pg_catalog.now())::date as is_today,
       safety.reporting_today() operator(pg_catalog.=) pg_catalog.timezone('UTC', pg_catalog.now())::date as is_today_of_all`;
-    expect(await as(NORTH, settings, front)).toEqual([
-      { accounts: '{north}', foreign: 'UTC', is_today: true, is_today_of_all: true },
-    ]);
-  } finally {
-    await worker.query(`drop schema ${mine} cascade`);
-  }
+  expect(await as(NORTH, settings, front)).toEqual([
+    { accounts: '{north}', foreign: 'UTC', is_today: true, is_today_of_all: true },
+  ]);
 });
 
 /**
@@ -435,13 +443,8 @@ describe('refused is', () => {
   });
 
   test('a role that does not own the tables, with the statements for the owner', async () => {
-    const url = new URL(worker.databaseUrl);
-    Object.assign(url, { username: LOADER, password: suffix });
-    await worker.query(`grant usage on schema safety, safety_sync to ${LOADER}`);
-    await worker.query(
-      `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${LOADER}`,
-    );
-    const { code, stderr } = await access(`grant ${NORTH} --account south`, { DATABASE_URL: url.href });
+    const url = await letLoad();
+    const { code, stderr } = await access(`grant ${NORTH} --account south`, { DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toContain('database_permission: only the owner of the tables of schema safety decides');
     for (const statement of stderr.match(/^(alter|create|grant) .*;$/gm) ?? []) await worker.query(statement);
@@ -451,33 +454,25 @@ describe('refused is', () => {
 });
 
 test('a loader that is not the owner stores as before, though COPY does not go into tables with policies', async () => {
-  const url = new URL(worker.databaseUrl);
-  Object.assign(url, { username: LOADER, password: suffix });
-  const name = url.pathname.slice(1);
-  await worker.query(`grant usage on schema safety, safety_sync to ${LOADER}`);
-  await worker.query(
-    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${LOADER}`,
+  const url = await letLoad();
+  await worker.query(`grant temporary on database ${new URL(url).pathname.slice(1)} to ${LOADER}`);
+  const loader = untilTestEnds(
+    await createTestWorker({
+      database: { url, drop: () => Promise.resolve() },
+      sandbox: { size: SIZE },
+      settings: { accountId: 'loaded' },
+    }),
   );
-  await worker.query(`grant temporary on database ${name} to ${LOADER}`);
-  const loader = await createTestWorker({
-    database: { url: url.href, drop: () => Promise.resolve() },
-    sandbox: { size: SIZE },
-    settings: { accountId: 'loaded' },
-  });
-  try {
-    for (let round = 0; round < 2; round += 1) {
-      for (const stream of ['followups', 'equipments'] as const)
-        expectSucceeded(await loader.run(stream, { force: true }));
-      loader.sandbox.live.step(20);
-    }
-    const [stored] = await loader.query<{ followups: number }>(
-      `select count(*)::int as followups from safety.followups where account_id = 'loaded'`,
-    );
-    expect(stored?.followups).toBeGreaterThan(60);
-    await expectAccounts(NORTH, ['north']);
-  } finally {
-    await loader.close();
+  for (let round = 0; round < 2; round += 1) {
+    for (const stream of ['followups', 'equipments'] as const)
+      expectSucceeded(await loader.run(stream, { force: true }));
+    loader.sandbox.live.step(20);
   }
+  const [stored] = await loader.query<{ followups: number }>(
+    `select count(*)::int as followups from safety.followups where account_id = 'loaded'`,
+  );
+  expect(stored?.followups).toBeGreaterThan(60);
+  await expectAccounts(NORTH, ['north']);
 });
 
 describe('a plan', () => {

@@ -1,12 +1,12 @@
 /** An account gets another name, or goes, with everything that is stored of it; what is cut off goes on. */
-import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, inject, test as anyTest } from 'vitest';
-import { openConnection } from '../../src/engine/database/connection.ts';
+import { describe, expect, inject, test as anyTest } from 'vitest';
 import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { createSaboteur } from '../support/saboteur.ts';
+import { connectForTest, createRole } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, serviceEnv, type TestWorker } from '../support/worker.ts';
 import { createWorkerWithPast } from '../support/past.ts';
 import { inProof } from '../support/proof.ts';
 import { NOON } from '../support/test-clock.ts';
@@ -17,9 +17,8 @@ const isOnCitus = inject('testServerNodes').length > 1;
 /** On Citus no account can be renamed, and the readers of none confined. */
 const test = anyTest.skipIf(isOnCitus || inject('testCloneStrategy') === '');
 
-let worker: TestWorker;
-beforeEach(async () => {
-  worker = await createWorkerWithPast({
+const worker = forEachTest(() =>
+  createWorkerWithPast({
     name: 'accounts',
     create: (database) =>
       createTestWorker({
@@ -30,9 +29,8 @@ beforeEach(async () => {
     happen: async (earlier, isStored) => {
       if (!isStored) await fill(earlier);
     },
-  });
-});
-afterEach(() => worker.close());
+  }),
+);
 
 async function fill(worker: TestWorker): Promise<void> {
   for (const result of await worker.runAll()) expectSucceeded(result);
@@ -55,13 +53,7 @@ async function fill(worker: TestWorker): Promise<void> {
 const run = (args: readonly string[], account = 'elsewhere', answer?: string): Promise<Said> =>
   runInProcess(
     args,
-    {
-      SAFETY_BASE_URL: worker.sandbox.url,
-      SAFETY_TOKEN: worker.sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
-      SAFETY_ACCOUNT: account,
-      DATABASE_URL: worker.databaseUrl,
-    },
+    { ...serviceEnv(worker), SAFETY_ACCOUNT: account },
     answer === undefined ? {} : { answer },
   );
 
@@ -154,7 +146,7 @@ describe('accounts rename', () => {
     expect(taken.code).toBe(2);
     expect(taken.stderr).toContain('account taken has 1 stored row already, in safety.labels\n');
 
-    const other = openConnection({ url: worker.databaseUrl, applicationName: 'a run', max: 1 });
+    const other = connectForTest(worker.databaseUrl);
     await other.query(`select pg_advisory_lock(${streamLockKey('$1', '$2')})`, ['south', 'users']);
     const busy = await run(['accounts', 'rename', 'north', 'south', '--yes']);
     await other.close();
@@ -176,20 +168,14 @@ describe('accounts rename', () => {
   });
 
   test('lets confined readers read the new name and the old one no more', async () => {
-    const role = `reader_${randomBytes(4).toString('hex')}`;
-    await worker.query(`create role ${role}`);
-    try {
-      expect((await run(['access', 'grant', role, '--account', 'north'])).code).toBe(0);
-      expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
-      expect((await run(['access', '--json'])).stdout).toContain(
-        `"roles":[{"role":"${role}","accounts":["south"]}],"problems":[]`,
-      );
-      expect((await run(['accounts', 'remove', 'south', '--yes'])).code).toBe(0);
-      expect((await run(['access', '--json'])).stdout).toContain('"roles":[]');
-    } finally {
-      await worker.query(`drop owned by ${role}`);
-      await worker.query(`drop role ${role}`);
-    }
+    const role = await createRole(worker);
+    expect((await run(['access', 'grant', role, '--account', 'north'])).code).toBe(0);
+    expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
+    expect((await run(['access', '--json'])).stdout).toContain(
+      `"roles":[{"role":"${role}","accounts":["south"]}],"problems":[]`,
+    );
+    expect((await run(['accounts', 'remove', 'south', '--yes'])).code).toBe(0);
+    expect((await run(['access', '--json'])).stdout).toContain('"roles":[]');
   });
 });
 

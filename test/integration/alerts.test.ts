@@ -1,5 +1,5 @@
 /** Alerts as a webhook and a mail server of the test receive them, in a time that the test moves. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
 import type { OffReasons } from '../../src/config/account-config.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
@@ -12,50 +12,45 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';
-import { HOOK_SECRET, type HookServer, startHookServer } from '../support/hook-server.ts';
+import { HOOK_SECRET, startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
-import { MAIL_PASSWORD, type MailServer, startMailServer } from '../support/mail-server.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { forAllTests, forEachTest } from '../support/lifetime.ts';
+import { MAIL_PASSWORD, startMailServer } from '../support/mail-server.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const AFTER_MS = 15 * MINUTE_MS;
 const CANARY = 'canary-of-a-record';
 /** Looks rest longer where a look takes long. */
 const SOON = { timeout: 45_000, interval: 200 };
 
-let worker: TestWorker;
-let hook: HookServer;
-let mail: MailServer;
+const worker = forAllTests(() =>
+  createTestWorker({
+    retryAttempts: 0,
+    sandbox: { size: { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 } },
+  }),
+);
+
+const hook = forEachTest(() => startHookServer());
+const mail = forEachTest(() => startMailServer());
 /** How far the test has moved the time. */
 let passedMs = 0;
 /** How far our own clock has gone since. */
 let clockPassedMs = 0;
 let pendingMigrations = 0;
 let outage: Outage | undefined;
-const made: Notifier[] = [];
 
 beforeAll(async () => {
-  worker = await createTestWorker({
-    retryAttempts: 0,
-    sandbox: { size: { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 } },
-  });
   for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
 });
-afterAll(() => worker.close());
-
 beforeEach(async () => {
-  hook = await startHookServer();
-  mail = await startMailServer();
   outage = undefined;
   worker.sandbox.faults.clear();
   worker.sandbox.access.set('active');
   passedMs = 0;
+  clockPassedMs = 0;
+  pendingMigrations = 0;
   await worker.query('truncate safety_sync.outbox');
   await succeed();
-});
-afterEach(async () => {
-  await Promise.all(made.splice(0).map((one) => one.stop()));
-  await hook.close();
-  await mail.close();
 });
 
 interface NotifyingWorker extends Notifier {
@@ -106,7 +101,7 @@ function startNotifying({
     attemptMs: options.attemptMs ?? 10 * SECOND_MS,
     onOutcome: () => undefined,
   });
-  made.push(alerts);
+  onTestFinished(() => alerts.stop());
   return {
     ...alerts,
     get status() {
@@ -644,25 +639,20 @@ it('no alert holds anything that a service, a gateway or a record says', async (
 
 it('a warehouse that lacks migrations causes a message, but not while a worker that starts applies them', async () => {
   pendingMigrations = 1;
-  try {
-    const one = startNotifying({ afterMs: 0 });
-    await one.lookAndSend();
-    expect(hook.bodies).toEqual([]);
-    clockPassedMs = 6 * MINUTE_MS;
-    await one.lookAndSend();
-    expect(hook.texts).toEqual([
-      expect.stringMatching(
-        /^✗ The database cannot be used by host pid 1 \(database_not_migrated\);.*\n.*Run: safety-sync migrate/,
-      ),
-    ]);
-    pendingMigrations = 0;
-    await one.lookAndSend();
-    await one.lookAndSend();
-    expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
-  } finally {
-    pendingMigrations = 0;
-    clockPassedMs = 0;
-  }
+  const one = startNotifying({ afterMs: 0 });
+  await one.lookAndSend();
+  expect(hook.bodies).toEqual([]);
+  clockPassedMs = 6 * MINUTE_MS;
+  await one.lookAndSend();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(
+      /^✗ The database cannot be used by host pid 1 \(database_not_migrated\);.*\n.*Run: safety-sync migrate/,
+    ),
+  ]);
+  pendingMigrations = 0;
+  await one.lookAndSend();
+  await one.lookAndSend();
+  expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
 });
 
 it('a database that is away causes a message of each worker that cannot use it, and its return one message', async () => {
@@ -710,38 +700,34 @@ describe('a worker', () => {
         SYNC_CRON: '0 0 1 1 *',
       },
     });
-    try {
-      await fail();
-      const asked = async (path: string) => await (await fetch(`${stage.url}${path}`)).text();
-      await expect
-        .poll(() => asked('/'), SOON)
-        .toContain(
-          'Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits. Try it: safety-sync alerts test.',
-        );
-      expect(await asked('/')).not.toContain(HOOK_SECRET);
-      expect(JSON.parse(await asked('/api/status'))).toMatchObject({
-        alerts: {
-          open: 1,
-          channels: [{ name: 'webhook', waiting: 1, problem: 'HTTP 404: no such hook: [secret]' }],
-        },
-      });
-      expect(await asked('/metrics')).toMatch(/^safety_sync_alerts_arrive\{.*\} 0$/m);
-      expect(await asked('/metrics')).toMatch(
-        /^safety_sync_alerts_total\{channel="webhook",outcome="not_taken".*\} 1$/m,
+    await fail();
+    const asked = async (path: string) => await (await fetch(`${stage.url}${path}`)).text();
+    await expect
+      .poll(() => asked('/'), SOON)
+      .toContain(
+        'Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits. Try it: safety-sync alerts test.',
       );
-      hook.answer = 200;
-      // As if half a minute had passed.
-      await worker.query(`update safety_sync.outbox set due_at = began_at where due_at is not null`);
-      await expect.poll(() => hook.texts, SOON).toHaveLength(1);
-      await expect.poll(() => asked('/'), SOON).not.toContain('Alerts do not arrive');
-      await succeed();
-      await expect.poll(() => hook.texts, SOON).toHaveLength(2);
-      expect(await asked('/metrics')).toMatch(
-        /^safety_sync_alerts_total\{channel="webhook",outcome="sent".*\} 2$/m,
-      );
-    } finally {
-      await stage.stop();
-    }
+    expect(await asked('/')).not.toContain(HOOK_SECRET);
+    expect(JSON.parse(await asked('/api/status'))).toMatchObject({
+      alerts: {
+        open: 1,
+        channels: [{ name: 'webhook', waiting: 1, problem: 'HTTP 404: no such hook: [secret]' }],
+      },
+    });
+    expect(await asked('/metrics')).toMatch(/^safety_sync_alerts_arrive\{.*\} 0$/m);
+    expect(await asked('/metrics')).toMatch(
+      /^safety_sync_alerts_total\{channel="webhook",outcome="not_taken".*\} 1$/m,
+    );
+    hook.answer = 200;
+    // As if half a minute had passed.
+    await worker.query(`update safety_sync.outbox set due_at = began_at where due_at is not null`);
+    await expect.poll(() => hook.texts, SOON).toHaveLength(1);
+    await expect.poll(() => asked('/'), SOON).not.toContain('Alerts do not arrive');
+    await succeed();
+    await expect.poll(() => hook.texts, SOON).toHaveLength(2);
+    expect(await asked('/metrics')).toMatch(
+      /^safety_sync_alerts_total\{channel="webhook",outcome="sent".*\} 2$/m,
+    );
   });
 
   it('that stops hands what it could not send to another one', async () => {

@@ -1,29 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
-import { runInProcess } from '../support/in-process.ts';
-import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { SMALL_SANDBOX } from '../support/worker.ts';
+import { describe, expect, test } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 
-let sandbox: Sandbox;
-let database: TestDatabase;
-
-beforeEach(async () => {
-  sandbox = await createSandbox({ size: SMALL_SANDBOX });
-});
-
-afterEach(async () => {
-  await sandbox.close();
-  await database.drop();
-});
-
-const run = (...args: string[]) =>
-  runInProcess(args, {
-    SAFETY_BASE_URL: sandbox.url,
-    SAFETY_TOKEN: sandbox.token,
-    SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-    DATABASE_URL: database.url,
-  });
+const stage = forEachTest(() => createCliStage());
+const run = (...args: string[]) => stage.run(args);
 
 interface Plan {
   readonly pending_migrations: number;
@@ -40,19 +20,10 @@ async function plan(...args: string[]): Promise<Plan> {
   return JSON.parse(stdout) as Plan;
 }
 
-async function query<Row>(text: string): Promise<Row[]> {
-  const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  try {
-    return await connection.query<Row>(text);
-  } finally {
-    await connection.close();
-  }
-}
-
 describe('backfill --plan', () => {
   test('leaves an empty database without a schema, and says that it is not migrated', async () => {
-    database = await createEmptyTestDatabase();
-    const { code, stdout } = await run('backfill', '--plan');
+    const empty = untilTestEnds(await createCliStage({ isEmpty: true }));
+    const { code, stdout } = await empty.run(['backfill', '--plan']);
     expect(stdout).toBe(`resources: an unknown number of records, a full re-read, about 1 request
 followups: 130 records, 1 slice, about 7 requests
 training-employee-status: an unknown number of records, a full re-read
@@ -62,15 +33,14 @@ The warehouse is not migrated: it has none of the tables. The backfill migrates 
 Nothing was written to the warehouse. Leave out --plan to do it.
 `);
     expect(code).toBe(0);
-    const schemas = await query(`select nspname from pg_namespace where nspname like 'safety%'`);
+    const schemas = await empty.query(`select nspname from pg_namespace where nspname like 'safety%'`);
     expect(schemas).toEqual([]);
   });
 
   test('changes no row of a warehouse that is in use', async () => {
-    database = await createTestDatabase();
     expect((await run('sync')).code).toBe(0);
     const marks = () =>
-      query(`select (select max(run_id) from safety_sync.runs) as run, (select count(*) from safety_sync.backfill_slices) as slices,
+      stage.query(`select (select max(run_id) from safety_sync.runs) as run, (select count(*) from safety_sync.backfill_slices) as slices,
         (select string_agg(s::text, ' ' order by stream) from safety_sync.stream_state s) as state`);
     const before = await marks();
     await plan();
@@ -79,25 +49,23 @@ Nothing was written to the warehouse. Leave out --plan to do it.
   });
 
   test('says of a backfill that is stored but was not closed that only its end is left, as the run then does', async () => {
-    database = await createTestDatabase();
     expect((await run('backfill', 'followups')).code).toBe(0);
     // As a worker leaves it that is killed between its last slice and the end of its run.
-    await query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
+    await stage.query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
     expect(await plan()).toEqual({
       plan: [{ stream: 'followups', records: 0, slices: 1, slicesDone: 1, requests: 4 }],
       pending_migrations: 0,
     });
-    sandbox.requests.length = 0;
+    stage.sandbox.requests.length = 0;
     expect((await run('backfill', 'followups')).code).toBe(0);
-    expect(sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
+    expect(stage.sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
     // Now it is closed: another one begins from the start, and its announcement says so.
     expect((await plan()).plan[0]).toMatchObject({ records: 130, slicesDone: null });
   });
 
   test('counts for a backfill that was cut off what is left of it', async () => {
-    database = await createTestDatabase();
     expect((await run('backfill', 'followups')).code).toBe(0);
-    await query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
+    await stage.query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
     expect((await plan()).plan[0]).toMatchObject({ records: 100, slicesDone: 0, requests: 6 });
     expect((await plan('--restart')).plan[0]).toMatchObject({ records: 130, slicesDone: null });
     expect((await plan('--from', '2020-01-01')).plan[0]).toMatchObject({ slicesDone: null });

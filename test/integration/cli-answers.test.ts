@@ -1,46 +1,17 @@
 /** The output of verbs about a warehouse in use, in words and as JSON. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
-import { runInProcess, type Said } from '../support/in-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { SMALL_SANDBOX } from '../support/worker.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createCliStage } from '../support/cli-stage.ts';
+import type { CliEnvironment } from '../support/cli.ts';
+import { runInProcess } from '../support/in-process.ts';
+import { forEachTest } from '../support/lifetime.ts';
 
-let sandbox: Sandbox;
-let database: TestDatabase;
-
-beforeEach(async () => {
-  sandbox = await createSandbox({ size: SMALL_SANDBOX });
-  database = await createTestDatabase();
-});
-
-afterEach(async () => {
-  await sandbox.close();
-  await database.drop();
-});
-
-const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Said> =>
-  runInProcess(args, {
-    SAFETY_BASE_URL: sandbox.url,
-    SAFETY_TOKEN: sandbox.token,
-    SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-    DATABASE_URL: database.url,
-    RETRY_ATTEMPTS: '0',
-    ...more,
-  });
-
-async function query(text: string): Promise<void> {
-  const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  try {
-    await connection.query(text);
-  } finally {
-    await connection.close();
-  }
-}
+const stage = forEachTest(() => createCliStage());
+const run = (args: readonly string[], more: CliEnvironment = {}) =>
+  stage.run(args, { LOG_LEVEL: 'silent', RETRY_ATTEMPTS: '0', ...more });
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-async function runsOf(args: readonly string[], more?: Readonly<Record<string, string>>): Promise<Rows> {
+async function runsOf(args: readonly string[], more?: CliEnvironment): Promise<Rows> {
   return (JSON.parse((await run([...args, '--json'], more)).stdout) as { runs: Rows }).runs;
 }
 
@@ -55,7 +26,7 @@ describe('as JSON', () => {
   });
 
   test('every time has one form: ISO 8601 in UTC', async () => {
-    sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
+    stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
     await run(['sync']);
     const said = await Promise.all(
       ['status', 'runs', 'data-issues'].map(async (verb) => (await run([verb, '--json'])).stdout),
@@ -70,7 +41,7 @@ describe('as JSON', () => {
 describe('reconcile', () => {
   const NOTE =
     ' (what changed lately was read first and once more with everything else: read and unchanged count it twice)';
-  const followups = () => sandbox.store.followups;
+  const followups = () => stage.sandbox.store.followups;
   const sweep = async () => (await run(['reconcile', 'followups'])).stdout;
   const repaired = async () => (await runsOf(['runs', '--limit', '1']))[0]?.['repaired'];
 
@@ -95,7 +66,7 @@ describe('reconcile', () => {
   test('calls a repair what an earlier sync should have brought', async () => {
     await run(['sync', 'followups']);
     const [lost] = [...followups().entries()].toSorted(([, a], [, b]) => a.updated_on - b.updated_on);
-    await query(`delete from safety.followups where id = '${lost?.[0] ?? ''}'`);
+    await stage.query(`delete from safety.followups where id = '${lost?.[0] ?? ''}'`);
     expect(await sweep()).toContain(
       `\nfollowups: 1 new since the last sync; 1 of them an earlier sync should have brought: repaired now, please report this${NOTE}\n`,
     );
@@ -111,10 +82,10 @@ describe('runs', () => {
   const REASON = `the worker ${'of a host with a long name '.repeat(4)}ended`;
 
   beforeEach(async () => {
-    await query(
+    await stage.query(
       `insert into safety_sync.stream_state (account_id, stream) values ('default', 'users') on conflict do nothing`,
     );
-    await query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at, error_code, error_message)
+    await stage.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at, error_code, error_message)
       values ('default', 'users', 'sync', 'manual', 'failed', 'test', '1.0.0', now(), 'worker_died', '${REASON}')`);
   });
 
@@ -123,7 +94,7 @@ describe('runs', () => {
   });
 
   test('cuts what a line of a terminal has no room for', async () => {
-    const { stdout } = await runInProcess(['runs'], { DATABASE_URL: database.url }, { width: 150 });
+    const { stdout } = await runInProcess(['runs'], stage.env, { width: 150 });
     expect(stdout).toMatch(/ {2}worker_died: the worker of .*…\n/);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(150);
   });
@@ -131,12 +102,7 @@ describe('runs', () => {
 
 describe('sync', () => {
   test('shows a person at a terminal how much was read, and with --json nothing of it', async () => {
-    const env = {
-      SAFETY_BASE_URL: sandbox.url,
-      SAFETY_TOKEN: sandbox.token,
-      DATABASE_URL: database.url,
-      LOG_FORMAT: 'pretty',
-    };
+    const env = { ...stage.env, LOG_FORMAT: 'pretty' };
     const sync = async (...more: string[]) =>
       (await runInProcess(['sync', 'resources', ...more], env, { isInteractive: true })).stderr;
     expect(await sync('--json')).not.toContain('reading records');

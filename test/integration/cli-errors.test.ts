@@ -1,15 +1,14 @@
 /** Errors of verbs: on stderr in words, with --json on stdout as JSON. */
-import { randomBytes } from 'node:crypto';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { runInProcess } from '../support/in-process.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { SMALL_SANDBOX } from '../support/worker.ts';
+import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
+import { createRole, openTestDatabase } from '../support/test-database.ts';
+import { serviceEnv, SMALL_SANDBOX } from '../support/worker.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 /** Possible arguments of a verb. */
@@ -35,21 +34,7 @@ interface JsonError {
   readonly error: { readonly code: string; readonly message: string; readonly advice: string };
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
-
-async function query(text: string): Promise<void> {
-  const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  try {
-    await connection.query(text);
-  } finally {
-    await connection.close();
-  }
-}
-
+const database = forAllTests(() => openTestDatabase());
 const TABLES = ['runs', 'data_issues', 'stream_state'];
 const service = { SAFETY_BASE_URL: 'http://127.0.0.1:1', SAFETY_TOKEN: 'sandbox-token', RETRY_ATTEMPTS: '0' };
 
@@ -153,12 +138,11 @@ describe('the next step is named', () => {
   });
 
   test('where the token may not use one method, and every other stream is synced', async () => {
-    const sandbox = await createSandbox({ size: SMALL_SANDBOX });
+    const sandbox = untilTestEnds(await createSandbox({ size: SMALL_SANDBOX }));
     const env = {
       ...service,
-      SAFETY_BASE_URL: sandbox.url,
-      SAFETY_TOKEN: sandbox.token,
-      DATABASE_URL: database.url,
+      ...serviceEnv({ sandbox, databaseUrl: database.url }),
+      SAFETY_EQUIPMENT_TYPES: '',
     };
     const refuse = () =>
       sandbox.faults.next(({ method }) => method === 'resources.list', {
@@ -183,11 +167,10 @@ describe('the next step is named', () => {
     };
     expect(runs.find(({ stream }) => stream === 'resources')?.outcome).toBe('failed');
     expect(runs.find(({ stream }) => stream === 'users')?.outcome).toBe('succeeded');
-    await sandbox.close();
   });
 
   test('where https is asked of a port that speaks http', async () => {
-    const sandbox = await createSandbox({ size: SMALL_SANDBOX });
+    const sandbox = untilTestEnds(await createSandbox({ size: SMALL_SANDBOX }));
     const env = {
       ...service,
       SAFETY_BASE_URL: sandbox.url.replace('http:', 'https:'),
@@ -205,11 +188,10 @@ describe('the next step is named', () => {
       isRefusal: false,
     });
     expect(code).toBe(1);
-    await sandbox.close();
   });
 
   test('where a user may only read: the grants that check prints are all that it takes', async () => {
-    const role = `reading_${randomBytes(4).toString('hex')}`;
+    const role = await createRole(database, `login password 'read-only-word'`);
     const DATABASE_URL = urlWith((url) => {
       url.username = role;
       url.password = 'read-only-word';
@@ -221,23 +203,19 @@ describe('the next step is named', () => {
       };
       return checks.find(({ what }) => what === 'rights');
     };
-    await query(`create role ${role} login password 'read-only-word'`);
-    try {
-      await query(`revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`);
-      const without = await rights();
-      expect(without?.finding).toMatch(/^not on schema safety, schema safety_sync, safety\.\w+, /);
-      const grants = without?.advice?.match(/grant [^;]+;/g) ?? [];
-      expect(grants).toHaveLength(3);
-      await query(grants[0] ?? '');
-      const reading = await rights();
-      expect(reading?.finding).toMatch(/^not on (?:safety\.\w+, ){5}\d+ more tables, temporary tables$/);
-      expect(reading?.advice).toBe(without?.advice);
-      for (const grant of grants) await query(grant);
-      expect(await rights()).toMatchObject({ result: 'ok', advice: null });
-    } finally {
-      await query(`drop owned by ${role}`);
-      await query(`drop role ${role}`);
-    }
+    await database.query(
+      `revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`,
+    );
+    const without = await rights();
+    expect(without?.finding).toMatch(/^not on schema safety, schema safety_sync, safety\.\w+, /);
+    const grants = without?.advice?.match(/grant [^;]+;/g) ?? [];
+    expect(grants).toHaveLength(3);
+    await database.query(grants[0] ?? '');
+    const reading = await rights();
+    expect(reading?.finding).toMatch(/^not on (?:safety\.\w+, ){5}\d+ more tables, temporary tables$/);
+    expect(reading?.advice).toBe(without?.advice);
+    for (const grant of grants) await database.query(grant);
+    expect(await rights()).toMatchObject({ result: 'ok', advice: null });
   });
 
   test('where the directory of the embedded PostgreSQL cannot be made', async () => {
@@ -272,7 +250,8 @@ describe('a statement that PostgreSQL refuses', () => {
   test.each(['status', 'runs', 'data-issues', 'report'])(
     'is reported by %s with its code and reason, without the statement, its parameters or a stack',
     async (verb) => {
-      for (const name of TABLES) await query(`alter table safety_sync.${name} rename to ${name}_away`);
+      for (const name of TABLES)
+        await database.query(`alter table safety_sync.${name} rename to ${name}_away`);
       try {
         const { code, stdout, stderr } = await runInProcess([verb, '--json'], { DATABASE_URL: database.url });
         expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'database_not_migrated' } });
@@ -280,7 +259,8 @@ describe('a statement that PostgreSQL refuses', () => {
         expect(`${stdout}${stderr}`).not.toMatch(/Failed query|select|params|DrizzleQueryError|\n {4}at /);
         expect(code).toBe(1);
       } finally {
-        for (const name of TABLES) await query(`alter table safety_sync.${name}_away rename to ${name}`);
+        for (const name of TABLES)
+          await database.query(`alter table safety_sync.${name}_away rename to ${name}`);
       }
     },
   );

@@ -1,23 +1,16 @@
 /** COPY: a refusal by PostgreSQL is reported at any moment, and the connection goes on. */
 import { sql } from 'drizzle-orm';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { toArrayLiteral } from '../../src/engine/database/array-literal.ts';
 import { toCopyLine } from '../../src/engine/loading/copy-text.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
 const MANY = 200_000;
 
-let database: TestDatabase;
-let session: Connection;
+const session = forEachTest(() => openTestDatabase({ isSession: true }));
 beforeEach(async () => {
-  database = await createTestDatabase();
-  session = openConnection({ url: database.url, applicationName: 'test', max: 1, isSession: true });
   await session.query('create temporary table numbers (a int primary key)');
-});
-afterEach(async () => {
-  await session.close();
-  await database.drop();
 });
 
 const copy = (lines: readonly string[]) => session.copy('copy numbers from stdin', lines);

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { forAllTests } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 /** One warehouse for all: what each test damages is put right when it ends. */
-let worker: TestWorker;
+const worker = forAllTests(() => createTestWorker());
 
 beforeAll(async () => {
-  worker = await createTestWorker();
   await worker.runAll();
 });
-
-afterAll(() => worker.close());
 
 const DAMAGE = [
   [

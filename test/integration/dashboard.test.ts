@@ -1,13 +1,14 @@
 /** The dashboard for the business: its queries as a reader, and its figures against the metrics. */
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { DAY_MS } from '../../src/shared/time.ts';
 import { buildModels, readYaml, relationOf } from '../support/dbt-package.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { METRICS_FILE, metricSql } from '../support/metric-sql.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, syncSecondAccount, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -15,6 +16,7 @@ interface DataSource {
   readonly type: string;
   readonly uid: string;
 }
+
 interface Panel {
   readonly id: number;
   readonly title: string;
@@ -25,18 +27,21 @@ interface Panel {
   readonly targets: readonly { datasource: DataSource; format: string; rawQuery: boolean; rawSql: string }[];
   readonly options: { readonly xField?: string };
 }
+
 interface Variable {
   readonly name: string;
   readonly type: string;
   readonly query: string;
   readonly current: { readonly value: string };
 }
+
 interface Dashboard {
   readonly uid: string;
   readonly title: string;
   readonly panels: readonly Panel[];
   readonly templating: { readonly list: readonly Variable[] };
 }
+
 const dashboard = JSON.parse(read('docs/operations/grafana-business.json')) as Dashboard;
 const variable = (name: string) => dashboard.templating.list.find((one) => one.name === name);
 
@@ -71,7 +76,11 @@ function fill(rawSql: string, accounts: readonly string[] = ['default', 'south']
 }
 
 type Row = Readonly<Record<string, unknown>>;
-let worker: TestWorker;
+const worker = forAllTests(() =>
+  createTestWorker({
+    sandbox: { seed: 31, size: { followups: 500, employees: 80, equipment: 120, resources: 20, users: 40 } },
+  }),
+);
 
 async function readAsReader(text: string): Promise<readonly Row[]> {
   return await worker.connection.db.transaction(async (tx) => {
@@ -79,22 +88,19 @@ async function readAsReader(text: string): Promise<readonly Row[]> {
     return await tx.execute<Row>(sql.raw(text));
   });
 }
+
 async function readPanel(title: string, accounts?: readonly string[]): Promise<readonly Row[]> {
   const [target] = dashboard.panels.find((panel) => panel.title === title)?.targets ?? [];
   return await readAsReader(fill(target?.rawSql ?? '', accounts));
 }
 
 beforeAll(async () => {
-  worker = await createTestWorker({
-    sandbox: { seed: 31, size: { followups: 500, employees: 80, equipment: 120, resources: 20, users: 40 } },
-  });
   for (let round = 0; round < 2; round += 1) {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     worker.sandbox.live.step(200);
   }
   await syncSecondAccount(worker);
 });
-afterAll(() => worker.close());
 
 describe('the file', () => {
   test('has the listed panels, none over another, each with a query of the warehouse', () => {

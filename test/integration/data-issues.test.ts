@@ -2,34 +2,28 @@
  * Data issues: a value that cannot be stored as received is reported and held; the issue closes when the value is right
  * (contract, 5.5).
  */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
 
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
 
-let worker: TimedWorker;
-afterEach(() => worker.close());
-
-async function start(followupsOverlapMs = EVERYTHING_MS): Promise<void> {
-  worker = await createTimedWorker({
-    settings: { followupsOverlapMs },
+const worker = forEachTest(() =>
+  createTimedWorker({
+    settings: { followupsOverlapMs: EVERYTHING_MS },
     sandbox: { size: { followups: 20, employees: 12, equipment: 12, resources: 10, users: 6 } },
-  });
-}
-const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training-employee-status') => {
-  const result = await worker.run(stream, { force: true });
-  expectSucceeded(result);
-  return result;
-};
+  }),
+);
+const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training-employee-status') =>
+  expectSucceeded(await worker.run(stream, { force: true }));
 const openIssues = async (stream: string) =>
   (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
 
 test('each kind of problem in one follow-up is reported with its place, and all of them close together', async () => {
-  await start();
   const whole = SPECIMENS.followups.build('odd');
   worker.sandbox.store.followups.put({
     ...whole,
@@ -74,7 +68,6 @@ test('each kind of problem in one follow-up is reported with its place, and all 
 });
 
 test('a problem that comes back is the same issue, open again and counted on', async () => {
-  await start();
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('r'));
   for (const [created, is_open, occurrences] of [
     ['never', true, 1],
@@ -91,7 +84,6 @@ test('a problem that comes back is the same issue, open again and counted on', a
 });
 
 test('a record without a key that changes for ever leaves no more than its last hundred settled issues', async () => {
-  await start();
   await sync('resources');
   await worker.query(`insert into safety_sync.data_issues
       (account_id, stream, fingerprint, kind, problem, value, resolved_at)
@@ -118,7 +110,6 @@ test('a record without a key that changes for ever leaves no more than its last 
 });
 
 test('an unknown field is reported as long as a record has it, also with a dot in its name or on its way', async () => {
-  await start();
   const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), ...odd });
   await sync('resources');
@@ -133,7 +124,6 @@ test('an unknown field is reported as long as a record has it, also with a dot i
 });
 
 test('a service that uses data as names of fields is reported with a thousand of them, and one issue counts the others', async () => {
-  await start();
   const odd = (id: string, names: number) => ({
     ...SPECIMENS.resources.build(id),
     ...Object.fromEntries(Array.from({ length: names }, (_, at) => [`${id}-${at}`, at])),
@@ -165,7 +155,6 @@ test('a service that uses data as names of fields is reported with a thousand of
 });
 
 test('a record with thousands of values that cannot be stored has a hundred issues, and one for the others', async () => {
-  await start();
   const build = (date: unknown) => ({
     ...SPECIMENS.followups.build('odd'),
     messages: Array.from({ length: 3000 }, (_, at) => ({ id: `m${at}`, date, note: 'kept' })),
@@ -185,7 +174,6 @@ test('a record with thousands of values that cannot be stored has a hundred issu
 });
 
 test('identifiers that become equal because of characters that PostgreSQL cannot store are reported', async () => {
-  await start();
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k\ud801') }, 'k2');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k'), title: 'k\ud801' });
@@ -196,7 +184,6 @@ test('identifiers that become equal because of characters that PostgreSQL cannot
 });
 
 test('an issue of a record that the source no longer has is closed', async () => {
-  await start();
   worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('e'), created: 'never' });
   worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('x'), id: null }, 'keyless');
   await sync('equipments');
@@ -208,7 +195,6 @@ test('an issue of a record that the source no longer has is closed', async () =>
 });
 
 test('a record whose key cannot be one is rejected and held as a whole', async () => {
-  await start();
   const odd = [null, '', ['7'], { id: 7 }, 7.5, true, 'k'.repeat(601)].map((id) => ({
     ...SPECIMENS.resources.build('x'),
     id,
@@ -222,7 +208,6 @@ test('a record whose key cannot be one is rejected and held as a whole', async (
 });
 
 test('a record that is no object is held, and settled when it is gone', async () => {
-  await start();
   const odd = [7, 'text', null, [[]], 'x\u0000'];
   worker.sandbox.hooks.rewriteResponse = (entry, response) =>
     entry.method === 'resources.list'
@@ -239,7 +224,7 @@ test('a record that is no object is held, and settled when it is gone', async ()
 });
 
 test('a follow-up without a key stays reported when only another one of its form response changes', async () => {
-  await start(0);
+  Object.assign(worker.settings, { followupsOverlapMs: 0 });
   const sibling = SPECIMENS.followups.build('sibling');
   worker.sandbox.store.followups.put(
     { ...sibling, id: null, due: 20_260_401, updated_on: worker.serviceNow() - 9 * MINUTE_MS },
@@ -259,7 +244,6 @@ test('a follow-up without a key stays reported when only another one of its form
 });
 
 test('extreme but valid values are stored as they are', async () => {
-  await start();
   worker.sandbox.store.resources.put({
     ...SPECIMENS.resources.build('extreme'),
     title: `\\N\t\\.\n\r${'"{},\\'.repeat(3000)}`,
@@ -302,7 +286,6 @@ test('extreme but valid values are stored as they are', async () => {
 });
 
 test('a part of a record that cannot be a row is held, the rest of the record is stored', async () => {
-  await start();
   // A training id that is too large for its column.
   worker.sandbox.store.employees.put({
     ...SPECIMENS['training-employee-status'].build('much'),
@@ -318,7 +301,6 @@ test('a part of a record that cannot be a row is held, the rest of the record is
 
 describe('putting stored records through again', () => {
   test('asks the service nothing, closes what comes right, and keeps what does not', async () => {
-    await start();
     worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('bad-due'), due: 20_260_230 });
     worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('x'), id: null }, 'keyless');
     await sync('followups');
@@ -327,8 +309,7 @@ describe('putting stored records through again', () => {
       `update safety.followups set _raw = jsonb_set(_raw, '{due}', '20260228'), _hash = null where id = 'bad-due'`,
     );
     worker.sandbox.requests.length = 0;
-    const result = await worker.run('followups', { retryIssues: true });
-    expectSucceeded(result);
+    const result = expectSucceeded(await worker.run('followups', { retryIssues: true }));
     expect(worker.sandbox.requests).toEqual([]);
     expect(result).toMatchObject({ requests: 0, counts: { updated: 1, rejected: 1, deleted: 0 } });
     expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
@@ -337,7 +318,6 @@ describe('putting stored records through again', () => {
   });
 
   test('stored records that are put through again do not make a stream look fresh', async () => {
-    await start();
     const { outcome } = await worker.run('followups', { retryIssues: true });
     await sync('resources');
     await sync('equipments');
@@ -357,7 +337,6 @@ describe('putting stored records through again', () => {
   ] as const)(
     'equipment that comes in records which %s keeps the type it is listed under',
     async (_, readings) => {
-      await start();
       Object.assign(worker.sandbox.readings, readings);
       const { equipment } = worker.sandbox.store;
       for (const key of [...equipment.keys()])
@@ -368,8 +347,7 @@ describe('putting stored records through again', () => {
         `update safety_sync.data_issues set context = '{"equipmentTypeId":"another"}' where stream = 'equipments'`,
       );
       const before = await rowVersions(worker);
-      const result = await worker.run('equipments', { retryIssues: true });
-      expectSucceeded(result);
+      const result = expectSucceeded(await worker.run('equipments', { retryIssues: true }));
       expect(result.counts).toMatchObject({ read: 12, unchanged: 12 });
       expect(await rowVersions(worker)).toEqual(before);
       await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_asked_types'] });
@@ -377,12 +355,10 @@ describe('putting stored records through again', () => {
   );
 
   test('a rejected record whose key can be read now becomes a row', async () => {
-    await start();
     worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('x'), id: null }, 'keyless');
     await sync('resources');
     await worker.query(`update safety_sync.data_issues set value = jsonb_set(value, '{id}', '"late"')`);
-    const result = await worker.run('resources', { retryIssues: true });
-    expectSucceeded(result);
+    const result = expectSucceeded(await worker.run('resources', { retryIssues: true }));
     expect(result.counts).toMatchObject({ inserted: 1, rejected: 0, deleted: 0 });
     expect(await openIssues('resources')).toEqual([]);
     expect(await worker.query(`select id from safety.resources where id = 'late'`)).toEqual([{ id: 'late' }]);
@@ -390,7 +366,6 @@ describe('putting stored records through again', () => {
 });
 
 test('a field whose name is as long as a text is reported by the beginning of the name, and its record is stored', async () => {
-  await start();
   // Many different characters, because PostgreSQL would compress repetitions.
   const name = Array.from({ length: 9000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
     '',

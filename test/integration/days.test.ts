@@ -1,19 +1,20 @@
 /** Days are counted by runs: spans that each change rewrites from its day on, and the newest day. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Connection } from '../../src/engine/database/connection.ts';
 import { addSteps, applySteps, countDays as countNewDay } from '../../src/engine/history/followup-days.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
-import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { followupsStream } from '../../src/engine/streams/followups.ts';
 import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
 import { countStored } from '../support/count-days.ts';
+import { forAllTests } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { type PastFollowup, type PastState, randomFollowup, storePast } from '../support/random-past.ts';
 import { createRandom } from '../support/seeded-random.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 
 const DAY_MS = 86_400_000;
@@ -50,34 +51,23 @@ const readSpans = (query: Query, account: string) =>
   );
 
 describe('over random pasts', () => {
-  let database: TestDatabase;
-  let connection: Connection;
+  const connection = forAllTests(() => openTestDatabase());
   const query: Query = (text) => connection.query(text);
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  });
-  afterAll(async () => {
-    await connection.close();
-    await database.drop();
-  });
 
-  async function inSession<T>(
-    account: string,
-    work: (session: NonNullable<Awaited<ReturnType<typeof openStreamSession>>>) => Promise<T>,
-  ): Promise<T> {
-    const session = await openStreamSession({
-      databaseUrl: database.url,
-      accountId: account,
-      stream: 'followups',
-      whenBusy: 'wait',
+  /** Removes the rows that were deleted more than ten days ago; returns how many. */
+  async function removeOld(accountId: string): Promise<number> {
+    await query(
+      `insert into safety_sync.stream_state (account_id, stream) values ('${accountId}', 'followups')`,
+    );
+    const { rows } = await removeExpired({
+      session: await openFreeStream(connection.url, 'followups', accountId),
+      shape: streamShape(followupsStream),
+      accountId,
+      retention: { deletedDays: 10 },
+      signal: new AbortController().signal,
+      monotonicMs: () => performance.now(),
     });
-    if (session === undefined) throw new Error('the stream is busy');
-    try {
-      return await work(session);
-    } finally {
-      await session.close();
-    }
+    return rows;
   }
   const count = (account: string) => countStored(connection, [account]);
 
@@ -337,18 +327,7 @@ describe('over random pasts', () => {
       ({ deleted }) => deleted !== null && deleted < NOW_MS - 10 * DAY_MS,
     );
     expect(gone.length).toBeGreaterThan(2);
-    await query(`insert into safety_sync.stream_state (account_id, stream) values ('retained', 'followups')`);
-    await inSession('retained', async (session) => {
-      const { rows } = await removeExpired({
-        session,
-        shape: streamShape(followupsStream),
-        accountId: 'retained',
-        retention: { deletedDays: 10 },
-        signal: new AbortController().signal,
-        monotonicMs: () => performance.now(),
-      });
-      expect(rows).toBe(gone.length);
-    });
+    expect(await removeOld('retained')).toBe(gone.length);
     expect(await readAll(query, 'retained')).toEqual(before);
     // All days are counted again: those before the removal cannot be.
     await count('retained');
@@ -357,20 +336,7 @@ describe('over random pasts', () => {
 
   test('nothing is removed that was not counted', async () => {
     await start('uncounted', 12, 80, 'America/New_York');
-    await query(
-      `insert into safety_sync.stream_state (account_id, stream) values ('uncounted', 'followups')`,
-    );
-    await inSession('uncounted', async (session) => {
-      const { rows } = await removeExpired({
-        session,
-        shape: streamShape(followupsStream),
-        accountId: 'uncounted',
-        retention: { deletedDays: 10 },
-        signal: new AbortController().signal,
-        monotonicMs: () => performance.now(),
-      });
-      expect(rows).toBe(0);
-    });
+    expect(await removeOld('uncounted')).toBe(0);
   });
 });
 

@@ -1,8 +1,9 @@
 /** The dbt package of docs/dbt without dbt: its models and tests as the statements that dbt makes of them. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { buildModels, modelPaths, nameOf, readYaml, relationOf, TARGET } from '../support/dbt-package.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, syncSecondAccount, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
 interface DbtTest {
   readonly name?: string;
@@ -61,16 +62,14 @@ function testsOf(node: Node, relation: string): [name: string, statement: string
   ];
 }
 
-let worker: TestWorker;
+const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 9 } }));
 beforeAll(async () => {
-  worker = await createTestWorker({ sandbox: { seed: 9 } });
   for (let round = 0; round < 2; round += 1) {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     worker.sandbox.live.step(60);
   }
   await syncSecondAccount(worker);
 });
-afterAll(() => worker.close());
 
 test('every model is described, and none is that is not there', () => {
   expect(models.map(({ name }) => name).toSorted()).toEqual(modelPaths.map(nameOf).toSorted());

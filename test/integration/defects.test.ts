@@ -1,14 +1,10 @@
 /** A failure inside of a run that is none of ours by name. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { forAllTests } from '../support/lifetime.ts';
+import { createTestWorker } from '../support/worker.ts';
 
-let worker: TestWorker;
-beforeAll(async () => {
-  worker = await createTestWorker();
-});
-afterAll(() => worker.close());
-
+const worker = forAllTests(() => createTestWorker());
 test.each([
   [
     'with a code of Node.js',

@@ -1,23 +1,14 @@
 /** The warehouse can be distributed by account_id: every key, every foreign key and every statement keeps to an account. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { describe, expect, test } from 'vitest';
+import { forAllTests } from '../support/lifetime.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
 /** Not per account: the days, and which migrations were applied. */
 const SHARED_TABLES = ['safety.calendar', 'safety_sync.migrations'];
 
-let database: TestDatabase;
-let connection: Connection;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-});
-afterAll(async () => {
-  await connection.close();
-  await database.drop();
-});
+const connection = forAllTests(() => openTestDatabase());
 
 const OURS = `from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p')`;

@@ -2,26 +2,21 @@
  * Equipment of a type that is not configured any more: its rows stay, with a remark everywhere, until an operator retires the
  * type.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readReport } from '../../src/pages/report/read-report.ts';
 import { renderReport } from '../../src/pages/report/render-report.ts';
 import { startAppStage } from '../support/app-stage.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
+import { createTestWorker } from '../support/worker.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 
 const SANDBOX = { size: { followups: 0, employees: 0, equipment: 12, resources: 0, users: 0 } };
 
-let stage: CliStage;
-beforeEach(async () => {
-  stage = await createCliStage({ sandbox: SANDBOX });
-});
-afterEach(() => stage.close());
-
+const stage = forEachTest(() => createCliStage({ sandbox: SANDBOX }));
 const run = (args: readonly string[], types?: readonly string[]) =>
   stage.run(args, {
-    ...stage.env,
     LOG_LEVEL: 'silent',
     ...(types === undefined ? {} : { SAFETY_EQUIPMENT_TYPES: types.join(',') }),
   });
@@ -141,46 +136,34 @@ it('retire marks the rows of one type deleted as a snapshot does that has none o
 });
 
 it('a type that is configured again comes back by the ordinary read, and the warehouse is the source again', async () => {
-  const worker: TestWorker = await createTestWorker({ sandbox: SANDBOX });
-  try {
-    expectSucceeded(await worker.run('equipments'));
-    expectSucceeded(await worker.run('equipments', { retirePart: '24', allowMassDelete: true }));
-    const live = () =>
-      worker.query(
-        `select count(*)::int as n from safety.equipment where equipment_type_id = '24' and _deleted_at is null`,
-      );
-    expect(await live()).toEqual([{ n: 0 }]);
-    expectSucceeded(await worker.run('equipments'));
-    expect(await live()).toEqual([{ n: 3 }]);
-    await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_schedules'] });
-  } finally {
-    await worker.close();
-  }
+  const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
+  expectSucceeded(await worker.run('equipments'));
+  expectSucceeded(await worker.run('equipments', { retirePart: '24', allowMassDelete: true }));
+  const live = () =>
+    worker.query(
+      `select count(*)::int as n from safety.equipment where equipment_type_id = '24' and _deleted_at is null`,
+    );
+  expect(await live()).toEqual([{ n: 0 }]);
+  expectSucceeded(await worker.run('equipments'));
+  expect(await live()).toEqual([{ n: 3 }]);
+  await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_schedules'] });
 });
 
 it('the status page and the report name the rows beside the figures of equipment', async () => {
-  const worker: TestWorker = await createTestWorker({ sandbox: SANDBOX });
-  try {
-    expectSucceeded(await worker.run('equipments'));
-    const env = { SAFETY_EQUIPMENT_TYPES: '21,22,ext-23', SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
-    const app = await startAppStage(worker, { env, everyMs: 50 });
-    try {
-      const page = async () => (await fetch(app.url)).text();
-      await expect.poll(page).toContain('3 live rows of equipment types that are not configured');
-    } finally {
-      await app.stop();
-    }
-    const report = await readReport(worker.connection, 'default', { equipmentTypes: ['21', '22', 'ext-23'] });
-    const html = renderReport(report, { title: null });
-    expect(html).toContain('3 pieces not read any more');
-    expect(html).toMatch(
-      /Counted as it was then, because it is not read any more: equipment of type 24 \(3 pieces, last read /,
-    );
-    const all = await readReport(worker.connection, 'default', {
-      equipmentTypes: ['21', '22', 'ext-23', '24'],
-    });
-    expect(renderReport(all, { title: null })).not.toContain('not read any more');
-  } finally {
-    await worker.close();
-  }
+  const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
+  expectSucceeded(await worker.run('equipments'));
+  const env = { SAFETY_EQUIPMENT_TYPES: '21,22,ext-23', SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
+  const app = await startAppStage(worker, { env, everyMs: 50 });
+  const page = async () => (await fetch(app.url)).text();
+  await expect.poll(page).toContain('3 live rows of equipment types that are not configured');
+  const report = await readReport(worker.connection, 'default', { equipmentTypes: ['21', '22', 'ext-23'] });
+  const html = renderReport(report, { title: null });
+  expect(html).toContain('3 pieces not read any more');
+  expect(html).toMatch(
+    /Counted as it was then, because it is not read any more: equipment of type 24 \(3 pieces, last read /,
+  );
+  const all = await readReport(worker.connection, 'default', {
+    equipmentTypes: ['21', '22', 'ext-23', '24'],
+  });
+  expect(renderReport(all, { title: null })).not.toContain('not read any more');
 });

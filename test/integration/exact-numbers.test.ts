@@ -1,40 +1,26 @@
 /** Numbers that a double does not hold: what PostgreSQL has is what the service sent, to the last digit. */
 import fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ElementCutter } from '../../src/engine/api/element-cutter.ts';
 import { RawNumber } from '../../src/sandbox/index.ts';
 import { stringifyExactJson } from '../../src/shared/exact-json.ts';
 import { resourcesStream } from '../../src/engine/streams/resources.ts';
-import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { parseRecord, readRecord } from '../../src/engine/loading/record.ts';
-import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { toUserParameters } from '../../src/engine/reading/ask-user.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { readIssues } from '../../src/engine/control-tables/issues.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTestDatabase } from '../support/test-database.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { openTestDatabase } from '../support/test-database.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 
 const raw = (text: string) => new RawNumber(text);
 
-let worker: TimedWorker | undefined;
-afterEach(async () => {
-  await worker?.close();
-  worker = undefined;
-});
-
-async function start() {
-  const started = await createTimedWorker({
-    sandbox: { size: { followups: 20, employees: 12, equipment: 12, resources: 10, users: 6 } },
-  });
-  worker = started;
-  return {
-    sandbox: started.sandbox,
-    connection: started.connection,
-    query: (text: string) => started.query(text),
-    run: (stream: StreamName, request: Partial<RunRequest> = {}) => started.run(stream, request),
-  };
-}
+const start = async () =>
+  untilTestEnds(
+    await createTimedWorker({
+      sandbox: { size: { followups: 20, employees: 12, equipment: 12, resources: 10, users: 6 } },
+    }),
+  );
 
 const digits = (most: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${most}}$`));
 const numberText = fc
@@ -67,42 +53,36 @@ const jsonText = fc.letrec<{ value: string }>((tie) => ({
 })).value;
 
 test('the stored record is what PostgreSQL itself reads of the text that was received', async () => {
-  const database = await createTestDatabase();
-  const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  try {
-    await fc.assert(
-      fc.asyncProperty(fc.array(jsonText, { minLength: 40, maxLength: 40 }), fc.nat(), async (values, at) => {
-        const records = values.map((value, id) => `{"id":${id},"value":${value}}`);
-        const response = Buffer.from(`{"ok":true,"items":[${records.join(',')}]}`);
-        const end = at % response.length;
-        const cutter = new ElementCutter('items');
-        cutter.push(response.subarray(0, end));
-        cutter.push(response.subarray(end));
-        cutter.end();
-        const stored = cutter
-          .take()
-          .map(
-            (one) =>
-              parseRecord(resourcesStream, readRecord(one, { stream: resourcesStream, about: {} })).text,
-          );
-        expect(stored).toHaveLength(records.length);
-        const differing = await connection.query(
-          `select * from json_to_recordset($1::json) as r (received text, stored text)
-           where received::jsonb::text is distinct from stored::jsonb::text`,
-          [JSON.stringify(records.map((received, index) => ({ received, stored: stored[index] })))],
+  const connection = untilTestEnds(await openTestDatabase());
+  await fc.assert(
+    fc.asyncProperty(fc.array(jsonText, { minLength: 40, maxLength: 40 }), fc.nat(), async (values, at) => {
+      const records = values.map((value, id) => `{"id":${id},"value":${value}}`);
+      const response = Buffer.from(`{"ok":true,"items":[${records.join(',')}]}`);
+      const end = at % response.length;
+      const cutter = new ElementCutter('items');
+      cutter.push(response.subarray(0, end));
+      cutter.push(response.subarray(end));
+      cutter.end();
+      const stored = cutter
+        .take()
+        .map(
+          (one) => parseRecord(resourcesStream, readRecord(one, { stream: resourcesStream, about: {} })).text,
         );
-        expect(differing).toEqual([]);
-      }),
-      { numRuns: 60 },
-    );
-  } finally {
-    await connection.close();
-    await database.drop();
-  }
+      expect(stored).toHaveLength(records.length);
+      const differing = await connection.query(
+        `select * from json_to_recordset($1::json) as r (received text, stored text)
+           where received::jsonb::text is distinct from stored::jsonb::text`,
+        [JSON.stringify(records.map((received, index) => ({ received, stored: stored[index] })))],
+      );
+      expect(differing).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
 });
 
 test('columns have every digit; a value beyond its column is null, reported with every digit, and its record is stored', async () => {
-  const { sandbox, run, query, connection } = await start();
+  const worker = await start();
+  const { sandbox, connection } = worker;
   sandbox.store.followups.put({
     ...SPECIMENS.followups.build('f'),
     form_id: raw('9007199254740993'),
@@ -128,15 +108,15 @@ test('columns have every digit; a value beyond its column is null, reported with
     },
   });
   for (const stream of ['followups', 'training-employee-status', 'equipments'] as const) {
-    expectSucceeded(await run(stream, { force: true }));
+    expectSucceeded(await worker.run(stream, { force: true }));
   }
 
   expect(
-    await query(`select form_id::text, response_id::text, extract(epoch from created_at)::bigint::text as created
+    await worker.query(`select form_id::text, response_id::text, extract(epoch from created_at)::bigint::text as created
       from safety.followups where id = 'f'`),
   ).toEqual([{ form_id: '9007199254740993', response_id: null, created: '1700000000' }]);
   expect(
-    await query(`select percent_complete::text, incomplete_training_ids::text
+    await worker.query(`select percent_complete::text, incomplete_training_ids::text
       from safety.training_employee_status where user_id = 'e'`),
   ).toEqual([
     {
@@ -145,14 +125,14 @@ test('columns have every digit; a value beyond its column is null, reported with
     },
   ]);
   expect(
-    await query(`select training_id::text, completed_on::text from safety.training_completions
+    await worker.query(`select training_id::text, completed_on::text from safety.training_completions
       where user_id = 'e' order by 1`),
   ).toEqual([
     { training_id: '9007199254740992', completed_on: '2026-01-02' },
     { training_id: '9007199254740993', completed_on: '2026-01-01' },
   ]);
   expect(
-    await query(`select metafield_id, number_value = '1e999' as is_huge, number_value::text, item_ids::text
+    await worker.query(`select metafield_id, number_value = '1e999' as is_huge, number_value::text, item_ids::text
       from safety.equipment_metavalues where equipment_id = 'q' and metafield_id ~ '^[a-z]' order by 1`),
   ).toEqual([
     { metafield_id: 'beyond', is_huge: null, number_value: null, item_ids: null },
@@ -161,7 +141,7 @@ test('columns have every digit; a value beyond its column is null, reported with
     { metafield_id: 'long', is_huge: false, number_value: '0.12345678901234567890', item_ids: null },
   ]);
   expect(
-    await query(`select metavalues = _raw->'metavalues' as is_same, metavalues->'long' as long,
+    await worker.query(`select metavalues = _raw->'metavalues' as is_same, metavalues->'long' as long,
         metavalues->>'beyond' as beyond, metavalues #>> '{items,item_ids}' as items
       from safety.equipment where id = 'q'`),
   ).toMatchObject([{ is_same: true, beyond: '1e200000', items: '[9007199254740993, 9223372036854775808]' }]);
@@ -178,7 +158,8 @@ test('columns have every digit; a value beyond its column is null, reported with
 });
 
 test('records that are put through again have every digit', async () => {
-  const { sandbox, run, query } = await start();
+  const worker = await start();
+  const { sandbox } = worker;
   sandbox.store.followups.put(
     {
       ...SPECIMENS.followups.build('late'),
@@ -193,14 +174,14 @@ test('records that are put through again have every digit', async () => {
     due: 20_260_230,
     measured: raw('1.50'),
   });
-  expectSucceeded(await run('followups'));
-  await query(
+  expectSucceeded(await worker.run('followups'));
+  await worker.query(
     `update safety_sync.data_issues set value = jsonb_set(value, '{id}', '"late"') where record_id is null`,
   );
-  await query(`update safety.followups set form_id = null, _hash = null where id = 'stored'`);
-  expectSucceeded(await run('followups', { retryIssues: true }));
+  await worker.query(`update safety.followups set form_id = null, _hash = null where id = 'stored'`);
+  expectSucceeded(await worker.run('followups', { retryIssues: true }));
   expect(
-    await query(`select id, form_id::text, (_raw->'form_id')::text as form, (_raw->'measured')::text as measured
+    await worker.query(`select id, form_id::text, (_raw->'form_id')::text as form, (_raw->'measured')::text as measured
       from safety.followups where id in ('late', 'stored') order by id`),
   ).toEqual([
     { id: 'late', form_id: '9007199254740993', form: '9007199254740993', measured: null },

@@ -1,13 +1,13 @@
 /** The views of facts against an independent computation over random pasts. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { compareStates } from '../../src/engine/history/followup-figures.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
 import { fillDifferences } from '../support/fill-differences.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';
 import { createRandom } from '../support/seeded-random.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
 /** More than half a year, so that a clock change lies in it. */
 const DAYS = 200;
@@ -16,16 +16,9 @@ const NOW_MS = Date.now();
 
 type Row = Readonly<Record<string, string | null>>;
 
-let database: TestDatabase;
-let connection: Connection;
+const connection = forAllTests(() => openTestDatabase());
 beforeAll(async () => {
-  database = await createTestDatabase();
-  connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
   await writeReportingTimezones(connection.db, [{ accountId: 'a', timezone: TIMEZONE }]);
-});
-afterAll(async () => {
-  await connection.close();
-  await database.drop();
 });
 
 async function store(statements: readonly string[]): Promise<void> {

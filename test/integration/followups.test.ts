@@ -22,11 +22,7 @@ afterEach(() => worker.close());
 async function start(options: TimedWorkerOptions = {}, readings: Partial<Readings> = {}): Promise<void> {
   worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, readings } });
 }
-const sync = async () => {
-  const result = await worker.run('followups');
-  expectSucceeded(result);
-  return result;
-};
+const sync = async () => expectSucceeded(await worker.run('followups'));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const store = () => worker.sandbox.store.followups;
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
@@ -112,8 +108,7 @@ describe('a clock of the service that was an hour ahead and is put right', () =>
     await sync();
     expect(await watermark()).toBeLessThanOrEqual(worker.time.now);
     change('silently', newestUpdate());
-    const result = await worker.run('followups', { kind: 'backfill' });
-    expectSucceeded(result);
+    const result = expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
     expect(result.counts).toMatchObject({ read: SIZE.followups, updated: 1 });
     await isEqual();
   });
@@ -130,8 +125,9 @@ describe('reconcile', () => {
       error: { code: 'delete_guard' },
     });
     expect(await rowVersions(worker)).toEqual(before);
-    const result = await worker.run('followups', { kind: 'reconcile', allowMassDelete: true });
-    expectSucceeded(result);
+    const result = expectSucceeded(
+      await worker.run('followups', { kind: 'reconcile', allowMassDelete: true }),
+    );
     expect(result.counts.deleted).toBe(70);
     await isEqual();
   });

@@ -1,18 +1,14 @@
 /** The view safety.freshness, as safety_reader sees it. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/worker.ts';
 
-let worker: TestWorker;
-beforeAll(async () => {
-  worker = await createTestWorker({ sandbox: { seed: 3 } });
-});
-afterAll(() => worker.close());
-
+const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 3 } }));
 interface FreshnessRow extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: string;

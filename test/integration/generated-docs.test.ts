@@ -2,41 +2,28 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { holdGenerated } from '../support/generated.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { renderSchemaDocs } from '../support/render-schema.ts';
-import { createTestDatabase } from '../support/test-database.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
+const connection = forEachTest(() => openTestDatabase());
 const pathOf = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
 test('data dictionary, dbt sources and diagram are those of the migrated database', async () => {
-  const database = await createTestDatabase();
-  const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  try {
-    await holdGenerated(await renderSchemaDocs(connection));
-  } finally {
-    await connection.close();
-    await database.drop();
-  }
+  await holdGenerated(await renderSchemaDocs(connection));
 });
 
 test.each(['docs/bi.md', 'docs/operations.md'])(
   'the statements of %s that read or clean up are those of this schema',
   async (name) => {
-    const database = await createTestDatabase();
-    const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-    try {
-      const blocks = [...readFileSync(pathOf(name), 'utf8').matchAll(/```sql\n([^`]*)```/g)].map(
-        ([, sql = '']) => sql,
-      );
-      const statements = blocks
-        .flatMap((block) => block.split(';\n'))
-        .filter((statement) => /^(select|delete)\b/.test(statement));
-      expect(statements).not.toEqual([]);
-      for (const statement of statements) await connection.query(statement);
-    } finally {
-      await connection.close();
-      await database.drop();
-    }
+    const blocks = [...readFileSync(pathOf(name), 'utf8').matchAll(/```sql\n([^`]*)```/g)].map(
+      ([, sql = '']) => sql,
+    );
+    const statements = blocks
+      .flatMap((block) => block.split(';\n'))
+      .filter((statement) => /^(select|delete)\b/.test(statement));
+    expect(statements).not.toEqual([]);
+    for (const statement of statements) await connection.query(statement);
   },
 );

@@ -1,32 +1,29 @@
 /** Records that come without a usable key are not taken for deleted ones, and keep no others from being deleted (contract, 5.4 and 5.5). */
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { issuesOf, runsOf } from '../support/warehouse-marks.ts';
 
 const STREAMS = ['resources', 'equipments', 'training-employee-status', 'followups'] as const;
 type Stream = (typeof STREAMS)[number];
 const TRAINING = 'training-employee-status';
 
-let worker: TimedWorker;
-afterEach(() => worker.close());
-
-async function start(): Promise<void> {
-  worker = await createTimedWorker({
+const worker = forEachTest(() =>
+  createTimedWorker({
     sandbox: { size: { followups: 30, employees: 30, equipment: 30, resources: 30, users: 6 } },
-  });
-}
+  }),
+);
 
 /** A complete read: of follow-ups the sweep. */
 async function read(stream: Stream) {
   worker.time.now += 20 * MINUTE_MS;
   if (stream === TRAINING) worker.sandbox.store.recalculateTraining(worker.time.now - MINUTE_MS);
-  const result = await worker.run(stream, stream === 'followups' ? { kind: 'reconcile' } : {});
-  expectSucceeded(result);
-  return result.counts;
+  return expectSucceeded(await worker.run(stream, stream === 'followups' ? { kind: 'reconcile' } : {}))
+    .counts;
 }
 const records = (stream: Stream) => SPECIMENS[stream].records(worker);
 const keysOf = (stream: Stream) => [...records(stream).keys()].slice(0, 9);
@@ -52,7 +49,6 @@ const nested = (levels: number): unknown => (levels === 0 ? 'bottom' : [nested(l
 test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS }))(
   '%s: a known record that comes once without its key is not deleted',
   async (stream) => {
-    await start();
     await read(stream);
     const [first = ''] = keysOf(stream);
     const giveBack = loseKey(stream, first);
@@ -74,7 +70,6 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS })
 test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
   '%s: a known record that comes once nested too deeply is not deleted, and its own issue holds it',
   async (stream) => {
-    await start();
     await read(stream);
     const [first = '', second = ''] = keysOf(stream);
     const whole = [first, second].map((key) => ({ ...(records(stream).get(key) as object) }));
@@ -111,7 +106,6 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
 );
 
 test('a known record that grows beyond what can be held costs itself, and is not deleted', async () => {
-  await start();
   await read('resources');
   const [first = '', second = ''] = keysOf('resources');
   const whole = { ...(records('resources').get(first) as object) };
@@ -129,7 +123,6 @@ test('a known record that grows beyond what can be held costs itself, and is not
 });
 
 test('a record that never has a key keeps no other one from being deleted, also when its content changes', async () => {
-  await start();
   const employee = { ...(SPECIMENS[TRAINING].build('x') as object), m_user_id: null };
   worker.sandbox.store.employees.put(employee, 'keyless');
   await read(TRAINING);
@@ -155,7 +148,6 @@ test('a record that never has a key keeps no other one from being deleted, also 
 });
 
 test('records of one content that lose their keys one after the other are not deleted', async () => {
-  await start();
   const [first = '', second = ''] = keysOf(TRAINING);
   const alike = SPECIMENS[TRAINING].build('x') as object;
   for (const key of [first, second]) worker.sandbox.store.employees.put({ ...alike, m_user_id: key }, key);
@@ -173,7 +165,6 @@ test('records of one content that lose their keys one after the other are not de
 });
 
 test('a record that returns from deletion with its key explains no other one without a key', async () => {
-  await start();
   await read(TRAINING);
   const [first = '', second = ''] = keysOf(TRAINING);
   const whole = { ...(records(TRAINING).get(first) as object) };
@@ -188,7 +179,6 @@ test('a record that returns from deletion with its key explains no other one wit
 });
 
 test('of records that tell what they are, only the row that they may be is kept', async () => {
-  await start();
   await read('resources');
   const [first = '', second = ''] = keysOf('resources');
   loseKey('resources', first);
@@ -198,7 +188,6 @@ test('of records that tell what they are, only the row that they may be is kept'
 });
 
 test('a response of which more than the delete guard allows lacks its keys is refused', async () => {
-  await start();
   await read('resources');
   for (const key of [...worker.sandbox.store.resources.keys()].slice(0, 20)) loseKey('resources', key);
   expect(await worker.run('resources')).toMatchObject({ outcome: 'failed', error: { code: 'delete_guard' } });

@@ -1,24 +1,24 @@
 /** Names for ids as people give them: coverage, template, import, through the verbs. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'csv-parse/sync';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { entryFor } from '../support/accounts-file.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { runInProcess } from '../support/in-process.ts';
+import { forAllTests } from '../support/lifetime.ts';
+import { connectForTest } from '../support/test-database.ts';
 
-let stage: CliStage;
+const stage = forAllTests(() => createCliStage());
 beforeAll(async () => {
-  stage = await createCliStage();
-  expect((await stage.run(['sync'], stage.env)).code).toBe(0);
+  expect((await stage.run(['sync'])).code).toBe(0);
 });
-afterAll(() => stage.close());
 afterEach(() => stage.query('delete from safety.labels'));
 
 const fileOf = (name: string) => join(stage.cli.directory, name);
-const run = (...args: string[]) => stage.run(['labels', ...args], stage.env);
+const run = (...args: string[]) => stage.run(['labels', ...args]);
 
 async function importText(text: string, ...args: string[]) {
   await writeFile(fileOf('labels.csv'), text);
@@ -203,15 +203,14 @@ describe('an import', () => {
 
   test('that is stopped by Ctrl-C stores none', async () => {
     await writeFile(fileOf('labels.csv'), FILE);
-    const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });
+    const connection = connectForTest(stage.databaseUrl);
     await connection.query('begin');
     await connection.query('lock table safety.labels in access exclusive mode');
-    const importing = stage.start(['labels', 'import', fileOf('labels.csv')], stage.env);
+    const importing = stage.start(['labels', 'import', fileOf('labels.csv')]);
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await expect.poll(() => stage.query(waiting)).toHaveLength(1);
     importing.kill('SIGINT');
     await connection.query('rollback');
-    await connection.close();
     expect((await importing.finished).code).toBe(1);
     expect(importing.stderr).toContain('stopped: no label was imported');
     expect(await stored()).toEqual([]);
@@ -233,11 +232,11 @@ describe('an import', () => {
       SAFETY_ACCOUNTS_FILE: fileOf('accounts.json'),
       SAFETY_ALLOW_INSECURE_HTTP: 'true',
     };
-    const all = await stage.run(['labels', 'import', fileOf('labels.csv')], env);
+    const all = await runInProcess(['labels', 'import', fileOf('labels.csv')], env);
     expect(all.stderr).toContain(
       'a file of labels is of one account, there are 2: choose one with --account',
     );
-    const one = await stage.run(['labels', 'import', fileOf('labels.csv'), '--account', 'south'], env);
+    const one = await runInProcess(['labels', 'import', fileOf('labels.csv'), '--account', 'south'], env);
     expect(one.stdout).toContain('3 labels added');
     expect(await stage.query(`select distinct account_id from safety.labels`)).toEqual([
       { account_id: 'south' },

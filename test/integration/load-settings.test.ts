@@ -1,30 +1,18 @@
 /** Roles that copy rows without the lookups of foreign keys, and roles that keep the lookups (docs/performance.md). */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { streamNamed } from '../../src/engine/streams/index.ts';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { createCopySettings } from '../../src/engine/loading/copy-settings.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { createRole, openTestDatabase } from '../support/test-database.ts';
 
 const USUAL = { role: 'origin', plans: 'force_custom_plan', scans: 'on' };
 const AS_REPLICA = { ...USUAL, role: 'replica' };
 const PLANS_KEPT = { ...USUAL, plans: 'auto', scans: 'off' };
 
-let database: TestDatabase;
-let session: Connection;
-let role: string;
+const session = forEachTest(() => openTestDatabase({ isSession: true }));
 beforeEach(async () => {
-  database = await createTestDatabase();
-  session = openConnection({ url: database.url, applicationName: 'test', max: 1, isSession: true });
-  role = `plain_${Math.random().toString(36).slice(2)}`;
   await session.query(`select set_config('plan_cache_mode', 'force_custom_plan', false)`);
-});
-afterEach(async () => {
-  await session.query('reset role');
-  await session.query(`drop owned by ${role}`).catch(() => undefined);
-  await session.query(`drop role if exists ${role}`);
-  await session.close();
-  await database.drop();
 });
 
 const settings = async () => {
@@ -52,9 +40,13 @@ async function observe(): Promise<unknown> {
   return seen[0];
 }
 
-async function createRole(): Promise<void> {
-  await session.query(`create role ${role}`);
+async function createPlainRole(): Promise<string> {
+  const role = await createRole(session);
+  onTestFinished(async () => {
+    await session.query('reset role');
+  });
   await session.query(`grant usage on schema safety to ${role}`);
+  return role;
 }
 
 test('a superuser copies as a replica does', async () => {
@@ -73,7 +65,7 @@ test('not where one of the tables has a trigger', async () => {
 });
 
 test('all other sessions keep the plans of the lookups', async () => {
-  await createRole();
+  const role = await createPlainRole();
   await session.query(`set role ${role}`);
   expect(await observe()).toEqual(PLANS_KEPT);
 });
@@ -83,7 +75,7 @@ test('from PostgreSQL 15 on the right can be granted', async () => {
     `select current_setting('server_version_num')::int as version`,
   );
   const canBeGranted = (server?.version ?? 0) >= 150_000;
-  await createRole();
+  const role = await createPlainRole();
   if (canBeGranted) await session.query(`grant set on parameter session_replication_role to ${role}`);
   await session.query(`set role ${role}`);
   expect(await observe()).toEqual(canBeGranted ? AS_REPLICA : PLANS_KEPT);

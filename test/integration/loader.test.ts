@@ -1,19 +1,20 @@
 /** One transaction: batches that are compared while others are stored, savepoints, records that come twice. */
-import { afterEach, beforeEach, expect, inject, test, onTestFinished, vi } from 'vitest';
+import { beforeEach, expect, inject, test, onTestFinished, vi } from 'vitest';
 import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { identityOf } from '../../src/engine/loading/record.ts';
 import { BATCH_RECORDS, createLoad, type Load } from '../../src/engine/loading/load.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
-import { openStreamSession, type StreamSession } from '../../src/engine/control-tables/stream-session.ts';
+import type { Connection } from '../../src/engine/database/connection.ts';
+import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { Received } from '../../src/shared/received.ts';
 import { createGate, type Gate } from '../support/gate.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
-let database: TestDatabase;
-let session: StreamSession;
-let reader: Connection;
+const reader = forEachTest(() => openTestDatabase());
+const session = forEachTest(() => openFreeStream(reader.url, 'followups'));
 let load: Load;
 
 const openLoad = (
@@ -40,22 +41,7 @@ const openLoad = (
   });
 
 beforeEach(async () => {
-  database = await createTestDatabase();
-  reader = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  const opened = await openStreamSession({
-    databaseUrl: database.url,
-    accountId: 'default',
-    stream: 'followups',
-    whenBusy: 'skip',
-  });
-  if (opened === undefined) throw new Error('the stream is busy');
-  session = opened;
   load = await openLoad(streamNamed('followups'));
-});
-afterEach(async () => {
-  await session.close();
-  await reader.close();
-  await database.drop();
 });
 
 const message = (id: string, m_user_id = '7') => ({ id, date: 1_700_000_000_000, m_user_id, note: id });

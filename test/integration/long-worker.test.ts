@@ -1,26 +1,16 @@
-import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/time.ts';
-import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { startAppStage } from '../support/app-stage.ts';
 import { startHookServer } from '../support/hook-server.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
+import { createRole } from '../support/test-database.ts';
+import { createTestWorker } from '../support/worker.ts';
 import { inProof } from '../support/proof.ts';
 
 const PATIENCE = { timeout: 45_000, interval: 25 };
 const NEVER = '0 0 1 1 *';
 
-let worker: TestWorker;
-let stage: AppStage | undefined;
-
-beforeEach(async () => {
-  worker = await createTestWorker();
-});
-
-afterEach(async () => {
-  await stage?.stop();
-  stage = undefined;
-  await worker.close();
-});
+const worker = forEachTest(() => createTestWorker());
 
 const ready = async (url: string) => {
   const answer = await fetch(`${url}/readyz`);
@@ -35,11 +25,10 @@ const metric = async (url: string, pattern: RegExp): Promise<number> => {
 describe('refused credentials', () => {
   it('stop the asking, are said, are tried now and then, and need no restart when they are good again', async () => {
     worker.sandbox.access.set('inactive');
-    stage = await startAppStage(worker, {
+    const { url } = await startAppStage(worker, {
       env: { SYNC_CRON: '* * * * * *' },
       trialDelays: { firstMs: 700, mostMs: 1_400 },
     });
-    const { url } = stage;
     await expect
       .poll(() => ready(url), PATIENCE)
       .toContainEqual(
@@ -63,8 +52,7 @@ describe('refused credentials', () => {
 
   it('show the next try as the next run of every stream, not a tick that asks nothing', async () => {
     worker.sandbox.access.set('inactive');
-    stage = await startAppStage(worker, { env: { SYNC_CRON: '* * * * * *' } });
-    const { url } = stage;
+    const { url } = await startAppStage(worker, { env: { SYNC_CRON: '* * * * * *' } });
     interface Shown {
       readonly open_circuits: readonly { readonly next_try_at: string }[];
       readonly next_runs: readonly { readonly kind: string; readonly at: string }[];
@@ -88,7 +76,7 @@ describe('a training sync that comes a little too early', () => {
       `update safety_sync.stream_state set last_success_at = null returning fresh_for_ms::text as fresh`,
     );
     const aheadMs = Number(state?.fresh) - 1_500;
-    stage = await startAppStage(worker, {
+    await startAppStage(worker, {
       env: { SYNC_CRON: 'off', SYNC_CRON_TRAINING_EMPLOYEE_STATUS: NEVER },
       clock: { ...systemClock, now: () => Date.now() + aheadMs },
     });
@@ -101,64 +89,53 @@ describe('a training sync that comes a little too early', () => {
 inProof(() => {
   describe('a database that no run can connect to', () => {
     it('is an outage with its cause and its true beginning, although the open connections of the worker go on', async () => {
-      const hook = await startHookServer();
-      const role = `sync_${randomBytes(6).toString('hex')}`;
+      const hook = untilTestEnds(await startHookServer());
       const url = new URL(worker.databaseUrl);
       const database = `database "${url.pathname.slice(1)}"`;
-      await worker.query(`create role ${role} login password 'right' in role current_user`);
+      const role = await createRole(worker, `login password 'right' in role current_user`);
       Object.assign(url, { username: role, password: 'right' });
-      try {
-        await worker.runAll();
-        stage = await startAppStage(worker, {
-          env: {
-            DATABASE_URL: url.href,
-            SYNC_CRON: '* * * * * *',
-            ALERT_WEBHOOK_URL: hook.url,
-            ALERT_AFTER_MINUTES: '0',
-          },
-          everyMs: 100,
-        });
-        const { url: page, app } = stage;
+      await worker.runAll();
+      const { url: page, app } = await startAppStage(worker, {
+        env: {
+          DATABASE_URL: url.href,
+          SYNC_CRON: '* * * * * *',
+          ALERT_WEBHOOK_URL: hook.url,
+          ALERT_AFTER_MINUTES: '0',
+        },
+        everyMs: 100,
+      });
+      await expect.poll(() => ready(page), PATIENCE).toEqual([]);
+      const causes = [
+        [
+          'alter role ROLE connection limit 1',
+          'alter role ROLE connection limit -1',
+          'too many connections for role "ROLE" (53300)',
+          'Raise max_connections',
+        ],
+        [
+          `revoke connect on ${database} from public, current_user`,
+          `grant connect on ${database} to public`,
+          'permission denied for database',
+          'grant connect on it',
+        ],
+      ] as const;
+      for (const [break_, mend, cause, advice] of causes) {
+        hook.texts.length = 0;
+        await worker.query(break_.replace('ROLE', role));
+        await expect
+          .poll(() => ready(page), PATIENCE)
+          .toEqual([expect.stringContaining(cause.replace('ROLE', role))]);
+        const { sinceMs } = app.databaseOutage.current ?? {};
+        await expect.poll(() => app.databaseOutage.current?.failedRuns, PATIENCE).toBeGreaterThan(5);
+        expect(app.databaseOutage.current?.sinceMs).toBe(sinceMs);
+        expect(await (await fetch(page)).text()).toContain('The database is unreachable.');
+        await expect
+          .poll(() => hook.texts, PATIENCE)
+          .toEqual([expect.stringMatching(/^✗ The database cannot be used by .* \(database_unreachable\)/)]);
+        expect(hook.texts[0]).toContain(advice);
+        await worker.query(mend.replace('ROLE', role));
         await expect.poll(() => ready(page), PATIENCE).toEqual([]);
-        const causes = [
-          [
-            'alter role ROLE connection limit 1',
-            'alter role ROLE connection limit -1',
-            'too many connections for role "ROLE" (53300)',
-            'Raise max_connections',
-          ],
-          [
-            `revoke connect on ${database} from public, current_user`,
-            `grant connect on ${database} to public`,
-            'permission denied for database',
-            'grant connect on it',
-          ],
-        ] as const;
-        for (const [break_, mend, cause, advice] of causes) {
-          hook.texts.length = 0;
-          await worker.query(break_.replace('ROLE', role));
-          await expect
-            .poll(() => ready(page), PATIENCE)
-            .toEqual([expect.stringContaining(cause.replace('ROLE', role))]);
-          const { sinceMs } = app.databaseOutage.current ?? {};
-          await expect.poll(() => app.databaseOutage.current?.failedRuns, PATIENCE).toBeGreaterThan(5);
-          expect(app.databaseOutage.current?.sinceMs).toBe(sinceMs);
-          expect(await (await fetch(page)).text()).toContain('The database is unreachable.');
-          await expect
-            .poll(() => hook.texts, PATIENCE)
-            .toEqual([
-              expect.stringMatching(/^✗ The database cannot be used by .* \(database_unreachable\)/),
-            ]);
-          expect(hook.texts[0]).toContain(advice);
-          await worker.query(mend.replace('ROLE', role));
-          await expect.poll(() => ready(page), PATIENCE).toEqual([]);
-          await expect.poll(() => hook.texts, PATIENCE).toHaveLength(2);
-        }
-      } finally {
-        await stage?.stop();
-        stage = undefined;
-        await hook.close();
-        await worker.query(`drop role ${role}`);
+        await expect.poll(() => hook.texts, PATIENCE).toHaveLength(2);
       }
     });
   });

@@ -1,60 +1,35 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
-import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
-import { type AccountsFile, entryFor, writeAccountsFile } from '../support/accounts-file.ts';
+import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../../src/sandbox/index.ts';
+import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';
+import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
 import { casesOf, inProof } from '../support/proof.ts';
-import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
 
 // The state of many accounts is read up to half a minute after a read that took long, as on a busy machine.
 const PATIENCE = { timeout: 45_000, interval: 50 };
 const NEVER = '0 0 1 1 *';
 const EVERY_SECOND = '* * * * * *';
 
-let worker: TestWorker;
-let others: Sandbox[];
-let stages: AppStage[];
-let file: AccountsFile | undefined;
-
-beforeEach(async () => {
-  worker = await createTestWorker();
-  others = [];
-  stages = [];
-});
-
-afterEach(async () => {
-  await Promise.all(stages.map((stage) => stage.stop()));
-  await file?.remove();
-  file = undefined;
-  for (const sandbox of others) await sandbox.close();
-  await worker.close();
-});
-
-async function addSandbox(seed: number): Promise<Sandbox> {
-  const sandbox = await createSandbox({ size: SMALL_SANDBOX, seed });
-  others.push(sandbox);
-  return sandbox;
-}
+const worker = forEachTest(() => createTestWorker());
+const addSandbox = async (seed: number) => untilTestEnds(await createSandbox({ size: SMALL_SANDBOX, seed }));
 
 /** A worker of the accounts of the file, and of no other. */
-async function start(entries: readonly object[], env: Record<string, string> = {}): Promise<AppStage> {
-  file ??= await writeAccountsFile(entries);
-  const stage = await startAppStage(worker, {
+const start = async (entries: readonly object[], env: Record<string, string> = {}): Promise<AppStage> =>
+  await startAppStage(worker, {
     env: {
       SAFETY_BASE_URL: '',
       SAFETY_TOKEN: '',
       SAFETY_EQUIPMENT_TYPES: '',
-      SAFETY_ACCOUNTS_FILE: file.path,
+      SAFETY_ACCOUNTS_FILE: await writeAccountsFile(entries),
       SYNC_SPREAD_SECONDS: '0',
       ...env,
     },
     trialDelays: { firstMs: 60_000, mostMs: 60_000 },
     everyMs: 200,
   });
-  stages.push(stage);
-  return stage;
-}
 
 const json = async (url: string) => (await (await fetch(url)).json()) as Record<string, unknown>;
 
@@ -185,16 +160,9 @@ describe('several accounts in one worker', () => {
 
 describe('the lock of a stream', () => {
   it('is that of its account: the same stream of another one is free', async () => {
-    const open = (accountId: string) =>
-      openStreamSession({ databaseUrl: worker.databaseUrl, accountId, stream: 'users', whenBusy: 'skip' });
-    const north = await open('north');
-    const south = await open('south');
-    try {
-      expect(south).toBeDefined();
-      expect(await open('north')).toBeUndefined();
-    } finally {
-      await north?.close();
-      await south?.close();
-    }
+    const open = (accountId: string) => openFreeStream(worker.databaseUrl, 'users', accountId);
+    await open('north');
+    await open('south');
+    await expect(open('north')).rejects.toThrow('users is busy');
   });
 });

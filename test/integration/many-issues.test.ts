@@ -4,8 +4,7 @@
  */
 import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import {
   countVanished,
@@ -16,7 +15,8 @@ import {
 import * as issues from '../../src/engine/loading/issue-sql.ts';
 import { openStaging } from '../../src/engine/loading/staging.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
 /** A loop over both sides would meet 4,000,000 rows. */
 const MANY = 2000;
@@ -25,16 +25,9 @@ const NOW = '2026-11-20T10:00:00Z';
 const COVERED = { parts: null };
 const scope = { accountId: 'default', stream: 'resources', now: NOW, syncedAt: NOW } as const;
 
-let database: TestDatabase;
-let connection: Connection;
+const connection = forEachTest(() => openTestDatabase());
 beforeEach(async () => {
-  database = await createTestDatabase();
-  connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
   await openStaging(connection.db, streamShape(streamNamed('resources')));
-});
-afterEach(async () => {
-  await connection.close();
-  await database.drop();
 });
 
 /** Numbers, which PostgreSQL 18 spells as texts. */

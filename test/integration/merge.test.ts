@@ -1,33 +1,24 @@
 /** One transaction with a record, its children and its older versions. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { NOON } from '../support/test-clock.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
 
 const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
 
-let worker: TimedWorker;
-afterEach(() => worker.close());
-
-async function start(largestPage: number | null = null): Promise<void> {
-  worker = await createTimedWorker({
+const worker = forEachTest(() =>
+  createTimedWorker({
     settings: { followupsOverlapMs: EVERYTHING_MS },
-    sandbox: {
-      size: { followups: 30, employees: 4, equipment: 4, resources: 4, users: 6 },
-      readings: { largestPage },
-    },
-  });
-}
-const sync = async () => {
-  const result = await worker.run('followups');
-  expectSucceeded(result);
-  return result;
-};
+    sandbox: { size: { followups: 30, employees: 4, equipment: 4, resources: 4, users: 6 } },
+  }),
+);
+const sync = async () => expectSucceeded(await worker.run('followups'));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 
 const message = (id: string, minute: number, more: object = {}) => ({
@@ -40,7 +31,6 @@ const message = (id: string, minute: number, more: object = {}) => ({
 const attachments = (...keys: string[]) => ({ attachments: keys.map((key) => ({ key, caption: '' })) });
 
 test('messages and attachments that come, go, change and change places leave exactly what the source has', async () => {
-  await start();
   const { followups } = worker.sandbox.store;
   const history: object[][] = [
     [message('a', 1), message('b', 2, attachments('1', '2', '3')), message('c', 3)],
@@ -60,7 +50,6 @@ test('messages and attachments that come, go, change and change places leave exa
 });
 
 test('a change of a message alone counts its follow-up as updated and writes only the rows that differ', async () => {
-  await start();
   const { followups } = worker.sandbox.store;
   const messages = [message('a', 1), message('b', 2), message('c', 3)];
   followups.put({ ...SPECIMENS.followups.build('parent'), messages });
@@ -80,7 +69,6 @@ test('a change of a message alone counts its follow-up as updated and writes onl
 });
 
 test('_raw holds the record as received, _run_id and _synced_at name the run that changed it last', async () => {
-  await start();
   await sync();
   const [key] = worker.sandbox.store.followups.keys();
   const updated = worker.sandbox.store.followups.update(key ?? '', { form_id: 99 });
@@ -105,7 +93,6 @@ describe('several versions of one follow-up in one run', () => {
     await worker.query(`select assignee_id from safety.followups where id = 'twice' and _deleted_at is null`);
 
   test.each(['older first', 'newer first'] as const)('the newest one stays, %s', async (order) => {
-    await start();
     const both = [version(NOON + 1, 'older'), version(NOON + 2, 'newer')];
     const shown = order === 'older first' ? both : both.toReversed();
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
@@ -123,7 +110,7 @@ describe('several versions of one follow-up in one run', () => {
   });
 
   test('an older one on a later page never replaces the newer one of an earlier page', async () => {
-    await start(10);
+    worker.sandbox.readings.largestPage = 10;
     worker.sandbox.store.followups.put(version(NOON + 2, 'newer'));
     await sync();
     let responses = 0;
@@ -142,7 +129,6 @@ describe('several versions of one follow-up in one run', () => {
 });
 
 test('a failure while storing leaves nothing of the run behind', async () => {
-  await start();
   await sync();
   const before = await rowVersions(worker);
   await worker.query(

@@ -1,24 +1,26 @@
 /** The metrics of docs/dbt against tables, questions and report: each figure has one definition. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { readReport, type Report } from '../../src/pages/report/read-report.ts';
 import { outOfDateOf } from '../../src/pages/report/equipment-section.ts';
 import { trainedOf } from '../../src/pages/report/training-section.ts';
 import { buildModels, readYaml, relationOf } from '../support/dbt-package.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { type MetricQuery, METRICS_FILE, metricSql, primaryEntityOf, timeOf } from '../support/metric-sql.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, syncSecondAccount, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
 const file = METRICS_FILE.parse(readYaml('models/metrics.yml'));
 const models = file.semantic_models.map((model) => [model.name, model] as const);
 
-let worker: TestWorker;
+const worker = forAllTests(() =>
+  createTestWorker({
+    sandbox: { seed: 31, size: { followups: 300, employees: 80, equipment: 120, resources: 20, users: 40 } },
+  }),
+);
 let report: Report;
 
 beforeAll(async () => {
-  worker = await createTestWorker({
-    sandbox: { seed: 31, size: { followups: 300, employees: 80, equipment: 120, resources: 20, users: 40 } },
-  });
   for (let round = 0; round < 3; round += 1) {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     worker.sandbox.live.step(200);
@@ -36,7 +38,6 @@ beforeAll(async () => {
   await buildModels(worker);
   report = await readReport(worker.connection, 'default');
 });
-afterAll(() => worker.close());
 
 /** By group; the group of a metric without groups is null. Rows without a time belong to no group of time. */
 async function read(metric: string, query: MetricQuery = {}): Promise<Map<string | null, number>> {
@@ -49,6 +50,7 @@ async function read(metric: string, query: MetricQuery = {}): Promise<Map<string
     ),
   );
 }
+
 const readOne = async (metric: string, accountId = 'default'): Promise<number | undefined> =>
   (await read(metric, { accountId })).get(null);
 const inDefault = (by: string) => ({ by, accountId: 'default' });
@@ -68,6 +70,7 @@ async function expectColumn(
   for (const row of wanted)
     expect(found.get(String(row[key])), `${metric} ${String(row[key])}`).toBeCloseTo(value(row) ?? 0, 6);
 }
+
 describe('the file', () => {
   test.each(models)(
     'of %s names only what is there, and every relation leads to one row',

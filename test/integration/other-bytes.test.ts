@@ -18,9 +18,7 @@ const start = async (sandbox: SandboxOptions = {}) => {
   worker = await createTimedWorker({ sandbox: { size: SIZE, ...sandbox } });
 };
 const run = async (stream: Stream, request: Partial<RunRequest> = {}) => {
-  const result = await worker.run(stream, { force: true, ...request });
-  expectSucceeded(result);
-  return result.counts;
+  return expectSucceeded(await worker.run(stream, { force: true, ...request })).counts;
 };
 const sendOtherBytes = () => {
   worker.sandbox.readings.bytes = 'other-each-time';

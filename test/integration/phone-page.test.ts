@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildStatus, pageOf } from '../../src/operate/status/build-status.ts';
@@ -10,6 +9,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { DayVolume } from '../../src/operate/status/read-volumes.ts';
 import { NO_BROWSER, visit } from '../support/browser.ts';
+import { folderForTest } from '../support/lifetime.ts';
 import { accountFacts, iso, manyFacts, operations, runRow, statusFacts } from '../support/status-facts.ts';
 import { NOON } from '../support/test-clock.ts';
 
@@ -166,21 +166,16 @@ function inFrames(pages: readonly string[]): string {
 }
 
 it.skipIf(NO_BROWSER !== null)('the status page fits a phone, whatever is wrong', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'safety-sync-phone-'));
-  try {
-    const file = join(folder, 'phone.html');
-    await writeFile(file, inFrames(Object.values(STATES)));
-    const { stdout } = await visit(`file://${file}`, [
-      '--hide-scrollbars',
-      '--virtual-time-budget=3000',
-      '--dump-dom',
-    ]);
-    const said = /<pre id="said">(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '[]';
-    const widths = JSON.parse(said) as string[];
-    expect(Object.fromEntries(Object.keys(STATES).map((name, index) => [name, widths[index]]))).toEqual(
-      Object.fromEntries(Object.keys(STATES).map((name) => [name, String(PHONE)])),
-    );
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const file = join(await folderForTest('safety-sync-phone-'), 'phone.html');
+  await writeFile(file, inFrames(Object.values(STATES)));
+  const { stdout } = await visit(`file://${file}`, [
+    '--hide-scrollbars',
+    '--virtual-time-budget=3000',
+    '--dump-dom',
+  ]);
+  const said = /<pre id="said">(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '[]';
+  const widths = JSON.parse(said) as string[];
+  expect(Object.fromEntries(Object.keys(STATES).map((name, index) => [name, widths[index]]))).toEqual(
+    Object.fromEntries(Object.keys(STATES).map((name) => [name, String(PHONE)])),
+  );
 });

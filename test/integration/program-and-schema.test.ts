@@ -1,24 +1,14 @@
 /** A program that does not know what the schema holds stores nothing there. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { VERSION } from '../../src/version.ts';
 import { runInProcess, startInProcess } from '../support/in-process.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { createTestWorker, serviceEnv } from '../support/worker.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
 
-let worker: TestWorker;
-let env: Record<string, string>;
-beforeEach(async () => {
-  worker = await createTestWorker();
-  env = {
-    DATABASE_URL: worker.databaseUrl,
-    SAFETY_BASE_URL: worker.sandbox.url,
-    SAFETY_TOKEN: worker.sandbox.token,
-    SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
-    HTTP_PORT: '0',
-  };
-});
-afterEach(() => worker.close());
+const worker = forEachTest(() => createTestWorker());
+const env = () => ({ ...serviceEnv(worker), HTTP_PORT: '0' });
 
 const NEWER = `the warehouse was migrated by safety-sync 9.9.9, and this is the older ${VERSION}`;
 const ADVICE = 'Use that version of safety-sync, or a newer one';
@@ -29,7 +19,7 @@ test.each(['sync', 'reconcile', 'backfill', 'start', 'migrate', 'status', 'runs'
   'a newer schema: %s says both versions and ends with 2, and nothing is stored',
   async (verb) => {
     await migrateByNewer();
-    const { code, stdout, stderr } = await runInProcess([verb], env);
+    const { code, stdout, stderr } = await runInProcess([verb], env());
     expect(`${stdout}${stderr}`).toContain(NEWER);
     expect(`${stdout}${stderr}`).toContain(ADVICE);
     expect(code).toBe(2);
@@ -41,7 +31,7 @@ test.each(['sync', 'reconcile', 'backfill', 'start', 'migrate', 'status', 'runs'
 );
 
 test('a worker that runs when a newer program migrates stores nothing more and ends with 2', async () => {
-  const running = startInProcess(['start'], { ...env, SYNC_CRON: '* * * * * *' });
+  const running = startInProcess(['start'], { ...env(), SYNC_CRON: '* * * * * *' });
   await running.untilStderr(/users: succeeded/);
   await migrateByNewer();
   // A run that has begun before may store.
@@ -71,12 +61,12 @@ test('views that a newer program replaced are a newer schema, other views of thi
       `update safety_sync.migrations set hash = 'other', program_version = '${version}' where created_at is null`,
     );
   await replace('9.9.9');
-  const refused = await runInProcess(['sync'], env);
+  const refused = await runInProcess(['sync'], env());
   expect(refused.stderr).toContain(NEWER);
   expect(refused.code).toBe(2);
   await replace(VERSION);
-  expect((await runInProcess(['status'], env)).stderr).toContain('lacks 1 of this program’s migrations');
-  expect((await runInProcess(['migrate'], env)).stdout).toMatch(/^Applied 1 migration;/);
+  expect((await runInProcess(['status'], env())).stderr).toContain('lacks 1 of this program’s migrations');
+  expect((await runInProcess(['migrate'], env())).stdout).toMatch(/^Applied 1 migration;/);
 });
 
 test('a warehouse of a build from before 1.0 is refused, and nothing is written', async () => {
@@ -84,7 +74,7 @@ test('a warehouse of a build from before 1.0 is refused, and nothing is written'
     `insert into safety_sync.migrations (hash, created_at, program_version) values ('', 1795000000000, '0.1.0')`,
   );
   for (const verb of ['migrate', 'sync']) {
-    const { code, stderr } = await runInProcess([verb], env);
+    const { code, stderr } = await runInProcess([verb], env());
     expect(stderr).toContain('database_too_old: this warehouse was made by a build from before 1.0');
     expect(stderr).toContain('use an empty database, and run safety-sync backfill');
     expect(code).toBe(1);

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { countStored } from '../support/count-days.ts';
 import { EXPECTED_ANSWERS, STORY, TODAY } from '../support/expected-answers.ts';
 import { fillDifferences } from '../support/fill-differences.ts';
 import { holdGenerated, isWriting } from '../support/generated.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forAllTests } from '../support/lifetime.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const FILE = new URL('../../docs/questions.md', import.meta.url);
 const SHOWN_ROWS = 5;
@@ -50,11 +50,12 @@ const columnsOf = (table: string): string[] =>
 
 const answers = new Map<string, string>();
 
-let worker: TestWorker;
-beforeAll(async () => {
-  worker = await createTestWorker({
+const worker = forAllTests(() =>
+  createTestWorker({
     sandbox: { seed: 5, size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 } },
-  });
+  }),
+);
+beforeAll(async () => {
   for (let round = 0; round < 3; round += 1) {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     worker.sandbox.live.step(150);
@@ -112,7 +113,6 @@ async function storeLabels(): Promise<void> {
 }
 
 afterAll(async () => {
-  await worker.close();
   if (!isWriting) return;
   const written = text.replace(QUESTION, (all, title: string, sql: string) => {
     const heading = all.slice(0, all.indexOf('```sql'));
@@ -181,19 +181,12 @@ test('a week of the share that completed each training begins at the account’s
 });
 
 describe('the answers for the Monday meeting about a small past are', () => {
-  let database: TestDatabase;
-  let connection: Connection;
+  const connection = forAllTests(() => openTestDatabase());
   beforeAll(async () => {
-    database = await createTestDatabase();
-    connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
     await connection.query(`do $$ begin ${STORY.join('; ')}; end $$`);
     await fillDifferences(connection);
     await writeReportingTimezones(connection.db, [{ accountId: 'default', timezone: 'UTC' }]);
     await countStored(connection);
-  });
-  afterAll(async () => {
-    await connection.close();
-    await database.drop();
   });
 
   test.each(Object.entries(EXPECTED_ANSWERS))('%s', async (number, expected) => {

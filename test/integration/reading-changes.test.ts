@@ -1,16 +1,17 @@
 /** Reading changes as docs/bi.md says it: a copy that is kept by the statements written there loses no row. */
 import { readFileSync } from 'node:fs';
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
-import { openStreamSession, type StreamSession } from '../../src/engine/control-tables/stream-session.ts';
+import { beforeEach, expect, inject, test } from 'vitest';
+import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { cleanAccount, forgetPerson } from '../../src/engine/sync/forget.ts';
 import { createGate, type Gate } from '../support/gate.ts';
+import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
 
@@ -24,32 +25,24 @@ const SHAPES = STREAMS.map(streamShape);
 const isOnCitus = inject('testServerNodes').length > 1;
 const EVERYTHING_MS = 10 * 365 * 24 * 3_600_000;
 
-let database: TestDatabase;
-let connection: Connection;
+const connection = forEachTest(() => openTestDatabase());
 let workers: TestWorker[];
 beforeEach(async () => {
-  database = await createTestDatabase();
-  connection = openConnection({ url: database.url, applicationName: 'reader', max: 1 });
   await connection.query('set role safety_reader');
   workers = [];
-});
-afterEach(async () => {
-  await connection.close();
-  for (const worker of workers) await worker.close();
-  await database.drop();
 });
 
 async function createWorker(accountId: string, options: TestWorkerOptions = {}): Promise<TestWorker> {
   const worker = await createTestWorker({
     ...options,
-    database: { url: database.url, drop: () => Promise.resolve() },
+    database: { url: connection.url, drop: () => Promise.resolve() },
     settings: { accountId, followupsOverlapMs: EVERYTHING_MS, ...options.settings },
     sandbox: {
       size: { followups: 30, employees: 12, equipment: 24, resources: 8, users: 8 },
       ...options.sandbox,
     },
   });
-  workers.push(worker);
+  workers.push(untilTestEnds(worker));
   return worker;
 }
 
@@ -342,13 +335,7 @@ test('transactions of a stream take turns without its lock, too, and one that en
   const worker = await createWorker('default');
   expectSucceeded(await worker.run('users', { force: true }));
   const open = async (): Promise<StreamSession> => {
-    const session = await openStreamSession({
-      databaseUrl: database.url,
-      accountId: 'default',
-      stream: 'users',
-      whenBusy: 'skip',
-    });
-    if (session === undefined) throw new Error('the stream is busy');
+    const session = await openFreeStream(connection.url, 'users');
     // As behind a pooler that gives each transaction another connection.
     await session.connection.query('select pg_advisory_unlock_all()');
     return session;
@@ -373,7 +360,6 @@ test('transactions of a stream take turns without its lock, too, and one that en
   await worker.query(`select pg_terminate_backend(${second.backendPid})`);
   await third.begin();
   expect(await until()).toBe(after);
-  for (const session of [first, second, third]) await session.close();
 });
 
 /** As if the database's clock had been an hour ahead until now. */

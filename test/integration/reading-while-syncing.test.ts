@@ -1,29 +1,29 @@
 /** BI reads while a sync stores: it sees the state before or the state after, without waiting. */
-import { afterEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
+import { beforeEach, expect, test } from 'vitest';
+import type { Connection } from '../../src/engine/database/connection.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { casesOf, inProof } from '../support/proof.ts';
+import { connectForTest } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const WAITS = `select exists (select from pg_stat_activity where datname = current_database()
   and application_name = 'safety-sync equipments' and wait_event_type = 'Lock') as held`;
 
-let worker: TestWorker;
-let reader: Connection;
-afterEach(async () => {
-  await reader.close();
-  await worker.close();
-});
-
-async function start(): Promise<void> {
-  worker = await createTestWorker({
+const worker = forEachTest(() =>
+  createTestWorker({
     sandbox: { size: { followups: 300, employees: 60, equipment: 80, resources: 30, users: 20 } },
-  });
-  reader = openConnection({ url: worker.databaseUrl, applicationName: 'reader', max: 1 });
+  }),
+);
+let reader: Connection;
+
+beforeEach(async () => {
+  reader = connectForTest(worker.databaseUrl);
   // A reader that had to wait for a writer would fail.
   await reader.query(`set lock_timeout = '50ms'`);
   await sync();
-}
+});
+
 async function sync(): Promise<void> {
   for (const result of await worker.runAll({ kind: 'reconcile', force: true, allowMassDelete: true })) {
     expectSucceeded(result);
@@ -56,7 +56,6 @@ function touchEverything(): void {
 
 inProof(() => {
   test('counts never drop and no reader waits while everything is stored again', async () => {
-    await start();
     const before = await look();
     let isDone = false;
     let looks = 0;
@@ -82,32 +81,27 @@ inProof(() => {
 });
 
 test('between the last written row and the commit a reader sees the state before, without waiting', async () => {
-  await start();
   const before = await look();
-  const blocker = openConnection({ url: worker.databaseUrl, applicationName: 'blocker', max: 1 });
-  try {
-    touchEverything();
-    const { equipment } = worker.sandbox.store;
-    for (const key of [...equipment.keys()].slice(0, 20)) equipment.delete(key);
-    // User ids are recorded last: a session with that lock keeps the finished transaction open.
-    await blocker.query('begin');
-    await blocker.query(
-      `select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:default', 0))`,
-    );
-    const running = worker.run('equipments');
-    const isHeld = async () => {
-      const [row] = await worker.query<{ held: boolean }>(WAITS);
-      return row?.held === true;
-    };
-    while (!(await isHeld())) await look();
-    expect(await look()).toEqual(before);
-    await blocker.query('rollback');
-    expectSucceeded(await running);
-    const after = await look();
-    expect(after['equipment']).toBe(before['equipment']);
-    expect(after['equipment_inspections']).toBeLessThan(before['equipment_inspections'] ?? 0);
-    expect(after['equipment_states']).toBe(60);
-  } finally {
-    await blocker.close();
-  }
+  const blocker = connectForTest(worker.databaseUrl);
+  touchEverything();
+  const { equipment } = worker.sandbox.store;
+  for (const key of [...equipment.keys()].slice(0, 20)) equipment.delete(key);
+  // User ids are recorded last: a session with that lock keeps the finished transaction open.
+  await blocker.query('begin');
+  await blocker.query(
+    `select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:default', 0))`,
+  );
+  const running = worker.run('equipments');
+  const isHeld = async () => {
+    const [row] = await worker.query<{ held: boolean }>(WAITS);
+    return row?.held === true;
+  };
+  while (!(await isHeld())) await look();
+  expect(await look()).toEqual(before);
+  await blocker.query('rollback');
+  expectSucceeded(await running);
+  const after = await look();
+  expect(after['equipment']).toBe(before['equipment']);
+  expect(after['equipment_inspections']).toBeLessThan(before['equipment_inspections'] ?? 0);
+  expect(after['equipment_states']).toBe(60);
 });

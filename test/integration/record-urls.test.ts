@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { runInProcess } from '../support/in-process.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
+import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
 const VIEWS = [
   ['followup_overview', 'id', 'followups'],
@@ -14,15 +15,11 @@ const VIEWS = [
 const ODD_ID = 'a b/../c';
 
 test('views have a link to the page of each record, and a command without the templates leaves them, which its report shows', async () => {
-  const worker = await createTestWorker();
+  const worker = untilTestEnds(await createTestWorker());
   const [record] = worker.sandbox.store.followups.values();
   worker.sandbox.store.followups.put({ ...record, id: ODD_ID });
   await worker.runAll();
-  const base = {
-    DATABASE_URL: worker.databaseUrl,
-    SAFETY_BASE_URL: worker.sandbox.url,
-    SAFETY_TOKEN: worker.sandbox.token,
-  };
+  const base = serviceEnv(worker);
   const templates = {
     RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/followups/{id}',
     RECORD_URL_TEMPLATE_EQUIPMENT: 'https://service.example.com/equipment/{id}',
@@ -70,5 +67,4 @@ test('views have a link to the page of each record, and a command without the te
   const { stdout: careful } = await runInProcess(['report', '--out', '-'], base);
   expect(careful).toContain('<a href="https://service.example.com/');
   expect(careful).not.toContain('javascript:');
-  await worker.close();
 });

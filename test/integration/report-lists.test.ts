@@ -11,9 +11,10 @@ import { renderReport } from '../../src/pages/report/render-report.ts';
 import { type Lists, listsOf, writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const URLS: RecordUrls = {
   followup: 'https://service.example.com/followups/{id}',
@@ -21,15 +22,16 @@ const URLS: RecordUrls = {
   equipment: 'https://service.example.com/equipment/{id}/',
 };
 
-let worker: TestWorker;
-let folder: string;
-beforeAll(async () => {
-  worker = await createTestWorker({
+const worker = forAllTests(() =>
+  createTestWorker({
     sandbox: {
       seed: 5,
       size: { followups: 3000, employees: 150, equipment: 200, resources: 60, users: 40 },
     },
-  });
+  }),
+);
+let folder: string;
+beforeAll(async () => {
   for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
   for (const statement of GIVEN_PAST) await worker.query(statement);
   // More rows than are read at once, one of them for a spreadsheet to run.
@@ -42,7 +44,6 @@ beforeAll(async () => {
     `update safety.users set name = '@SUM(A1)' where id = (select min(id) from safety.users)`,
   );
 });
-afterAll(() => worker.close());
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'safety-sync-lists-'));
 });

@@ -1,15 +1,16 @@
 /** The report's page against the warehouse that it tells of. */
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { renderReport } from '../../src/pages/report/render-report.ts';
 import { QUESTIONS } from '../../src/pages/report/questions/questions.ts';
 import { readReport } from '../../src/pages/report/read-report.ts';
 import { formatCount } from '../../src/shared/format.ts';
 import { importLabels } from '../../src/warehouse/import-labels.ts';
 import { readLabelsFile, renderLabelsFile } from '../../src/warehouse/labels-file.ts';
-import { sandboxLabels } from '../../src/sandbox/index.ts';
+import { sandboxLabels, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
+import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
@@ -46,21 +47,21 @@ test('where docs/questions.md asks the same, it asks in the same words', () => {
 });
 
 describe('of a warehouse with everything in it', () => {
-  let worker: TestWorker;
-  /** Of the warehouse as it is before any of these tests changes it. */
-  let page: string;
-  beforeAll(async () => {
-    worker = await createTestWorker({
+  const worker = forAllTests(() =>
+    createTestWorker({
       sandbox: {
         seed: 5,
         size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 },
       },
-    });
+    }),
+  );
+  /** Of the warehouse as it is before any of these tests changes it. */
+  let page: string;
+  beforeAll(async () => {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
     for (const statement of GIVEN_PAST) await worker.query(statement);
     page = await pageOf(worker);
   });
-  afterAll(() => worker.close());
 
   test('its figures are those of the tables', async () => {
     const [row] = await worker.query<Record<string, number>>(`select
@@ -148,17 +149,16 @@ describe('of a warehouse with everything in it', () => {
     const figuresNow = async () =>
       textOf(/<dl class="figures">[^]*?<\/dl>/.exec(await pageOf(worker))?.[0] ?? '');
     const before = /Open follow-ups (\d+)/.exec(await figuresNow())?.[1];
-    await worker.query(
-      `update safety.counted_days set counted_to = counted_to - 1 where stream = 'followups'`,
-    );
-    try {
-      expect(/Open follow-ups (\d+)/.exec(await figuresNow())?.[1]).toBe(before);
-      expect(Number(before)).toBeGreaterThan(10);
-    } finally {
-      await worker.query(
-        `update safety.counted_days set counted_to = counted_to + 1 where stream = 'followups'`,
+    const move = (days: string) =>
+      worker.query(
+        `update safety.counted_days set counted_to = counted_to ${days} where stream = 'followups'`,
       );
-    }
+    await move('- 1');
+    onTestFinished(async () => {
+      await move('+ 1');
+    });
+    expect(/Open follow-ups (\d+)/.exec(await figuresNow())?.[1]).toBe(before);
+    expect(Number(before)).toBeGreaterThan(10);
   });
 
   test('lists the overdue ones, with what was said first and last, and how many more there are', async () => {
@@ -208,29 +208,28 @@ describe('of a warehouse with everything in it', () => {
     await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
       select 'default', p || '/' || n, true, p, (now() at time zone 'UTC')::date + n % 7, now() - interval '9 days', now(), 1
       from unnest('{${people.join(',')}}'::text[]) p, generate_series(1, 30) n`);
-    try {
-      const page = await pageOf(worker);
-      const [due] = await worker.query<{ count: number; others: number }>(
-        `select count(*)::int as count, (count(*) filter (where id not like 'many%'))::int as others from safety.followups where is_open and _deleted_at is null
-           and due_on between (now() at time zone 'UTC')::date and (now() at time zone 'UTC')::date + 6`,
-      );
-      expect(due?.count).toBeGreaterThan(1000);
-      const said = textOf(page);
-      expect(said).toContain(`In the next seven days ${formatCount(due?.count ?? 0)} follow-ups fall due`);
-      expect(said).toMatch(
-        new RegExp(`Not shown: \\d+ more people with ${20 * 30 + (due?.others ?? 0)} follow-ups`),
-      );
-      const shown = [...page.matchAll(/<tbody>\s*<tr>\s*<th scope="rowgroup"[^]*?<\/tbody>/g)].map(([one]) =>
-        textOf(one).trim(),
-      );
-      const many = shown.filter((one) => one.startsWith('many-'));
-      expect(many.map((one) => one.slice(0, 7))).toEqual(people.slice(0, 20));
-      for (const one of many) {
-        expect(one.match(/ is due\./g)).toHaveLength(6);
-        expect(one).toContain('and 24 more tasks');
-      }
-    } finally {
+    onTestFinished(async () => {
       await worker.query(`delete from safety.followups where id like 'many%'`);
+    });
+    const page = await pageOf(worker);
+    const [due] = await worker.query<{ count: number; others: number }>(
+      `select count(*)::int as count, (count(*) filter (where id not like 'many%'))::int as others from safety.followups where is_open and _deleted_at is null
+           and due_on between (now() at time zone 'UTC')::date and (now() at time zone 'UTC')::date + 6`,
+    );
+    expect(due?.count).toBeGreaterThan(1000);
+    const said = textOf(page);
+    expect(said).toContain(`In the next seven days ${formatCount(due?.count ?? 0)} follow-ups fall due`);
+    expect(said).toMatch(
+      new RegExp(`Not shown: \\d+ more people with ${20 * 30 + (due?.others ?? 0)} follow-ups`),
+    );
+    const shown = [...page.matchAll(/<tbody>\s*<tr>\s*<th scope="rowgroup"[^]*?<\/tbody>/g)].map(([one]) =>
+      textOf(one).trim(),
+    );
+    const many = shown.filter((one) => one.startsWith('many-'));
+    expect(many.map((one) => one.slice(0, 7))).toEqual(people.slice(0, 20));
+    for (const one of many) {
+      expect(one.match(/ is due\./g)).toHaveLength(6);
+      expect(one).toContain('and 24 more tasks');
     }
   });
 
@@ -372,21 +371,20 @@ describe('of a warehouse with everything in it', () => {
   });
 
   test('tells days and times as the account’s time zone has them', async () => {
-    await writeReportingTimezones(worker.connection.db, [
-      { accountId: 'default', timezone: 'Pacific/Kiritimati' },
-    ]);
-    try {
-      const report = await readReport(worker.connection, 'default');
-      const asOfMs = Date.UTC(2026, 2, 1, 23, 30);
-      const page = textOf(renderReport({ ...report, asOfMs, today: '2026-03-02' }, { title: null }));
-      expect(page).toContain('as of 2 Mar 2026, 13:30 (Pacific/Kiritimati).');
-      const [row] = await worker.query<{ today: string }>(
-        `select (now() at time zone 'Pacific/Kiritimati')::date::text as today`,
-      );
-      expect(report.today).toBe(row?.today);
-    } finally {
-      await writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone: 'UTC' }]);
-    }
+    const move = (timezone: string) =>
+      writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]);
+    await move('Pacific/Kiritimati');
+    onTestFinished(async () => {
+      await move('UTC');
+    });
+    const report = await readReport(worker.connection, 'default');
+    const asOfMs = Date.UTC(2026, 2, 1, 23, 30);
+    const page = textOf(renderReport({ ...report, asOfMs, today: '2026-03-02' }, { title: null }));
+    expect(page).toContain('as of 2 Mar 2026, 13:30 (Pacific/Kiritimati).');
+    const [row] = await worker.query<{ today: string }>(
+      `select (now() at time zone 'Pacific/Kiritimati')::date::text as today`,
+    );
+    expect(report.today).toBe(row?.today);
   });
 
   test('says what was not stored as it came, and which part is old', async () => {
@@ -421,12 +419,10 @@ describe('of a warehouse with everything in it', () => {
 });
 
 describe('of a warehouse that lacks something', () => {
-  let worker: TestWorker;
-  afterEach(() => worker.close());
+  const create = async (sandbox: SandboxOptions = {}) => untilTestEnds(await createTestWorker({ sandbox }));
 
   test('an empty one says that nothing was read, and the next step', async () => {
-    worker = await createTestWorker();
-    const page = textOf(await pageOf(worker));
+    const page = textOf(await pageOf(await create()));
     expect(page).toContain(
       'Nothing was read from the service yet, so there is nothing to report. Next step: safety-sync sync ,',
     );
@@ -443,7 +439,7 @@ describe('of a warehouse that lacks something', () => {
     ['equipments', 'resources'],
     ['resources', 'followups'],
   ] as const)('with %s alone it shows that, and how to get %s', async (stream, missing) => {
-    worker = await createTestWorker();
+    const worker = await create();
     expectSucceeded(await worker.run(stream));
     const page = textOf(await pageOf(worker));
     expect(page).not.toContain('nothing to report');
@@ -453,8 +449,8 @@ describe('of a warehouse that lacks something', () => {
   });
 
   test('a service that has none is told apart from one that was not asked', async () => {
-    worker = await createTestWorker({
-      sandbox: { size: { followups: 0, employees: 1, equipment: 1, resources: 1, users: 1 } },
+    const worker = await create({
+      size: { followups: 0, employees: 1, equipment: 1, resources: 1, users: 1 },
     });
     for (const result of await worker.runAll()) expectSucceeded(result);
     const page = textOf(await pageOf(worker));

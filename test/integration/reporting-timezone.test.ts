@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest';
 import { startAppStage } from '../support/app-stage.ts';
 import { runInProcess } from '../support/in-process.ts';
-import { createTestWorker } from '../support/worker.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
+import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
 test('a shell without REPORTING_TIMEZONE moves no days; where another one moves them, page and check say so', async () => {
-  const worker = await createTestWorker();
-  const env = {
-    DATABASE_URL: worker.databaseUrl,
-    SAFETY_BASE_URL: worker.sandbox.url,
-    SAFETY_TOKEN: worker.sandbox.token,
-  };
+  const worker = untilTestEnds(await createTestWorker());
+  const env = serviceEnv(worker);
   const oslo = { REPORTING_TIMEZONE: 'Europe/Oslo' };
   const stage = await startAppStage(worker, {
     env: { ...oslo, SYNC_CRON: 'off', RECONCILE_CRON: 'off' },
@@ -32,6 +29,4 @@ test('a shell without REPORTING_TIMEZONE moves no days; where another one moves 
     'days of default begin in Asia/Tokyo in the warehouse, and REPORTING_TIMEZONE is Europe/Oslo here';
   expect((await runInProcess(['check'], { ...env, ...oslo })).stdout).toContain(found);
   expect((await runInProcess(['check'], env)).stdout).not.toContain('Asia/Tokyo');
-  await stage.stop();
-  await worker.close();
 });

@@ -1,17 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type RequestEvent, createRequestMeter } from '../../src/engine/api/requests.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { clientFor } from '../support/api-client.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
-let sandbox: Sandbox;
+const sandbox = forEachTest(() => createSandbox({ size: SMALL_SANDBOX, token: 'canary-token-5d1f' }));
 const events: RequestEvent[] = [];
 
-beforeEach(async () => {
-  sandbox = await createSandbox({ size: SMALL_SANDBOX, token: 'canary-token-5d1f' });
+beforeEach(() => {
   events.length = 0;
 });
-afterEach(() => sandbox.close());
 
 test('each request is logged with its part, size, time and request id, without token, person or record', async () => {
   const api = clientFor(sandbox, { retryAttempts: 1, onRequest: (event) => events.push(event) });

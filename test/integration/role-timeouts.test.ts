@@ -1,6 +1,6 @@
 /** Time-outs that an administrator has set on the loader's role are for others, not for a loader. */
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../support/test-database.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 
 const TIMEOUTS = {
@@ -12,12 +12,12 @@ const TIMEOUTS = {
 };
 
 test('a service that is slow to answer and a merge that takes long cost no run', async () => {
-  const database = await createTestDatabase();
-  const worker = await createTimedWorker({
-    database,
-    sandbox: { size: { followups: 0, employees: 4, equipment: 4, resources: 4, users: 2 } },
-  });
-  const name = new URL(database.url).pathname.slice(1);
+  const worker = untilTestEnds(
+    await createTimedWorker({
+      sandbox: { size: { followups: 0, employees: 4, equipment: 4, resources: 4, users: 2 } },
+    }),
+  );
+  const name = new URL(worker.databaseUrl).pathname.slice(1);
   const known = await worker.query<{ name: string }>(
     `select name from pg_settings where name in (${Object.keys(TIMEOUTS)
       .map((one) => `'${one}'`)
@@ -37,5 +37,4 @@ test('a service that is slow to answer and a merge that takes long cost no run',
   expect(await worker.query(`select count(*)::int as live from safety.resources`)).toEqual([{ live: 4 }]);
   worker.sandbox.store.resources.update([...worker.sandbox.store.resources.keys()][0] ?? '', { title: 'x' });
   expectSucceeded(await worker.run('resources'));
-  await worker.close();
 });

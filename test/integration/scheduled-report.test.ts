@@ -1,8 +1,7 @@
 /** The scheduled report, in a time that the test moves. */
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
 import { createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
@@ -17,34 +16,26 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { buildNotifier } from '../../src/operate/worker/build-notifier.ts';
 import { createGate } from '../support/gate.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
-import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { folderForTest, forAllTests, forEachTest, untilTestEnds } from '../support/lifetime.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const SIZE = { followups: 30, employees: 10, equipment: 12, resources: 5, users: 8 };
 const WEEKLY = '0 7 * * 1';
 
-let worker: TestWorker;
-let mail: MailServer;
+const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 5, size: SIZE } }));
+const mail = forEachTest(() => startMailServer());
 let folder: string;
 let passedMs = 0;
-const made: Notifier[] = [];
 
 beforeAll(async () => {
-  worker = await createTestWorker({ sandbox: { seed: 5, size: SIZE } });
   for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
 });
-afterAll(() => worker.close());
 
 beforeEach(async () => {
   passedMs = 0;
-  mail = await startMailServer();
-  folder = await mkdtemp(join(tmpdir(), 'safety-sync-reports-'));
+  folder = await folderForTest('safety-sync-reports-');
   await worker.query('truncate safety_sync.outbox');
-});
-afterEach(async () => {
-  await Promise.all(made.splice(0).map((one) => one.stop()));
-  await mail.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 interface Reporter {
@@ -54,6 +45,7 @@ interface Reporter {
 }
 
 interface ReportingOptions {
+  readonly of?: TestWorker;
   readonly cron?: string;
   readonly to?: string | null;
   readonly channels?: readonly Channel[];
@@ -67,12 +59,19 @@ async function lookAndSend(notifier: Notifier): Promise<void> {
 
 async function startReporting(
   owner = 'host pid 1',
-  { cron = WEEKLY, to = folder, channels = [], changeMail = (real) => real }: ReportingOptions = {},
+  {
+    of = worker,
+    cron = WEEKLY,
+    to = folder,
+    channels = [],
+    changeMail = (real) => real,
+  }: ReportingOptions = {},
 ): Promise<Reporter> {
+  const { connection } = of;
   const lines: { level: string; text: string }[] = [];
   const hear = (level: string) => (_: unknown, text: string) => void lines.push({ level, text });
   const log = { debug: hear('debug'), info: hear('info'), error: hear('error') } as unknown as Logger;
-  const read = await readAccounts(worker.connection, ['default']);
+  const read = await readAccounts(connection, ['default']);
   const seen = (): AccountsRead => ({ ...read, databaseNowMs: read.databaseNowMs + passedMs });
   const report = createScheduledReport({
     config: { cron, folder: to ?? undefined, emailTo: ['you@example.com', 'boss@example.com'] },
@@ -88,7 +87,7 @@ async function startReporting(
       },
     ],
     mailTo: (people) => changeMail(createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, people)),
-    connection: worker.connection,
+    connection,
     recordUrls: {
       followup: 'https://service.example.com/f/{id}',
       employee: 'https://service.example.com/e?id={id}',
@@ -103,7 +102,7 @@ async function startReporting(
     accounts: [{ id: 'default', offReasons: {}, config: { service: undefined, reportingTimezone: null } }],
     latest: () => ({ seen: seen(), problem: null }),
     outage: () => undefined,
-    db: worker.connection.db,
+    db: connection.db,
     clock: systemClock,
     version: '1.2.3',
     owner,
@@ -114,7 +113,7 @@ async function startReporting(
     onOutcome: () => undefined,
     stopTimeoutMs: 100,
   });
-  made.push(notifier);
+  onTestFinished(() => notifier.stop());
   return { lines, look: () => lookAndSend(notifier), notifier };
 }
 
@@ -163,30 +162,29 @@ it('a workbook that is too large for a mail is not attached, and the mail says w
     select 'default', 'large-' || n, 'm', 1, (select string_agg(encode(sha512((random()::text || n || m)::bytea), 'base64'), '') from generate_series(1, 200) m)
     from generate_series(1, 400) n`);
   const name = (await todaysName())?.replace('html', 'xlsx') ?? '';
-  try {
-    for (const [to, where] of [
-      [folder, join(folder, name)],
-      [null, 'safety-sync report --account default --xlsx FILE writes it'],
-    ] as const) {
-      await worker.query('truncate safety_sync.outbox');
-      passedMs = 0;
-      const one = await startReporting('a', { to });
-      await one.look();
-      passedMs = 7 * DAY_MS;
-      await one.look();
-      const sent = mail.mails.at(-1);
-      expect(Object.keys(sent?.files ?? {})).toEqual([name.replace('xlsx', 'html')]);
-      expect(sent?.parts['text/plain']).toContain(
-        `The workbook with all rows of its lists is too large for a mail: ${where}.`,
-      );
-      expect(sent?.files[name.replace('xlsx', 'html')]?.includes(`<code>${name}</code>`)).toBe(to !== null);
-    }
-    expect(mail.mails).toHaveLength(2);
-    expect(await readdir(folder)).toContain(name);
-  } finally {
+  onTestFinished(async () => {
     await worker.query(`delete from safety.followup_messages where followup_id like 'large-%'`);
     await worker.query(`delete from safety.followups where id like 'large-%'`);
+  });
+  for (const [to, where] of [
+    [folder, join(folder, name)],
+    [null, 'safety-sync report --account default --xlsx FILE writes it'],
+  ] as const) {
+    await worker.query('truncate safety_sync.outbox');
+    passedMs = 0;
+    const one = await startReporting('a', { to });
+    await one.look();
+    passedMs = 7 * DAY_MS;
+    await one.look();
+    const sent = mail.mails.at(-1);
+    expect(Object.keys(sent?.files ?? {})).toEqual([name.replace('xlsx', 'html')]);
+    expect(sent?.parts['text/plain']).toContain(
+      `The workbook with all rows of its lists is too large for a mail: ${where}.`,
+    );
+    expect(sent?.files[name.replace('xlsx', 'html')]?.includes(`<code>${name}</code>`)).toBe(to !== null);
   }
+  expect(mail.mails).toHaveLength(2);
+  expect(await readdir(folder)).toContain(name);
 });
 
 it('the mail names whom to call first, with links where their pages are known', async () => {
@@ -213,23 +211,16 @@ it('the mail names whom to call first, with links where their pages are known', 
 });
 
 it('the report of an account that was never read says so, in the mail too', async () => {
-  const other = await createTestWorker();
-  const kept = worker;
-  try {
-    worker = other;
-    await (await startReporting()).look();
-    passedMs = 7 * DAY_MS;
-    await (await startReporting()).look();
-    const [sent] = mail.mails;
-    for (const part of ['text/plain', 'text/html'] as const) {
-      expect(sent?.parts[part]).toContain(
-        'Nothing was read from the service yet, so there is nothing to report.',
-      );
-      expect(sent?.parts[part]).not.toContain('not read yet');
-    }
-  } finally {
-    worker = kept;
-    await other.close();
+  const one = await startReporting('a', { of: untilTestEnds(await createTestWorker()) });
+  await one.look();
+  passedMs = 7 * DAY_MS;
+  await one.look();
+  const [sent] = mail.mails;
+  for (const part of ['text/plain', 'text/html'] as const) {
+    expect(sent?.parts[part]).toContain(
+      'Nothing was read from the service yet, so there is nothing to report.',
+    );
+    expect(sent?.parts[part]).not.toContain('not read yet');
   }
 });
 
@@ -279,7 +270,7 @@ it('a stopping worker leaves a report that it could not mail to another one', as
   passedMs = 7 * DAY_MS;
   const looking = one.look();
   await mailing.opened;
-  await made[0]?.stop();
+  await one.notifier.stop();
   await looking;
   await (await startReporting('b')).look();
   expect(mail.mails).toHaveLength(1);
@@ -365,13 +356,13 @@ it('the next one is meant in the time zone of the schedules, and never the one t
 });
 
 it('the report of an account goes to people of its own, those of the others to all', async () => {
-  const file = await writeAccountsFile([
+  const path = await writeAccountsFile([
     entryFor('default', worker.sandbox),
     entryFor('north', worker.sandbox, { report_email_to: 'north@example.com' }),
   ]);
   const config = loadConfig(
     {
-      SAFETY_ACCOUNTS_FILE: file.path,
+      SAFETY_ACCOUNTS_FILE: path,
       DATABASE_URL: worker.databaseUrl,
       SMTP_URL: mail.url,
       ALERT_EMAIL_FROM: 'sync@example.com',
@@ -381,7 +372,8 @@ it('the report of an account goes to people of its own, those of the others to a
     },
     { needsService: true, isTerminal: false },
   );
-  const app = await createApp({ config, signal: new AbortController().signal, say: () => undefined });
+  const signal = new AbortController().signal;
+  const app = untilTestEnds(await createApp({ config, signal, say: () => undefined }));
   const read = await readAccounts(worker.connection, ['default', 'north']);
   const monitor = {
     get latest() {
@@ -391,7 +383,7 @@ it('the report of an account goes to people of its own, those of the others to a
   };
   const metrics = createMetrics({ version: '1.2.3', accountIds: ['default', 'north'], channels: [] });
   const notifier = buildNotifier(app, { monitor, metrics, channels: [] });
-  made.push(notifier);
+  onTestFinished(() => notifier.stop());
   await lookAndSend(notifier);
   passedMs += 8 * DAY_MS;
   await lookAndSend(notifier);
@@ -400,6 +392,4 @@ it('the report of an account goes to people of its own, those of the others to a
     [['north@example.com'], 'Safety report: north'],
   ]);
   metrics.close();
-  await app.close();
-  await file.remove();
 });

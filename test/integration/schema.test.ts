@@ -1,27 +1,23 @@
 /** The public shape of the warehouse: relations, columns, comments, keys, and grants. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { readReportingTimezones, writeReportingTimezones } from '../../src/engine/history/reporting.ts';
-import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
+import {
+  connectForTest,
+  createEmptyTestDatabase,
+  createRole,
+  openTestDatabase,
+} from '../support/test-database.ts';
 
 const DICTIONARY = dictionaryOf(STREAMS);
 
-let database: TestDatabase;
-let connection: Connection;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
-});
-afterAll(async () => {
-  await connection.close();
-  await database.drop();
-});
+const connection = forAllTests(() => openTestDatabase({ max: 2 }));
 
 interface Column {
   readonly schema: string;
@@ -237,7 +233,7 @@ describe('the calendar', () => {
 
   test('has every day from 2000-01-01 to ten years from today, each with its ISO week, month and quarter', async () => {
     // The template may be of yesterday.
-    await migrateDatabase(database.url);
+    await migrateDatabase(connection.url);
     const [row] = await connection.query<{ last: string }>(
       `select (current_date + interval '10 years')::date::text as last`,
     );
@@ -250,23 +246,17 @@ describe('the calendar', () => {
   });
 
   test('is extended by each migration and each start, and not written when no day is missing', async () => {
-    const own = await createTestDatabase();
-    const ours = openConnection({ url: own.url, applicationName: 'test', max: 1 });
-    try {
-      const days = `select count(*)::int as days from safety.calendar`;
-      const count = `select count(*)::int as days, max(xmin::text::bigint)::text as newest from safety.calendar`;
-      await migrateDatabase(own.url);
-      const [whole] = await ours.query(count);
-      const all = await ours.query(days);
-      await migrateDatabase(own.url);
-      expect(await ours.query(count)).toEqual([whole]);
-      await ours.query(`delete from safety.calendar where date > current_date - 400`);
-      await migrateDatabase(own.url);
-      expect(await ours.query(days)).toEqual(all);
-    } finally {
-      await ours.close();
-      await own.drop();
-    }
+    const own = untilTestEnds(await openTestDatabase());
+    const days = `select count(*)::int as days from safety.calendar`;
+    const count = `select count(*)::int as days, max(xmin::text::bigint)::text as newest from safety.calendar`;
+    await migrateDatabase(own.url);
+    const [whole] = await own.query(count);
+    const all = await own.query(days);
+    await migrateDatabase(own.url);
+    expect(await own.query(count)).toEqual([whole]);
+    await own.query(`delete from safety.calendar where date > current_date - 400`);
+    await migrateDatabase(own.url);
+    expect(await own.query(days)).toEqual(all);
   });
 });
 
@@ -337,10 +327,7 @@ describe('the reporting time zone', () => {
 describe('three roles', () => {
   /** As this user, in this database. */
   async function as<T>(url: string, user: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-    const asUser = new URL(url);
-    asUser.username = user;
-    asUser.password = user;
-    const sql = postgres(asUser.href, { max: 1, fetch_types: false, onnotice: () => undefined });
+    const sql = postgres(urlOf(url, user), { max: 1, fetch_types: false, onnotice: () => undefined });
     try {
       return await work(sql);
     } finally {
@@ -348,79 +335,63 @@ describe('three roles', () => {
     }
   }
 
-  async function withUsers(
-    work: (names: Record<'owner' | 'loader' | 'reader', string>, empty: TestDatabase) => Promise<void>,
-  ) {
-    const empty = await createEmptyTestDatabase();
-    const suffix = new URL(empty.url).pathname.slice(-12);
-    const names = { owner: `owner_${suffix}`, loader: `loader_${suffix}`, reader: `reader_${suffix}` };
-    const admin = openConnection({ url: empty.url, applicationName: 'test', max: 1 });
-    try {
-      for (const name of Object.values(names))
-        await admin.query(`create role ${name} login password '${name}'`);
-      await admin.query(
-        `grant create on database "${new URL(empty.url).pathname.slice(1)}" to ${names.owner}`,
-      );
-      await work(names, empty);
-    } finally {
-      await admin.close();
-      await empty.drop();
-      for (const name of Object.values(names)) await connection.query(`drop role if exists ${name}`);
-    }
-  }
   const urlOf = (url: string, user: string) =>
-    Object.assign(new URL(url), { username: user, password: user }).href;
+    Object.assign(new URL(url), { username: user, password: 'right' }).href;
+
+  async function createUsers() {
+    const empty = untilTestEnds(await openTestDatabase({}, createEmptyTestDatabase()));
+    const create = () => createRole(empty, `login password 'right'`);
+    const [owner, loader, reader] = [await create(), await create(), await create()];
+    await empty.query(`grant create on database "${new URL(empty.url).pathname.slice(1)}" to ${owner}`);
+    return { url: empty.url, owner, loader, reader };
+  }
 
   test('an owner without the right to create roles migrates; the loader writes; the reader reads safety only', async () => {
-    await withUsers(async ({ owner, loader, reader }, { url }) => {
-      const outcome = await migrateDatabase(urlOf(url, owner));
-      // The role is there from the other databases of this server; the owner grants what is his.
-      expect(outcome.reader).toEqual({ exists: true, lacking: [] });
-      await as(url, owner, async (sql) => {
-        await sql`create table safety.made_later (account_id text)`;
-        await sql.unsafe(`grant usage on schema safety, safety_sync to ${loader};
+    const { url, owner, loader, reader } = await createUsers();
+    const outcome = await migrateDatabase(urlOf(url, owner));
+    // The role is there from the other databases of this server; the owner grants what is his.
+    expect(outcome.reader).toEqual({ exists: true, lacking: [] });
+    await as(url, owner, async (sql) => {
+      await sql`create table safety.made_later (account_id text)`;
+      await sql.unsafe(`grant usage on schema safety, safety_sync to ${loader};
           grant select, insert, update, delete on all tables in schema safety, safety_sync to ${loader}`);
-      });
-      await connection.query(`grant safety_reader to ${reader}`);
-      await as(url, reader, async (sql) => {
-        for (const relation of ['followups', 'followup_overview', 'equipment_history', 'made_later']) {
-          await expect(sql`select count(*) from safety.${sql(relation)}`).resolves.toHaveLength(1);
-        }
-        await expect(sql`select safety.reporting_today('default')`).resolves.toHaveLength(1);
-        await expect(sql`delete from safety.users`).rejects.toMatchObject({ code: '42501' });
-        await expect(sql`select from safety_sync.runs`).rejects.toMatchObject({ code: '42501' });
-      });
-      // The loader starts with a migration that has nothing to do but to add a day, which it was not allowed yet.
-      await as(url, owner, async (sql) => {
-        await sql.unsafe(
-          `delete from safety.calendar where date > current_date; revoke all on safety.calendar from ${loader}`,
-        );
-      });
-      expect(await migrateDatabase(urlOf(url, loader))).toMatchObject({ applied: 0 });
-      await as(url, loader, async (sql) => {
-        await sql`insert into safety.users (account_id, id, _synced_at, _run_id) values ('a', '1', now(), 1)`;
-      });
-      await as(url, reader, async (sql) => {
-        await expect(sql`select id from safety.users`).resolves.toEqual([{ id: '1' }]);
-      });
+    });
+    await connection.query(`grant safety_reader to ${reader}`);
+    await as(url, reader, async (sql) => {
+      for (const relation of ['followups', 'followup_overview', 'equipment_history', 'made_later']) {
+        await expect(sql`select count(*) from safety.${sql(relation)}`).resolves.toHaveLength(1);
+      }
+      await expect(sql`select safety.reporting_today('default')`).resolves.toHaveLength(1);
+      await expect(sql`delete from safety.users`).rejects.toMatchObject({ code: '42501' });
+      await expect(sql`select from safety_sync.runs`).rejects.toMatchObject({ code: '42501' });
+    });
+    // The loader starts with a migration that has nothing to do but to add a day, which it was not allowed yet.
+    await as(url, owner, async (sql) => {
+      await sql.unsafe(
+        `delete from safety.calendar where date > current_date; revoke all on safety.calendar from ${loader}`,
+      );
+    });
+    expect(await migrateDatabase(urlOf(url, loader))).toMatchObject({ applied: 0 });
+    await as(url, loader, async (sql) => {
+      await sql`insert into safety.users (account_id, id, _synced_at, _run_id) values ('a', '1', now(), 1)`;
+    });
+    await as(url, reader, async (sql) => {
+      await expect(sql`select id from safety.users`).resolves.toEqual([{ id: '1' }]);
     });
   });
 
   test('check says when safety_reader may not read, and what to do', async () => {
-    await withUsers(async ({ owner }, { url }) => {
-      await migrateDatabase(urlOf(url, owner));
-      await as(url, owner, (sql) => sql`revoke select on safety.users from safety_reader`);
-      const asOwner = openConnection({ url: urlOf(url, owner), applicationName: 'test', max: 1 });
-      try {
-        const found = (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
-        expect(found?.result).toBe('skipped');
-        expect(found?.advice).toContain('select on 1 tables');
-        await migrateDatabase(urlOf(url, owner));
-        const after = (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
-        expect(after).toMatchObject({ result: 'ok', advice: null });
-      } finally {
-        await asOwner.close();
-      }
+    const { url, owner } = await createUsers();
+    await migrateDatabase(urlOf(url, owner));
+    await as(url, owner, (sql) => sql`revoke select on safety.users from safety_reader`);
+    const asOwner = connectForTest(urlOf(url, owner));
+    const roleOf = async () =>
+      (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
+    expect(await roleOf()).toMatchObject({
+      result: 'skipped',
+      advice: expect.stringContaining('select on 1 tables') as string,
     });
+    await migrateDatabase(urlOf(url, owner));
+    expect(await roleOf()).toMatchObject({ result: 'ok', advice: null });
   });
 });

@@ -1,23 +1,19 @@
 /** Tokens and passwords that are replaced in their files while the program runs. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
 import { createUrlReader } from '../../src/config/database-url.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { clientFor } from '../support/api-client.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 
 const NEW_TOKEN = 'new-token-7f31c2';
 
-let stage: CliStage;
-beforeEach(async () => {
-  stage = await createCliStage();
-});
-afterEach(() => stage.close());
-
+const stage = forEachTest(() => createCliStage());
 function replaceAtService(): void {
   stage.sandbox.access.revoke();
   stage.sandbox.access.set('active', NEW_TOKEN);
@@ -29,6 +25,7 @@ function createClient(kept: { token: string }) {
   const ask = () => api.page({ method: 'resources.list', listKey: 'resources', params: {}, meter });
   return { api, ask };
 }
+
 const outcomes = () => stage.sandbox.requests.map(({ outcome }) => outcome);
 
 test('a token that was replaced in its file is asked with at once when the service refuses the old one, which is not sent again', async () => {

@@ -34,11 +34,8 @@ async function startSynced(stream: Snapshot, options: TimedWorkerOptions = {}): 
     },
   });
 }
-const sync = async (stream: Snapshot, allowMassDelete = false) => {
-  const result = await worker.run(stream, { allowMassDelete });
-  expectSucceeded(result);
-  return result;
-};
+const sync = async (stream: Snapshot, allowMassDelete = false) =>
+  expectSucceeded(await worker.run(stream, { allowMassDelete }));
 const isEqual = (stream: Snapshot) =>
   expectWarehouseEqualsSource(worker, {
     tables:

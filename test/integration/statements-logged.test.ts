@@ -1,16 +1,12 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseLog } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createCliStage } from '../support/cli-stage.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 
-let stage: CliStage;
-beforeEach(async () => {
-  stage = await createCliStage();
-});
-afterEach(() => stage.close());
-
+const stage = forEachTest(() => createCliStage());
 async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
-  const { code, stderr } = await stage.run(['sync', 'resources'], { ...stage.env, LOG_LEVEL: level });
+  const { code, stderr } = await stage.run(['sync', 'resources'], { LOG_LEVEL: level });
   expect(code).toBe(0);
   expect(stderr).not.toContain('canary-of-a-person');
   return parseLog(stderr).filter((line) => 'statement' in line);

@@ -1,22 +1,23 @@
-import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
 import { readInFull } from '../../src/operate/status/read-account-rows.ts';
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
-import { openConnection } from '../../src/engine/database/connection.ts';
 import { describeHolder } from '../../src/engine/control-tables/lock-holders.ts';
-import { openStreamSession, streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
+import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { NO_PRIVACY } from '../../src/engine/privacy/settings.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { systemClock } from '../../src/shared/time.ts';
-import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';
 import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
+import { connectForTest, createRole } from '../support/test-database.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const POLLING = { timeout: 45_000, interval: 25 };
 const NEVER = '0 0 1 1 *';
@@ -29,18 +30,7 @@ const MANUAL = {
   allowMassDelete: false,
 } as const;
 
-let worker: TestWorker;
-let stage: AppStage | undefined;
-
-beforeEach(async () => {
-  worker = await createTestWorker();
-});
-
-afterEach(async () => {
-  await stage?.stop();
-  stage = undefined;
-  await worker.close();
-});
+const worker = forEachTest(() => createTestWorker());
 
 /** The last run of a stream, as it is read for `status`, of one account in full, and of many in short. */
 async function lastRuns(name: string) {
@@ -74,15 +64,10 @@ describe('a run that found its stream taken', () => {
   it('is not the last run of its stream: a failure stays in sight', async () => {
     worker.sandbox.access.set('inactive');
     expect((await worker.run('resources')).outcome).toBe('failed');
-    const session = await openStreamSession({
-      databaseUrl: worker.databaseUrl,
-      accountId: 'default',
-      stream: 'resources',
-      whenBusy: 'skip',
-    });
+    const session = await openFreeStream(worker.databaseUrl, 'resources');
     expect((await worker.run('resources', { trigger: 'schedule' })).outcome).toBe('skipped');
     expect((await worker.run('resources', { whenBusy: 'skip' })).outcome).toBe('skipped');
-    await session?.close();
+    await session.close();
     const failed = ['failed', 'token_inactive'];
     expect(await lastRuns('resources')).toEqual({ status: failed, operations: failed, accounts: failed });
     const all = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 10 });
@@ -118,18 +103,12 @@ describe('a run whose worker died', () => {
   it('and one that holds its lock are told apart, and only the first is closed', async () => {
     await insertOpenRun('followups');
     await insertOpenRun('resources');
-    const session = await openStreamSession({
-      databaseUrl: worker.databaseUrl,
-      accountId: 'default',
-      stream: 'resources',
-      whenBusy: 'skip',
-    });
+    await openFreeStream(worker.databaseUrl, 'resources');
     const running = ['running', null];
     expect(await lastRuns('resources')).toEqual({ status: running, operations: running, accounts: running });
     expect(await closeAllDeadRuns(worker.connection.db, ['default', 'other'])).toEqual([
       { accountId: 'default', stream: 'followups', closed: 1 },
     ]);
-    await session?.close();
     expect(
       await worker.query('select stream, status, error_code from safety_sync.runs order by run_id'),
     ).toEqual([
@@ -152,7 +131,7 @@ describe('a run whose worker died', () => {
   it('is closed when a worker starts, not only when its stream is run again', async () => {
     await worker.runAll();
     await insertOpenRun('equipments');
-    stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER } });
+    await startAppStage(worker, { env: { SYNC_CRON: NEVER } });
     await expect
       .poll(() => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
       .toEqual([{ error_code: 'worker_died' }]);
@@ -160,70 +139,58 @@ describe('a run whose worker died', () => {
 });
 
 describe('the lock of a stream that a reader holds', () => {
-  const reader = `reader_${randomBytes(4).toString('hex')}`;
-
   it('is no run: whose session it is stands in the run that is skipped, in what a command says that waits, and in the status', async () => {
     await worker.runAll({ force: true });
-    await worker.query(`create role ${reader} login password '${reader}'`);
-    const url = Object.assign(new URL(worker.databaseUrl), { username: reader, password: reader });
-    const session = openConnection({ url: url.href, applicationName: 'a BI tool', max: 1, isSession: true });
-    try {
-      const [held] = await session.query<{ pid: number }>(
-        `select pg_backend_pid() as pid, pg_advisory_lock(${streamLockKey("'default'", "'resources'")})`,
-      );
-      const end = `select pg_terminate_backend(${held?.pid})`;
-      const who = `role ${reader} (a BI tool, pid ${held?.pid}), which is no loader (to end that session: ${end})`;
-      expect(await worker.run('resources', { trigger: 'schedule' })).toMatchObject({
-        outcome: 'skipped',
-        isTaken: false,
-        reason: `its lock is held by ${who}`,
-      });
-      const [row] = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 1 });
-      expect(row).toMatchObject({ status: 'skipped', note: `its lock is held by ${who}` });
+    const reader = await createRole(worker, `login password 'right'`);
+    const url = Object.assign(new URL(worker.databaseUrl), { username: reader, password: 'right' });
+    const session = connectForTest(url.href, { applicationName: 'a BI tool', isSession: true });
+    const [held] = await session.query<{ pid: number }>(
+      `select pg_backend_pid() as pid, pg_advisory_lock(${streamLockKey("'default'", "'resources'")})`,
+    );
+    const end = `select pg_terminate_backend(${held?.pid})`;
+    const who = `role ${reader} (a BI tool, pid ${held?.pid}), which is no loader (to end that session: ${end})`;
+    expect(await worker.run('resources', { trigger: 'schedule' })).toMatchObject({
+      outcome: 'skipped',
+      isTaken: false,
+      reason: `its lock is held by ${who}`,
+    });
+    const [row] = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 1 });
+    expect(row).toMatchObject({ status: 'skipped', note: `its lock is held by ${who}` });
 
-      const said = await runInProcess(['status'], statusEnv());
-      expect(said.stdout).toMatch(/^resources +fresh, held up /m);
-      expect(said.stdout).toContain(`\nRuns of resources are held up, because its lock is held by ${who}.\n`);
-      expect(said.stdout).toMatch(/^followups +fresh {2}/m);
-      const { streams } = JSON.parse((await runInProcess(['status', '--json'], statusEnv())).stdout) as {
-        streams: { stream: string; held_up_by?: string }[];
-      };
-      expect(streams.filter((one) => one.held_up_by !== undefined)).toMatchObject([
-        { stream: 'resources', held_up_by: who },
-      ]);
+    const said = await runInProcess(['status'], statusEnv());
+    expect(said.stdout).toMatch(/^resources +fresh, held up /m);
+    expect(said.stdout).toContain(`\nRuns of resources are held up, because its lock is held by ${who}.\n`);
+    expect(said.stdout).toMatch(/^followups +fresh {2}/m);
+    const { streams } = JSON.parse((await runInProcess(['status', '--json'], statusEnv())).stdout) as {
+      streams: { stream: string; held_up_by?: string }[];
+    };
+    expect(streams.filter((one) => one.held_up_by !== undefined)).toMatchObject([
+      { stream: 'resources', held_up_by: who },
+    ]);
 
-      const waited = createGate();
-      let told = '';
-      const onWait = (_: StreamName, holder: string) => {
-        told = holder;
-        waited.open();
-      };
-      const waiting = runStream({ ...worker.context, events: { onWait } }, MANUAL);
-      await waited.opened;
-      expect(told).toBe(who);
-      await worker.query(end);
-      expect((await waiting).outcome).toBe('succeeded');
-    } finally {
-      await session.close();
-      await worker.query(`drop role ${reader}`);
-    }
+    const waited = createGate();
+    let told = '';
+    const onWait = (_: StreamName, holder: string) => {
+      told = holder;
+      waited.open();
+    };
+    const waiting = runStream({ ...worker.context, events: { onWait } }, MANUAL);
+    await waited.opened;
+    expect(told).toBe(who);
+    await worker.query(end);
+    expect((await waiting).outcome).toBe('succeeded');
   });
 
   it('and one that is a run is told apart by the run', async () => {
-    const holder = await openStreamSession({
-      databaseUrl: worker.databaseUrl,
-      accountId: 'default',
-      stream: 'resources',
-      whenBusy: 'skip',
-    });
+    const holder = await openFreeStream(worker.databaseUrl, 'resources');
     const key = { accountId: 'default', stream: 'resources' } as const;
     const { name } = await describeHolder(worker.connection.db, key);
     expect(name).toMatch(
-      new RegExp(`^another run, role .+ \\(safety-sync resources, pid ${holder?.backendPid}\\),$`),
+      new RegExp(`^another run, role .+ \\(safety-sync resources, pid ${holder.backendPid}\\),$`),
     );
-    await insertOpenRun('resources', holder?.backendPid);
+    await insertOpenRun('resources', holder.backendPid);
     expect((await describeHolder(worker.connection.db, key)).name).toMatch(/^run \d+ \(sync, host pid 9\)$/);
-    await holder?.close();
+    await holder.close();
     expect(await describeHolder(worker.connection.db, key)).toEqual({
       name: 'another run',
       isForeign: false,
@@ -233,10 +200,10 @@ describe('the lock of a stream that a reader holds', () => {
 
 describe('a worker without equipment types', () => {
   it('is ready, sends its heartbeat, plans nothing for equipments and records no run of it', async () => {
-    const hook = await startHookServer();
+    const hook = untilTestEnds(await startHookServer());
     const gate = createGate();
     worker.sandbox.hooks.beforeResponse = () => gate.opened;
-    stage = await startAppStage(worker, {
+    const { url } = await startAppStage(worker, {
       env: {
         SAFETY_EQUIPMENT_TYPES: '',
         SYNC_CRON: NEVER,
@@ -245,14 +212,12 @@ describe('a worker without equipment types', () => {
       },
       everyMs: 100,
     });
-    const { url } = stage;
     await expect
       .poll(async () => (await fetch(`${url}/metrics`)).text(), POLLING)
       .toMatch(/running\{.*\} 1$/m);
     expect(hook.pings).toBe(0);
     gate.open();
     await expect.poll(() => hook.pings, POLLING).toBe(1);
-    await hook.close();
     await expect.poll(async () => (await fetch(`${url}/readyz`)).status, POLLING).toBe(200);
     const status = (await (await fetch(`${url}/api/status`)).json()) as {
       streams: { stream: string; off_reason: string | null }[];

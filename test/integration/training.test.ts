@@ -1,25 +1,17 @@
 /** The cached calculation: when it is asked for, what is taken of it, what is never mixed (contract, 5.3). */
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions, runsOf, stateOf } from '../support/warehouse-marks.ts';
 
 const STREAM = 'training-employee-status';
 const SIZE = { followups: 0, employees: 30, equipment: 4, resources: 2, users: 8 };
 const tables = ['training_employee_status', 'training_completions'] as const;
 
-let worker: TimedWorker;
-afterEach(() => worker.close());
-
-async function start(): Promise<void> {
-  worker = await createTimedWorker({ sandbox: { size: SIZE } });
-}
-const sync = async (force = false) => {
-  const result = await worker.run(STREAM, { force });
-  expectSucceeded(result);
-  return result;
-};
+const worker = forEachTest(() => createTimedWorker({ sandbox: { size: SIZE } }));
+const sync = async (force = false) => expectSucceeded(await worker.run(STREAM, { force }));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const employees = () => worker.sandbox.store.employees;
 async function looksFresh(): Promise<boolean | undefined> {
@@ -31,7 +23,6 @@ async function looksFresh(): Promise<boolean | undefined> {
 
 describe('when the calculation is asked for', () => {
   test('a scheduled run that comes too early leaves no row, a manual one does', async () => {
-    await start();
     await sync();
     const scheduled = await worker.run(STREAM, { trigger: 'schedule' });
     expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0, record: { runId: null } });
@@ -41,7 +32,6 @@ describe('when the calculation is asked for', () => {
   });
 
   test('at once when the database’s clock says that 15 minutes have passed', async () => {
-    await start();
     await sync();
     await worker.query(
       `update safety_sync.stream_state
@@ -55,7 +45,6 @@ describe('when the calculation is asked for', () => {
 
 describe('what is taken', () => {
   test('calculated_at is the last_updated of the calculation that changed the row', async () => {
-    await start();
     await sync();
     const first = worker.sandbox.store.trainingCalculation().lastUpdated;
     const key = [...employees().keys()][4] ?? '';
@@ -75,7 +64,6 @@ describe('what is taken', () => {
   ] as const)(
     'a last_updated that moved by %i ms writes nothing, and the run is %s',
     async (movedMs, outcome) => {
-      await start();
       await sync();
       await worker.query(`update safety_sync.stream_state set last_success_at = 'epoch'`);
       const before = await rowVersions(worker);
@@ -94,7 +82,6 @@ describe('what is taken', () => {
   );
 
   test('employees who are gone are marked deleted, and undeleted when they come back', async () => {
-    await start();
     await sync();
     const key = [...employees().keys()][7] ?? '';
     const gone = employees().get(key) ?? {};

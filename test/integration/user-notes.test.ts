@@ -1,37 +1,15 @@
 /** Streams that store side by side and meet the same people. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openStreamSession, type StreamSession } from '../../src/engine/control-tables/stream-session.ts';
+import { expect, test } from 'vitest';
+import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { recordUsers } from '../../src/engine/control-tables/user-lookups.ts';
-import { type Connection, openConnection } from '../../src/engine/database/connection.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { createGate } from '../support/gate.ts';
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
+import { openTestDatabase } from '../support/test-database.ts';
 
-let database: TestDatabase;
-let reader: Connection;
-const sessions: StreamSession[] = [];
-
-async function open(stream: StreamName, accountId = 'north'): Promise<StreamSession> {
-  const session = await openStreamSession({
-    databaseUrl: database.url,
-    accountId,
-    stream,
-    whenBusy: 'skip',
-  });
-  if (session === undefined) throw new Error('the stream is busy');
-  sessions.push(session);
-  return session;
-}
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-  reader = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-});
-afterEach(async () => {
-  for (const session of sessions.splice(0)) await session.close();
-  await reader.close();
-  await database.drop();
-});
+const reader = forEachTest(() => openTestDatabase());
+const open = (stream: StreamName, accountId = 'north') => openFreeStream(reader.url, stream, accountId);
 
 async function inTransaction(session: StreamSession, work: () => Promise<void>): Promise<void> {
   await session.begin();

@@ -28,11 +28,7 @@ async function start(
   for (const stream of streams) expectSucceeded(await worker.run(stream));
   worker.sandbox.requests.length = 0;
 }
-const sync = async () => {
-  const result = await worker.run('users');
-  expectSucceeded(result);
-  return result;
-};
+const sync = async () => expectSucceeded(await worker.run('users'));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables: ['users'] });
 const asked = () => worker.sandbox.requests.map(({ params }) => params['user']);
 const lookups = async () =>

@@ -1,25 +1,19 @@
 /** One record, asked for again: what is stored of it, and what the source says. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { runInProcess } from '../support/in-process.ts';
+import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
-import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
+import { serviceEnv } from '../support/worker.ts';
 
-let worker: TimedWorker;
-beforeEach(async () => {
-  worker = await createTimedWorker();
-});
-afterEach(() => worker.close());
-
+const worker = forEachTest(() => createTimedWorker());
 const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
   runInProcess(args, {
-    SAFETY_BASE_URL: worker.sandbox.url,
-    SAFETY_TOKEN: worker.sandbox.token,
-    SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
-    DATABASE_URL: worker.databaseUrl,
+    ...serviceEnv(worker),
     RETRY_ATTEMPTS: '0',
     ...more,
   });
@@ -46,6 +40,7 @@ async function verify(...args: string[]): Promise<Verified> {
   const { code, stdout } = await run(['verify', ...args, '--json']);
   return { code, ...(JSON.parse(stdout) as Omit<Verified, 'code'>) };
 }
+
 const sync = async (stream: string) => expectSucceeded(await worker.run(stream));
 const differing = ({ verification }: Verified) =>
   verification.fields.filter(({ equal }) => !equal).map(({ field }) => field);
@@ -55,6 +50,7 @@ async function anyKey(table: string, column = 'id', where = 'true'): Promise<str
   );
   return row?.key ?? '';
 }
+
 /** A follow-up that has messages. */
 const aFollowup = () => anyKey('followup_messages', 'followup_id');
 
@@ -191,15 +187,15 @@ test('a repair takes nothing from a training calculation that is older than the 
 });
 
 test('of several accounts one has to be chosen, and a stream has to be one', async () => {
-  const file = await writeAccountsFile(['west', 'east'].map((name) => entryFor(name, worker.sandbox)));
   const accounts = {
-    SAFETY_ACCOUNTS_FILE: file.path,
+    SAFETY_ACCOUNTS_FILE: await writeAccountsFile(
+      ['west', 'east'].map((name) => entryFor(name, worker.sandbox)),
+    ),
     SAFETY_BASE_URL: '',
     SAFETY_TOKEN: '',
     SAFETY_EQUIPMENT_TYPES: '',
   };
   const several = await run(['verify', 'users', '1'], accounts);
-  await file.remove();
   expect(several).toMatchObject({ code: 2 });
   expect(several.stderr).toContain('verify users 1 --account west');
   const mistyped = await run(['verify', 'followup', '1']);

@@ -1,22 +1,22 @@
 /** The views against an independent computation from the service's answers. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/warehouse/labels.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { countStored } from '../support/count-days.ts';
 import type { Equipment, Followup } from '../../src/sandbox/index.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
 import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
 import { readHistory } from '../support/state-replay.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker } from '../support/worker.ts';
 
 const ZONES = ['UTC', 'Pacific/Kiritimati', 'Pacific/Niue'];
 
-let worker: TestWorker;
+const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 19 } }));
 beforeAll(async () => {
-  worker = await createTestWorker({ sandbox: { seed: 19 } });
   const sync = async () => {
     for (const result of await worker.runAll({ kind: 'reconcile', force: true })) expectSucceeded(result);
   };
@@ -31,7 +31,6 @@ beforeAll(async () => {
   store.recalculateTraining();
   await sync();
 });
-afterAll(() => worker.close());
 
 /** As text; points in time as ms. */
 async function readView(view: string, columns: readonly string[]): Promise<ViewRow[]> {
@@ -320,6 +319,7 @@ interface PlanNode {
 interface SentToNodes {
   readonly 'Distributed Query'?: { readonly Job: { readonly Tasks: readonly NodeTask[] } };
 }
+
 interface NodeTask {
   readonly 'Remote Plan': readonly (readonly Explained[])[];
 }

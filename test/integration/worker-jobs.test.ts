@@ -1,6 +1,6 @@
 /** A worker and the results of its runs: timers alone trigger the streams, in a time of the test. */
-import { afterEach, expect, it } from 'vitest';
-import { type App, createApp } from '../../src/app.ts';
+import { expect, it } from 'vitest';
+import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createMetrics } from '../../src/operate/status/metrics.ts';
 import { createAccountHealth } from '../../src/operate/health/account-health.ts';
@@ -10,34 +10,25 @@ import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { createAccountRunner } from '../../src/operate/worker/account-runner.ts';
-import { openStreamSession } from '../../src/engine/control-tables/stream-session.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
+import { openFreeStream } from '../support/open-stream.ts';
 import { NOON } from '../support/test-clock.ts';
-import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
 const SIZE = { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 };
 
-let worker: TestWorker | undefined;
-let app: App | undefined;
-afterEach(async () => {
-  await app?.close();
-  await worker?.close();
-});
-
 async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
-  worker = await createTestWorker({ sandbox: { size: SIZE } });
-  const { sandbox } = worker;
+  const { sandbox, databaseUrl } = untilTestEnds(await createTestWorker({ sandbox: { size: SIZE } }));
   const config = loadConfig(
     {
-      SAFETY_BASE_URL: sandbox.url,
-      SAFETY_TOKEN: sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-      DATABASE_URL: worker.databaseUrl,
+      ...serviceEnv({ sandbox, databaseUrl }),
       RETRY_ATTEMPTS: '0',
       LOG_LEVEL: 'silent',
     },
     { needsService: true, isTerminal: false },
   );
-  app = await createApp({ config, signal: new AbortController().signal, say: () => undefined });
+  const signal = new AbortController().signal;
+  const app = untilTestEnds(await createApp({ config, signal, say: () => undefined }));
   const [made] = app.accounts;
   if (made === undefined) throw new Error('no account');
 
@@ -67,6 +58,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
 
   return {
     sandbox,
+    databaseUrl,
     health,
     lines,
     run: runNow,
@@ -155,16 +147,8 @@ it('without a schedule that ticks in between, a service that accepts everything 
 
 it('that another worker has the stream is logged for debugging only', async () => {
   const stage = await createStage(['resources']);
-  const session = await openStreamSession({
-    databaseUrl: worker?.databaseUrl ?? '',
-    accountId: 'default',
-    stream: 'resources',
-    whenBusy: 'skip',
-    signal: new AbortController().signal,
-    onWait: () => undefined,
-  });
+  await openFreeStream(stage.databaseUrl, 'resources');
   await stage.run('resources');
-  await session?.close();
   expect(stage.lines).toEqual([
     { level: 'debug', text: 'resources: skipped, another run of this stream is under way' },
   ]);

@@ -1,12 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sandbox } from '../../src/sandbox/index.ts';
-
-export interface AccountsFile {
-  readonly path: string;
-  remove(): Promise<void>;
-}
+import { folderForTest } from './lifetime.ts';
 
 /** The service settings of an accounts file entry for a sandbox. */
 export function entryFor(name: string, sandbox: Sandbox, more: Readonly<Record<string, unknown>> = {}) {
@@ -19,10 +14,9 @@ export function entryFor(name: string, sandbox: Sandbox, more: Readonly<Record<s
   };
 }
 
-/** Writes an accounts file for one test. */
-export async function writeAccountsFile(entries: readonly object[]): Promise<AccountsFile> {
-  const folder = await mkdtemp(join(tmpdir(), 'safety-sync-accounts-'));
-  const path = join(folder, 'accounts.json');
+/** Writes an accounts file for the present test; returns its path. */
+export async function writeAccountsFile(entries: readonly object[]): Promise<string> {
+  const path = join(await folderForTest('safety-sync-accounts-'), 'accounts.json');
   await writeFile(path, JSON.stringify(entries));
-  return { path, remove: () => rm(folder, { recursive: true }) };
+  return path;
 }

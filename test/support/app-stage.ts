@@ -1,16 +1,19 @@
+import { onTestFinished } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/shared/time.ts';
 import type { Backoff } from '../../src/shared/backoff.ts';
 import { runWorker, type WorkerOptions } from '../../src/operate/worker/run-worker.ts';
 import type { TestWorker } from './worker.ts';
+import { serviceEnv } from './worker.ts';
 
-/** The long-lived worker inside the test process, against the sandbox and database of a test worker. */
+/**
+ * The long-lived worker inside the test process, against the sandbox and database of a test worker. It is stopped as by a
+ * SIGTERM at the end of the present test.
+ */
 export interface AppStage {
   readonly app: App;
   readonly url: string;
-  /** Stops it as a SIGTERM does. */
-  stop(): Promise<void>;
 }
 
 interface AppStageOptions extends WorkerOptions {
@@ -23,10 +26,7 @@ export async function startAppStage(worker: TestWorker, options: AppStageOptions
   const stopping = new AbortController();
   const config = loadConfig(
     {
-      SAFETY_BASE_URL: worker.sandbox.url,
-      SAFETY_TOKEN: worker.sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
-      DATABASE_URL: worker.databaseUrl,
+      ...serviceEnv(worker),
       HTTP_PORT: '0',
       RETRY_MIN_DELAY_MS: '1',
       RETRY_MAX_DELAY_MS: '20',
@@ -43,17 +43,14 @@ export async function startAppStage(worker: TestWorker, options: AppStageOptions
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   let ended: Promise<void> = Promise.resolve();
+  onTestFinished(async () => {
+    stopping.abort(new Error('SIGTERM'));
+    await ended;
+    await app.close();
+  });
   const url = await new Promise<string>((resolve, reject) => {
     ended = runWorker(app, { ...options, onListening: resolve });
     ended.catch(reject);
   });
-  return {
-    app,
-    url,
-    async stop() {
-      stopping.abort(new Error('SIGTERM'));
-      await ended;
-      await app.close();
-    },
-  };
+  return { app, url };
 }

@@ -4,7 +4,7 @@ import { type Connection, openConnection } from '../../src/engine/database/conne
 import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
 import { runInProcess, type Said, startInProcess } from './in-process.ts';
 import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';
-import { SMALL_SANDBOX } from './worker.ts';
+import { serviceEnv, SMALL_SANDBOX } from './worker.ts';
 
 /** The program with a service and a warehouse of its own. */
 export interface CliStage {
@@ -15,9 +15,9 @@ export interface CliStage {
   /** Settings for this stage's service and warehouse, with JSON logs. */
   readonly env: CliEnvironment;
   query<Row>(text: string): Promise<Row[]>;
-  /** Runs a command to its end, inside the test process. */
+  /** Runs a command to its end, inside the test process, with `env` and these settings. */
   run(args: readonly string[], env?: CliEnvironment): Promise<Said>;
-  /** Starts a command inside the test process; `close` stops it. */
+  /** Starts a command likewise; `close` stops it. */
   start(args: readonly string[], env?: CliEnvironment): RunningCli;
   close(): Promise<void>;
 }
@@ -32,26 +32,24 @@ export async function createCliStage(options: CliStageOptions = {}): Promise<Cli
   const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
   const database = await (options.isEmpty ? createEmptyTestDatabase() : createTestDatabase());
   const connection: Connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  const env = {
+    ...serviceEnv({ sandbox, databaseUrl: database.url }),
+    HTTP_PORT: '0',
+    // Retries follow at once, so that tests do not wait.
+    RETRY_MIN_DELAY_MS: '1',
+    RETRY_MAX_DELAY_MS: '20',
+  };
   const cli = await createCli();
   const running: RunningCli[] = [];
   return {
     cli,
     sandbox,
     databaseUrl: database.url,
-    env: {
-      SAFETY_BASE_URL: sandbox.url,
-      SAFETY_TOKEN: sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-      DATABASE_URL: database.url,
-      HTTP_PORT: '0',
-      // Retries follow at once, so that tests do not wait.
-      RETRY_MIN_DELAY_MS: '1',
-      RETRY_MAX_DELAY_MS: '20',
-    },
+    env,
     query: (text) => connection.query(text),
-    run: (args, env = {}) => runInProcess(args, { LOG_LEVEL: 'info', ...env }),
-    start(args, env = {}) {
-      const program = startInProcess(args, env);
+    run: (args, more = {}) => runInProcess(args, { LOG_LEVEL: 'info', ...env, ...more }),
+    start(args, more = {}) {
+      const program = startInProcess(args, { ...env, ...more });
       running.push(program);
       return program;
     },

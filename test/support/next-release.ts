@@ -14,7 +14,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-export interface NextRelease {
+interface NextRelease {
   /** Adds a migration. */
   addMigration(sql: string): Promise<void>;
   /** Replaces a text in a view's file; the text must occur once. */

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import { inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
+import { type Connection, openConnection, type TextQueries } from '../../src/engine/database/connection.ts';
 import { retrying } from '../../src/shared/backoff.ts';
 import { SECOND_MS } from '../../src/shared/time.ts';
+import { untilTestEnds } from './lifetime.ts';
 
 const OBJECT_IN_USE = '55006';
 
@@ -25,6 +27,47 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
 /** An empty database, as a new user has it. */
 export async function createEmptyTestDatabase(): Promise<TestDatabase> {
   return create('template0');
+}
+
+type ConnectOptions = Partial<Parameters<typeof openConnection>[0]>;
+
+const connect = (url: string, options: ConnectOptions = {}): Connection =>
+  openConnection({ url, applicationName: 'test', max: 1, ...options });
+
+/** A connection that closes at the end of the present test. */
+export const connectForTest = (url: string, options?: ConnectOptions): Connection =>
+  untilTestEnds(connect(url, options));
+
+/** A role for the present test; `attributes`: what stands behind its name, such as `login password 'x'`. */
+export async function createRole({ query }: TextQueries, attributes = ''): Promise<string> {
+  const role = `role_${randomBytes(6).toString('hex')}`;
+  await query(`create role ${role} ${attributes}`);
+  onTestFinished(async () => {
+    await query(`drop owned by ${role}`);
+    await query(`drop role ${role}`);
+  });
+  return role;
+}
+
+/** A database, by default a migrated one, with a connection to it; `close` drops the database as well. */
+export interface OpenDatabase extends Connection {
+  readonly url: string;
+}
+
+export async function openTestDatabase(
+  options: ConnectOptions = {},
+  created: Promise<TestDatabase> = createTestDatabase(),
+): Promise<OpenDatabase> {
+  const database = await created;
+  const connection = connect(database.url, options);
+  const close = connection.close.bind(connection);
+  return Object.assign(connection, {
+    url: database.url,
+    close: async () => {
+      await close();
+      await database.drop();
+    },
+  });
 }
 
 async function create(template: string): Promise<TestDatabase> {

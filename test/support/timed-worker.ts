@@ -27,8 +27,9 @@ export async function createTimedWorker(options: TimedWorkerOptions = {}): Promi
   return { ...worker, time, serviceNow };
 }
 
-/** Throws the error of the run. */
-export function expectSucceeded(result: RunEnding): void {
+/** Returns the run; throws its error. */
+export function expectSucceeded<T extends RunEnding>(result: T): Extract<T, { outcome: 'succeeded' }> {
   if (result.outcome === 'failed') throw result.error;
   if (result.outcome === 'skipped') throw new Error(`skipped: ${result.reason}`);
+  return result as Extract<T, { outcome: 'succeeded' }>;
 }

@@ -65,6 +65,14 @@ export const settingsFor = (sandbox: Sandbox, { settings }: TestWorkerOptions): 
   ...settings,
 });
 
+/** Settings of the program for a service and a warehouse of tests. */
+export const serviceEnv = ({ sandbox, databaseUrl }: Pick<TestWorker, 'sandbox' | 'databaseUrl'>) => ({
+  SAFETY_BASE_URL: sandbox.url,
+  SAFETY_TOKEN: sandbox.token,
+  SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
+  DATABASE_URL: databaseUrl,
+});
+
 /** A second account in the warehouse of `worker`, all of whose streams are synced once; it has ids of the first one. */
 export async function syncSecondAccount(worker: TestWorker): Promise<void> {
   const south = await createTestWorker({

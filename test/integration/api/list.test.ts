@@ -1,13 +1,9 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
 import { type ListPart, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
-import type { ProtocolServer } from './protocol-server.ts';
-
-let server: ProtocolServer;
-afterEach(() => server.close());
 
 const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
 const BEGINNING = `{"ok":true,"items":[${'1,'.repeat(1_000)}`;
@@ -27,7 +23,7 @@ async function takeAll(client: ApiClient) {
 
 test('a list comes in batches of at least 500 records, and its response follows at the end', async () => {
   const items = Array.from({ length: 2_400 }, (_, id) => ({ id, text: 'x'.repeat(100) }));
-  server = await startProtocolServer((response) => respondJson(response, { ok: true, items }));
+  const server = await startProtocolServer((response) => respondJson(response, { ok: true, items }));
   const { parts, count } = await takeAll(server.client());
   expect(count).toBe(2_400);
   const batches = parts.map((part) => (part as { records: unknown[] }).records);
@@ -37,7 +33,7 @@ test('a list comes in batches of at least 500 records, and its response follows 
 });
 
 test('a response that breaks in the middle is reported as a restart, and the whole list follows', async () => {
-  server = await startProtocolServer((response, _request, ordinal) => {
+  const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [7, 8] });
   });
@@ -48,7 +44,7 @@ test('a response that breaks in the middle is reported as a restart, and the who
 });
 
 test('an empty response behind a broken one leaves nothing of the broken one', async () => {
-  server = await startProtocolServer((response, _request, ordinal) => {
+  const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [] });
   });
@@ -61,7 +57,7 @@ test('an empty response behind a broken one leaves nothing of the broken one', a
 describe('a list that is left early', () => {
   test.each(['break', 'throw'])('by %s gives back its slot and its connection', async (way) => {
     const closed: Promise<unknown>[] = [];
-    server = await startProtocolServer((response, _request, ordinal) => {
+    const server = await startProtocolServer((response, _request, ordinal) => {
       if (ordinal > 1) {
         respondJson(response, { ok: true, items: [1] });
         return;
@@ -87,7 +83,7 @@ describe('a list that is left early', () => {
   });
 
   test('and was never begun asks for nothing', async () => {
-    server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [1] }));
+    const server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [1] }));
     const client = server.client();
     await client.list({ ...REQUEST, meter: createRequestMeter() }).return(undefined as never);
     expect(server.requests).toHaveLength(0);
@@ -103,7 +99,7 @@ test('a consumer that stops taking stops the response: little more than its next
     }
     response.end(`${record}]}`);
   };
-  server = await startProtocolServer((response) => void writeSlowly(response));
+  const server = await startProtocolServer((response) => void writeSlowly(response));
   const read: number[] = [];
   const client = server.client({ onRequest: ({ bytes }) => read.push(bytes) });
   const paused = client.list({ ...REQUEST, meter: createRequestMeter() });
@@ -117,7 +113,7 @@ test('a consumer that stops taking stops the response: little more than its next
 });
 
 test('time that the consumer takes does not count as waiting for the service', async () => {
-  server = await startProtocolServer((response) => {
+  const server = await startProtocolServer((response) => {
     response.write(BEGINNING);
     setTimeout(() => response.end('1]}'), 60);
   });

@@ -1,11 +1,7 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
 import { type RequestMeter, type RetryEvent, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
-import type { ProtocolServer } from './protocol-server.ts';
-
-let server: ProtocolServer;
-afterEach(() => server.close());
 
 function askMany(client: ApiClient, count: number, meter: RequestMeter): Promise<unknown> {
   return Promise.all(
@@ -18,7 +14,7 @@ function askMany(client: ApiClient, count: number, meter: RequestMeter): Promise
 test('no more requests are in flight than allowed, over all callers', async () => {
   const held: (() => void)[] = [];
   let most = 0;
-  server = await startProtocolServer((response) => {
+  const server = await startProtocolServer((response) => {
     held.push(() => respondJson(response, { ok: true, items: [] }));
     most = Math.max(most, held.length);
     // Three get their response together, after a turn long enough for a fourth.
@@ -32,7 +28,7 @@ test('no more requests are in flight than allowed, over all callers', async () =
 
 test('throttled responses to what was in flight together are one cool-down for all, and everything is read in the end', async () => {
   const held: (() => void)[] = [];
-  server = await startProtocolServer((response, _request, ordinal) => {
+  const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal > 4) {
       respondJson(response, { ok: true, items: [1] });
       return;
@@ -58,7 +54,7 @@ test('throttled responses to what was in flight together are one cool-down for a
 
 test('requests per minute are kept over all callers', async () => {
   const arrivals: number[] = [];
-  server = await startProtocolServer((response) => {
+  const server = await startProtocolServer((response) => {
     arrivals.push(performance.now());
     respondJson(response, { ok: true, items: [] });
   });

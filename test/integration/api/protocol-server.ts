@@ -1,9 +1,11 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
 import type { ApiClientOptions } from '../../../src/engine/api/requests.ts';
 import { clientFor } from '../../support/api-client.ts';
+import { untilTestEnds } from '../../support/lifetime.ts';
 
 export const TOKEN = 'sekret-token-0123456789-abcdef';
 
@@ -23,13 +25,11 @@ export interface ProtocolServer {
   readonly url: string;
   readonly requests: readonly ReceivedRequest[];
   client(options?: Partial<ApiClientOptions>): ApiClient;
-  close(): Promise<void>;
 }
 
-/** A real HTTP server on a free port of the loopback interface. */
+/** A real HTTP server on a free port of the loopback interface, until the present test ends. */
 export async function startProtocolServer(respond: Responder): Promise<ProtocolServer> {
   const requests: ReceivedRequest[] = [];
-  const clients: ApiClient[] = [];
   const server = createServer((message, response) => {
     const parts: Buffer[] = [];
     message.on('data', (part: Buffer) => parts.push(part));
@@ -45,21 +45,17 @@ export async function startProtocolServer(respond: Responder): Promise<ProtocolS
       respond(response, request, requests.length);
     });
   });
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
     requests,
-    client: (options) => {
-      const client = clientFor({ url, token: TOKEN }, { retryMaxDelayMs: 4, random: () => 0.5, ...options });
-      clients.push(client);
-      return client;
-    },
-    close: async () => {
-      await Promise.all(clients.map((client) => client.close()));
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    client: (options) =>
+      untilTestEnds(clientFor({ url, token: TOKEN }, { retryMaxDelayMs: 4, random: () => 0.5, ...options })),
   };
 }
 

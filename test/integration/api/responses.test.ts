@@ -1,20 +1,17 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ListPage, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
-import type { ProtocolServer, Responder } from './protocol-server.ts';
-
-let server: ProtocolServer;
-afterEach(() => server.close());
+import type { Responder } from './protocol-server.ts';
 
 async function read(respond: Responder): Promise<ListPage> {
-  server = await startProtocolServer(respond);
+  const server = await startProtocolServer(respond);
   const meter = createRequestMeter();
   return await server.client().page({ method: 'x.list', listKey: 'items', params: {}, meter });
 }
 
 test('a list is asked for by POST with the token in the body and nowhere else', async () => {
-  server = await startProtocolServer((response) => {
+  const server = await startProtocolServer((response) => {
     respondJson(
       response,
       { ok: true, paging: { total: '2', last_page: 1 }, followups: [{ id: 'a' }, { id: 'b' }], extra: 1 },
@@ -51,7 +48,7 @@ test.each([
   ['plain', {}, (text: string) => Buffer.from(text)],
   ['compressed', { 'content-encoding': 'gzip' }, (text: string) => gzipSync(text)],
 ])('%s answers that were read to their end keep their connection', async (_name, headers, encode) => {
-  server = await startProtocolServer((response) => {
+  const server = await startProtocolServer((response) => {
     response.writeHead(200, headers).end(encode('{"ok":true,"items":[1]}'));
   });
   const client = server.client({ concurrency: 1 });
@@ -61,7 +58,7 @@ test.each([
 });
 
 test('one object is answered as it came', async () => {
-  server = await startProtocolServer((response) => {
+  const server = await startProtocolServer((response) => {
     respondJson(response, { ok: true, user: { id: 'u1', name: 'Ann' } }, { 'svc-request-id': 'r2' });
   });
   const request = {

@@ -1,16 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type RetryEvent, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import type { SafetySyncError } from '../../../src/shared/errors.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
-import type { ProtocolServer } from './protocol-server.ts';
-
-let server: ProtocolServer;
-afterEach(() => server.close());
 
 const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
 
 test('a response that breaks is read again from its beginning', async () => {
-  server = await startProtocolServer((response, _request, ordinal) => {
+  const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal < 3)
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [1, 2] }, { 'svc-request-id': 'r3' });
@@ -30,7 +26,7 @@ test('a response that breaks is read again from its beginning', async () => {
 });
 
 test('an empty response behind a broken one leaves nothing of the broken one', async () => {
-  server = await startProtocolServer((response, _request, ordinal) => {
+  const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1)
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [] });
@@ -40,7 +36,7 @@ test('an empty response behind a broken one leaves nothing of the broken one', a
 });
 
 test('a refusal that brings records leaves none of them where another token is asked with at once', async () => {
-  server = await startProtocolServer((response, _request, ordinal) => {
+  const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1)
       respondJson(response, {
         items: Array.from({ length: 2_000 }, () => 1),
@@ -58,7 +54,7 @@ test('a refusal that brings records leaves none of them where another token is a
 });
 
 test('when the attempts run out the last error says how many there were', async () => {
-  server = await startProtocolServer((response) =>
+  const server = await startProtocolServer((response) =>
     respondJson(response, { ok: false, error: 'server_error' }),
   );
   const meter = createRequestMeter();
@@ -79,7 +75,9 @@ test('when the attempts run out the last error says how many there were', async 
 test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_not_found', 'something_new'])(
   '%s is asked once',
   async (identifier) => {
-    server = await startProtocolServer((response) => respondJson(response, { ok: false, error: identifier }));
+    const server = await startProtocolServer((response) =>
+      respondJson(response, { ok: false, error: identifier }),
+    );
     const request = { ...REQUEST, meter: createRequestMeter() };
     await expect(server.client({ retryAttempts: 3 }).page(request)).rejects.toThrow(identifier);
     expect(server.requests).toHaveLength(1);
@@ -87,7 +85,7 @@ test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_no
 );
 
 test('an object that is missing in its response is asked for again', async () => {
-  server = await startProtocolServer((response, _request, ordinal) =>
+  const server = await startProtocolServer((response, _request, ordinal) =>
     respondJson(response, ordinal === 1 ? { ok: true } : { ok: true, user: { id: 'u' } }),
   );
   const request = { method: 'users.info', objectKey: 'user', params: {}, meter: createRequestMeter() };
@@ -99,7 +97,7 @@ describe('stopping', () => {
     'ends the waiting for %s at once',
     async (place) => {
       const stop = new AbortController();
-      server = await startProtocolServer((response) => {
+      const server = await startProtocolServer((response) => {
         if (place === 'a retry') respondJson(response, { ok: false, error: 'server_error' });
         else if (place === 'a cool-down') respondJson(response, { ok: false, error: 'rate_limit_exceeded' });
         else if (place === 'the rest of the response')
@@ -129,7 +127,7 @@ describe('stopping', () => {
   );
 
   test('before the start sends nothing', async () => {
-    server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [] }));
+    const server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [] }));
     const request = {
       ...REQUEST,
       meter: createRequestMeter(),
