@@ -76,11 +76,11 @@ const inOrder = (rows: readonly Row[] | undefined): string[] =>
 async function readWarehouse(): Promise<Copy> {
   const all: Copy = new Map();
   for (const { parent, children } of SHAPES) {
-    const [key = ''] = parent.key;
+    const [key] = parent.key;
     const parents = await read(`select * from safety.${parent.name}`);
     for (const row of parents) putInto(all, parent.name, keyOf(row, [key]), row);
     for (const child of children) {
-      const [parentKey = ''] = child.key;
+      const [parentKey] = child.key;
       const rows = groupBy(await read(`select * from safety.${child.name}`), parentKey);
       for (const row of parents) {
         const own = keyOf(row, [key]);
@@ -112,7 +112,7 @@ function createReader() {
       for (const { account_id: account, stream, complete_until: until } of cursors) {
         const shape = SHAPES.find((one) => one.stream.name === stream);
         if (shape === undefined) throw new Error(`no stream ${stream}`);
-        const [key = ''] = shape.parent.key;
+        const [key] = shape.parent.key;
         const parameters = [account, last.get(`${account}/${stream}`) ?? '-infinity', until];
         const rows = await read(
           ROWS.replaceAll('safety.followups', `safety.${shape.parent.name}`),
@@ -120,7 +120,7 @@ function createReader() {
         );
         for (const row of rows) putInto(copy, shape.parent.name, keyOf(row, [key]), row);
         for (const child of shape.children) {
-          const [parentKey = ''] = child.key;
+          const [parentKey] = child.key;
           const statement = CHILDREN.replaceAll('safety.followups', `safety.${shape.parent.name}`)
             .replaceAll('safety.followup_messages', `safety.${child.name}`)
             .replaceAll('m.followup_id', `m.${parentKey}`)

@@ -73,7 +73,7 @@ describe('refused credentials', () => {
     pass(15 * MINUTE_MS);
     const permit = permitOf(breaker, 'resources');
     expect(early.noResponse()).toBeNull();
-    expect(permit.noResponse()).toEqual(trialOf('account', 1));
+    expect(permit.noResponse()).toEqual(trialOf('account', 1).trial);
     expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
     expect(breaker.admit('followups')).toBeDefined();
