@@ -21,19 +21,19 @@ if (process.env['npm_command'] === 'exec') {
     if (process.ppid !== parent) stop.abort(new Error('the end of npx'));
   }, 1000).unref();
 }
+const { stdout, stderr } = process;
+// Logs and progress go to stderr. Without a reader of them the work goes on, because it does not depend on them.
+stderr.on('error', () => undefined);
 // Stdout may be closed early, as in `safety-sync runs | head`: that is no error, but the embedded server must still be
 // stopped. Any other failure, such as a full disk, is one.
-const { stdout, stderr } = process;
 const output = { isCut: false };
-for (const stream of [stdout, stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && !output.isCut) {
-      output.isCut = true;
-      if (stream === stdout) stderr.write(`safety-sync: the output cannot be written: ${error.message}\n`);
-    }
-    stop.abort(new Error('the end of the reader'));
-  });
-}
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE' && !output.isCut) {
+    output.isCut = true;
+    stderr.write(`safety-sync: the output cannot be written: ${error.message}\n`);
+  }
+  stop.abort(new Error('the end of the reader'));
+});
 
 const { runProgram } = await import('./cli/program.ts');
 const { createTerminal } = await import('./cli/terminal.ts');

@@ -77,7 +77,7 @@ export function baseUrlProblems(
   const url = new URL(text);
   const problems: string[] = [];
   if (url.username !== '' || url.password !== '') problems.push('leave user and password out');
-  if (url.search !== '' || url.hash !== '') problems.push('leave out what follows ? or #');
+  if (/[?#]/.test(text)) problems.push('leave out what follows ? or #');
   if (/\/v1(\/|$)/.test(url.pathname)) {
     problems.push('leave /v1 out; the worker adds /v1/METHOD itself');
   }

@@ -117,7 +117,8 @@ export const PROGRAM_ERRORS = {
   },
   report_unwritable: {
     recovery: 'send_later',
-    meaning: 'The report of [REPORT_CRON](operations.md#the-report) could not be written into its directory.',
+    meaning:
+      'The report of [REPORT_CRON](operations.md#the-report) could not be written into its directory, or a disk is full.',
     advice: 'Make the directory of REPORT_DIR and let the worker’s user write there.',
     details: 'A container that is read-only needs a volume there.',
   },

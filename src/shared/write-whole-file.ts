@@ -11,7 +11,11 @@ const ADVICE: Readonly<Record<string, string>> = {
   EPERM: 'this user may not write there; name another path',
   EROFS: 'the file system is read-only; name another path',
   EISDIR: 'it is a directory; name a file in it',
+};
+/** The command is right, but the file system cannot take the content now. */
+const FULL: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the disk is used up',
 };
 
 /** Read permission for the owner only, because most files contain names of people; the owner may grant more. */
@@ -19,7 +23,7 @@ const FOR_OWNER = 0o600;
 
 type Content = string | AsyncIterable<string | Uint8Array>;
 
-/** Throws `usage_invalid` where it cannot be written. Chunks are pulled as they are written. */
+/** Errors: `usage_invalid`; `report_unwritable` on a full disk. Chunks are pulled as they are written. */
 export async function writeWholeFile(path: string, content: Content): Promise<void> {
   const target = await realpath(path).catch(() => resolve(path));
   const draft = `${target}.${process.pid}.tmp`;
@@ -38,6 +42,14 @@ export async function writeWholeFile(path: string, content: Content): Promise<vo
     const { code = '', syscall } = error as NodeJS.ErrnoException;
     // An error of the source of the content.
     if (syscall === undefined && code !== 'EISDIR') throw error;
+    const full = FULL[code];
+    if (full !== undefined) {
+      const advice = 'Free some space.';
+      throw new SafetySyncError('report_unwritable', `cannot write ${path}: ${full}`, {
+        advice,
+        cause: error,
+      });
+    }
     const hasDirectory = await stat(dirname(target)).then(
       (found) => found.isDirectory(),
       () => false,

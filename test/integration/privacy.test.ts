@@ -362,6 +362,30 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
   expect(await worker.query(moved)).toEqual([{ followup_id: 'one' }]);
 });
 
+test('a cleaning invents no due_moved of a state that ended while its due day was omitted', async () => {
+  await start(undefined, 0);
+  const put = (patch: object) =>
+    worker.sandbox.store.followups.put({
+      ...SPECIMENS.followups.build('one'),
+      due: 20_260_110,
+      updated_on: worker.serviceNow(),
+      ...patch,
+    });
+  put({});
+  const hidden: PrivacySettings = { omit: ['followups.due_on'], pseudonymize: [] };
+  await runWith(hidden, 'followups');
+  worker.time.now += 20 * MINUTE_MS;
+  put({ m_observer_id: 'other' });
+  await runWith(hidden, 'followups');
+  worker.time.now += 20 * MINUTE_MS;
+  await runWith({ omit: [], pseudonymize: [] }, 'followups', 'reconcile');
+  await cleanAccount(contextOf({ omit: ['followup_messages.note'], pseudonymize: [] }));
+  expect(await worker.query(`select from safety.followup_events where event = 'due_moved'`)).toEqual([]);
+  expect(
+    await worker.query(`select due_on::text, _due_changes from safety.followups where id = 'one'`),
+  ).toEqual([{ due_on: '2026-01-10', _due_changes: 0 }]);
+});
+
 describe('somebody who is forgotten', () => {
   const ID = 'EMP-7654321';
   const SHORT = '4242';

@@ -65,7 +65,7 @@ interface Forecast {
   /** 0: the stream is read as a whole. */
   readonly slices: number;
   /** null: this would start from the beginning. */
-  readonly slicesDone: number | null;
+  readonly slices_done: number | null;
   readonly requests: number | null;
 }
 
@@ -79,7 +79,7 @@ async function forecast(
   { isMigrated, ...asked }: BackfillAsked & { readonly isMigrated: boolean },
 ): Promise<Forecast> {
   const { readMode, method, responseKey } = streamNamed(stream);
-  const whole = { stream, records: null, slices: 0, slicesDone: null, requests: null };
+  const whole = { stream, records: null, slices: 0, slices_done: null, requests: null };
   if (readMode.kind === 'snapshot') {
     return { ...whole, requests: readMode.per === 'account' ? 1 : context.settings.equipmentTypes.length };
   }
@@ -99,15 +99,17 @@ async function forecast(
   const open = resumed?.filter(isOpen).length ?? slices;
   const done = resumed?.reduce((sum, slice) => sum + (isOpen(slice) ? toOpen(slice) : slice).records, 0) ?? 0;
   const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
-  // One for the total, and one to find the oldest record of a new backfill.
+  // A new backfill begins with the newest page, which may show all; else it asks for the oldest record.
+  const isOnePage = resumed === undefined && left !== null && left <= readMode.pageSize;
   const first = resumed === undefined ? 2 : 1;
+  const several = left === null ? null : Math.ceil(left / readMode.pageSize) + open + first + CHECK_REQUESTS;
   return {
     stream,
     records: left,
     slices,
-    slicesDone: resumed === undefined ? null : slices - open,
+    slices_done: resumed === undefined ? null : slices - open,
     // One request for every 500 records, and one for the partial page of every slice.
-    requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + first + CHECK_REQUESTS,
+    requests: isOnePage ? 1 : several,
   };
 }
 
@@ -124,7 +126,7 @@ async function readResumable(
 }
 
 function describeForecast(
-  { account_id: accountId, records, requests, slices, slicesDone, stream }: Forecast,
+  { account_id: accountId, records, requests, slices, slices_done: slicesDone, stream }: Forecast,
   colors: Colors,
 ): string {
   const what = records === null ? 'an unknown number of records' : formatNumber(records, 'record');

@@ -184,6 +184,12 @@ async function cleanStates(
 /** The columns with the ids that days are counted by. */
 const COUNTED_BY: Readonly<Record<string, string>> = { assignee: 'assignee_id', form: 'form_id' };
 
+/**
+ * Columns that are compared with the state before. A cleaning that changes neither compares nothing, because a state that
+ * ended while one of them was omitted has no value of it, which is no change.
+ */
+const COMPARED: Row = { is_open: true, due_on: '2026-01-01' };
+
 /** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
 async function cleanFigures(
   db: Queryable,
@@ -191,7 +197,8 @@ async function cleanFigures(
   time: WriteTime,
 ): Promise<number> {
   let changed = 0;
-  if (hasDifferences(parent)) await compareStates(db, accountId, time);
+  if (hasDifferences(parent) && protection.ofRow(parent.table, COMPARED) !== COMPARED)
+    await compareStates(db, accountId, time);
   if (stream.countsDays === true) {
     changed += await recountDays(db, accountId, (countedBy, id) => {
       const column = COUNTED_BY[countedBy] ?? '';

@@ -68,7 +68,12 @@ export interface MadePlan {
 export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: SliceReader): Steps<MadePlan> {
   const { clock } = read.service;
   const { page: first, distinct, shortfall } = await fetchFirst(range, reader);
-  if (shortfall !== null) throw shortfall;
+  if (shortfall !== null) {
+    // Without a plan, but `read_incomplete` says that the records that arrived are stored.
+    yield { ...records(first.records), notes: [] };
+    yield { kind: 'commit' };
+    throw shortfall;
+  }
   const watermark = nextWatermark(null, readFirstResponse(first, clock.now()));
   const plan: BackfillPlan = { ...range, watermark };
   const newestMs = readCreationOrder(first.records)?.newestMs ?? first.serviceTimeMs ?? clock.now();

@@ -69,7 +69,8 @@ function processProblems({ worker, isSchedulerAlive, database, nowMs }: ProcessS
   return problems;
 }
 
-const sinceOf = ({ sinceMs }: Outage, nowMs: number): string => age(sinceMs, nowMs).replace(/ ago$/, '');
+const sinceOf = ({ sinceMs }: Outage, nowMs: number): string =>
+  roughly(formatDuration(Math.max(SECOND_MS, nowMs - sinceMs)));
 
 function outageReason(outage: Outage, nowMs: number): string {
   const { dependency, code, message } = outage;

@@ -183,7 +183,7 @@ describe('everything that is wrong', () => {
   base_url: http://north.example
   token: two words
 - name: south
-  base_url: https://south.example/v1
+  base_url: https://south.example/v1/#
   token: secret-south
   token_file: absent
 - name: east
@@ -205,6 +205,7 @@ describe('everything that is wrong', () => {
       `${at('1')}name: expected 1 to 100 letters, digits or _ . @ : -, got "north wind"`,
       `${at('1')}base_url: plain http:// to north.example would send the token in the clear; use https://, or set allow_insecure_http: true`,
       `${at('1')}token: expected an API token: one line, no spaces, got something else (not shown)`,
+      `${at('2 (south)')}base_url: leave out what follows ? or #`,
       `${at('2 (south)')}base_url: leave /v1 out; the worker adds /v1/METHOD itself`,
       `${at('2 (south)')}token: token_file is set, too: keep one of them`,
       `${at('3 (east)')}shedule: no such key; there are name, base_url, token, token_file, equipment_types, schedule, reporting_timezone, report_title, report_email_to, allow_insecure_http`,

@@ -177,15 +177,19 @@ describe('a service that announces more than it delivers', () => {
     },
   );
 
-  test('the first sync fails as read_incomplete too, deletes nothing, and the next one completes it', async () => {
-    await start({ largestPage: 20 });
-    rewriteFollowups((list) => list.filter(({ id }) => id !== KEPT_BACK));
-    expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
-    expect(worker.stateOf('followups').watermark).toBeNull();
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    await sync();
-    await isEqual();
-  });
+  test.each([20, null])(
+    'the first sync (pages of %s) fails, too, stores what came, and the next one completes it',
+    async (largestPage) => {
+      await start({ largestPage });
+      rewriteFollowups((list) => list.filter(({ id }) => id !== KEPT_BACK));
+      expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
+      expect(worker.stateOf('followups').watermark).toBeNull();
+      expect(stored().size).toBe(followups().size - 1);
+      worker.sandbox.hooks.rewriteResponse = undefined;
+      await sync();
+      await isEqual();
+    },
+  );
 
   test('a reconcile of it deletes nothing', async () => {
     await start();

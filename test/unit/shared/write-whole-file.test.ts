@@ -48,6 +48,13 @@ test('a device is written to, not replaced', async () => {
   expect(await readFile('/dev/null', 'utf8')).toBe('');
 });
 
+test.runIf(process.platform === 'linux')('a full disk is no mistake of the command', async () => {
+  await expect(writeWholeFile('/dev/full', 'text')).rejects.toMatchObject({
+    code: 'report_unwritable',
+    message: 'cannot write /dev/full: the disk is full',
+  });
+});
+
 test.each([
   ['a directory that is not there', 'missing/page.html', 'its directory does not exist; make it first'],
   ['a directory', 'folder', 'it is a directory; name a file in it'],
