@@ -68,7 +68,7 @@ export async function runVerb(
   return await runWithApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
     const frame = {
       streamsOf: () => streams,
-      isAtTerminal: isAtTerminal(context, app) && options.json !== true,
+      isAtTerminal: isAtTerminal(context, app, options),
     };
     const all = await runAccounts(app, { ...request, ...frame });
     return outputOf(all, context.terminal, describe(all));

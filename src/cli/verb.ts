@@ -201,6 +201,10 @@ export function onlyAccountOf(
 }
 
 /** True if log and result go to a terminal, where one person reads both. */
-export function isAtTerminal({ terminal }: CommandContext, { config }: App): boolean {
-  return terminal.isInteractive && config.log.format === 'pretty';
+export function isAtTerminal(
+  { terminal }: CommandContext,
+  { config }: App,
+  { json }: CommonOptions,
+): boolean {
+  return terminal.isInteractive && config.log.format === 'pretty' && json !== true;
 }

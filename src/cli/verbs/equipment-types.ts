@@ -64,7 +64,7 @@ const listTypes = withApp<CommonOptions>(async ({ app, terminal }) => {
   };
 });
 
-const retireType = withApp<CommonOptions>(async (context, _options, [type = '']) => {
+const retireType = withApp<CommonOptions>(async (context, options, [type = '']) => {
   const { app, terminal } = context;
   const example = (name: string) => `equipment-types retire ${type} --account ${name}`;
   const account = onlyAccountOf(app, { what: 'an equipment type', example });
@@ -93,7 +93,7 @@ const retireType = withApp<CommonOptions>(async (context, _options, [type = ''])
     streamsOf: () => [stream],
     allowMassDelete: true,
     retirePart: type,
-    isAtTerminal: isAtTerminal(context, app),
+    isAtTerminal: isAtTerminal(context, app, options),
   });
   const deleted = all.reduce((sum, { result }) => sum + result.counts.deleted, 0);
   const said =

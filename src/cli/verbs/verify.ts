@@ -168,7 +168,7 @@ async function runVerify(
       kind: 'sync',
       onlyRecord: known,
       streamsOf: () => [stream],
-      isAtTerminal: isAtTerminal(context, app),
+      isAtTerminal: isAtTerminal(context, app, options),
     });
     const isDone = all.every(({ result }) => result.outcome === 'succeeded');
     const repair = outputOf(all, terminal);
