@@ -118,6 +118,9 @@ function problemOf(
   { received: { excess }, key }: Pick<ReadRecord, 'received' | 'key'>,
 ): string | null {
   if (excess === null && !isWireRecord(value)) return 'the record is not an object';
+  // See `askForUser`.
+  if (stream.readMode.kind === 'lookup' && isWireRecord(value) && 'asked_for' in value)
+    return 'the service responded with something that is not this user';
   let problem = key === null ? `no usable ${stream.keyField}: it is absent` : null;
   if (key === null && isWireRecord(value)) {
     keyField.read(value[stream.keyField], (why) => {

@@ -11,6 +11,7 @@ import { parseExactJson, toCanonicalText } from '../../../src/shared/exact-json.
 import { Received } from '../../../src/shared/received.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
 import { resourcesStream } from '../../../src/engine/streams/resources.ts';
+import { usersStream } from '../../../src/engine/streams/users.ts';
 import type { WireRecord } from '../../../src/engine/streams/stream.ts';
 
 const source = { stream: resourcesStream, about: {} };
@@ -107,6 +108,16 @@ describe('what a record is known by', () => {
       'the record is nested deeper than 200 levels',
       { id: 'deep' },
     ]);
+  });
+
+  test('a response about another user is named as such, because it may have an id', () => {
+    const read = readRecord(Received.of({ asked_for: '7', answered: { id: '8' } }), {
+      stream: usersStream,
+      about: {},
+    });
+    expect(parseRecord(usersStream, read).problem).toBe(
+      'the service responded with something that is not this user',
+    );
   });
 
   test('identity needs at least one of its fields', () => {
