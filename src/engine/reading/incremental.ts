@@ -27,7 +27,7 @@ interface ReadWalk {
   /** Why records are missing outside of the holes; null: none are. */
   readonly failure: SafetySyncError | null;
   readonly first: FirstResponse | undefined;
-  /** The total of the first response equals the number of different records that were read. */
+  /** The total of the first response equals the number of different records that were read; an empty list proves nothing. */
   readonly isTotalReached: boolean;
   /** Slices that this walk left out. */
   readonly holes: readonly OpenHole[];
@@ -49,7 +49,9 @@ async function* readWalk(
   let seen = 0;
   for (;;) {
     const next = await walk.next();
-    if (next.done === true) return { failure: next.value, first, isTotalReached: seen === total, holes };
+    if (next.done === true) {
+      return { failure: next.value, first, isTotalReached: seen === total && seen > 0, holes };
+    }
     switch (next.value.kind) {
       case 'first':
         first = readFirstResponse(next.value.page, read.service.clock.now());

@@ -191,6 +191,21 @@ describe('a service that announces more than it delivers', () => {
     },
   );
 
+  test('an empty list with a total of 0 is requested once more before a reconcile deletes its few follow-ups', async () => {
+    await start({}, 12);
+    await sync();
+    worker.sandbox.hooks.rewriteResponse = ({ params }, response) => {
+      if (params['updated_after'] !== undefined) return response;
+      worker.sandbox.hooks.rewriteResponse = undefined;
+      return { ...response, followups: [], paging: { total: 0, last_page: 1 } };
+    };
+    await reconcile();
+    await isEqual();
+    for (const id of [...followups().keys()]) followups().delete(id);
+    await reconcile();
+    await isEqual();
+  });
+
   test('a reconcile of it deletes nothing', async () => {
     await start();
     await sync();
