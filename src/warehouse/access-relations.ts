@@ -12,7 +12,7 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
     and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
     where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
-/** Of a table `c`. */
+/** An expression for a table `c`. */
 export const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
 const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
 

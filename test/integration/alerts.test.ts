@@ -885,7 +885,7 @@ describe('safety-sync alerts', () => {
       );
     await worker.query(`update safety_sync.stream_state set checked_at_database = null`);
     await age(120, 'true');
-    // Only by hand: nobody expects a worker.
+    // A stream that only runs by hand needs no worker.
     expect(await codes()).toEqual([well, well]);
     await worker.query(`update safety_sync.runs set trigger = 'schedule' where stream = 'users'`);
     expect(await codes()).toEqual([missing, missing]);
@@ -893,7 +893,7 @@ describe('safety-sync alerts', () => {
     // A tick a year, in a month that is not this one.
     const month = ((new Date().getUTCMonth() + 6) % 12) + 1;
     expect(await codes({ SYNC_CRON: `0 0 1 ${month} *` })).toEqual([well, well]);
-    // By whatever trigger.
+    // The trigger does not matter.
     await age(2, "stream = 'resources'");
     expect(await codes()).toEqual([well, well]);
   });

@@ -412,7 +412,7 @@ describe('somebody who is forgotten', () => {
   function putPeople(round: string): void {
     const { store } = worker.sandbox;
     const updated_on = worker.serviceNow();
-    // Whatever else is told of somebody in their own record, in whatever form.
+    // All other data about a person in their own record, in every form.
     store.users.put({
       id: ID,
       name: 'María Lopez',
@@ -699,7 +699,7 @@ describe('somebody who is forgotten', () => {
   });
 });
 
-/** Of a worker that has these settings. */
+/** The context of a worker with these settings. */
 function contextOf(privacy: PrivacySettings, signal = new AbortController().signal) {
   return { ...worker.context, privacy, signal };
 }

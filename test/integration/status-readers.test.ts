@@ -71,7 +71,7 @@ describe('a run that found its stream taken', () => {
     const failed = ['failed', 'token_inactive'];
     expect(await lastRuns('resources')).toEqual({ status: failed, operations: failed, accounts: failed });
     const all = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 10 });
-    // What a schedule skips leaves no row.
+    // A skipped tick leaves no row.
     expect(all.map(({ status, trigger }) => `${trigger} ${status}`)).toEqual([
       'manual skipped',
       'manual failed',

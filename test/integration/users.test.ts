@@ -188,7 +188,7 @@ test('a service that answers for no id fails the run, and the next run begins wi
   worker.sandbox.hooks.rewriteResponse = undefined;
   await sync();
   await isEqual();
-  // None of them was put off.
+  // Every user was found in the end.
   expect((await lookups()).filter((row) => row.is_known !== true)).toEqual([]);
 });
 

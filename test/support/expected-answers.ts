@@ -114,7 +114,7 @@ const EARLIER_COMPLETIONS = [
   ['p2', 3, month(2, 28), null, month(2, 28)],
 ] as const;
 
-/** Of account `default`, whose days have to be counted afterwards. */
+/** The account is `default`; its days have to be counted afterwards. */
 export const STORY: readonly string[] = [
   ...Object.entries(FOLLOWUPS).flatMap(insertFollowup),
   ...MESSAGES.map(

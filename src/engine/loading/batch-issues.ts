@@ -82,7 +82,7 @@ export class BatchIssues {
     this.#unknownFields.set(name, { issue: isListed ? staged : toUnlistedField(staged), times });
   }
 
-  /** Everything that was added. */
+  /** All added issues. */
   close(): readonly Buffer[] {
     // Such an issue is about the format, and stays when the row of its example is refused or dropped.
     for (const { issue, times } of this.#unknownFields.values()) this.put({ ...issue, of_row: false, times });

@@ -12,7 +12,7 @@ import { groupBy } from '../../shared/group-by.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 
-/** What a tick starts. */
+/** The work that a tick starts. */
 export interface JobTarget {
   readonly accountId: string;
   readonly stream: StreamName;

@@ -4,7 +4,7 @@ import { createProgress, describeCounts } from '../../../src/cli/progress.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What a terminal receives. */
+/** The text that a terminal receives. */
 function listen(): string[] {
   const written: string[] = [];
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);

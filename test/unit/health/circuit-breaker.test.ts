@@ -27,7 +27,7 @@ function permitOf(breaker: CircuitBreaker, stream: StreamName): Permit {
   return permit;
 }
 
-/** What a refusal leads to. */
+/** The result of a refusal. */
 const trialOf = (scope: 'account' | 'stream', minutes: number, closed: 'account' | null = null) => ({
   closed,
   trial: { scope, inMs: minutes * MINUTE_MS },
