@@ -77,7 +77,7 @@ const stream = fc.constantFrom<StreamName[]>(
   'training-employee-status',
   'users',
 );
-/** Of the creation time of follow-ups, for a backfill; null: open. */
+/** A bound of a backfill, as a share of the creation time of follow-ups; null: open. */
 const share = fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: null });
 
 const trouble = fc.oneof(

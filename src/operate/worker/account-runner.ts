@@ -30,7 +30,7 @@ const MARGIN_MS = 250;
 /** Ticks of several workers count as one tick when their clocks differ by less than this. */
 const MOST_SKEW_MS = MINUTE_MS;
 
-/** What a tick of the schedule meets that leads to no run of its own. */
+/** Texts for ticks of the schedule that start no run at their time. */
 const SKIPPED_TICKS = {
   running: 'still running, this tick of the schedule is skipped',
   waiting: 'still waiting for its turn, this tick of the schedule is skipped',
