@@ -24,9 +24,9 @@ const LISTED_NAMES = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The statements of one transaction. The transactions are separate, so none waits for a lock while it holds another. */
-type Step = readonly string[];
+type Statements = readonly string[];
 
-async function apply(connection: Connection, statements: Step): Promise<void> {
+async function apply(connection: Connection, statements: Statements): Promise<void> {
   const isLocked = (error: unknown) => databaseCode(error) === LOCK_NOT_AVAILABLE;
   const attempt = () =>
     connection.db.transaction(async (tx) => {
@@ -50,7 +50,7 @@ async function apply(connection: Connection, statements: Step): Promise<void> {
 }
 
 /** Only the owner of a table changes its policies. `statements`: all statements to run. */
-function assertOwner(tables: readonly PolicyTable[], command: string, statements: Step): void {
+function assertOwner(tables: readonly PolicyTable[], command: string, statements: Statements): void {
   if (tables.every(({ isOwn }) => isOwn)) return;
   throw new SafetySyncError(
     'database_permission',
@@ -61,11 +61,11 @@ function assertOwner(tables: readonly PolicyTable[], command: string, statements
   );
 }
 
-/** One step for each table with statements. */
-const stepsOf = (
+/** One transaction for each table with statements. */
+const transactionsOf = (
   tables: readonly PolicyTable[],
-  statementsOf: (table: PolicyTable) => Step,
-): readonly Step[] => tables.map(statementsOf).filter((step) => step.length > 0);
+  statementsOf: (table: PolicyTable) => Statements,
+): readonly Statements[] => tables.map(statementsOf).filter((transaction) => transaction.length > 0);
 
 async function assertKnown(
   connection: TextQueries,
@@ -127,14 +127,14 @@ export async function grantAccess(
   const before = confinementsIn(tables).find((one) => one.role === role)?.accounts ?? [];
   const wanted = [...new Set([...before, ...accounts])].toSorted();
   const views = await readUnsecuredViews(connection);
-  const steps: Step[] = [
+  const transactions: Statements[] = [
     ...views.map(({ statement }) => [statement]),
-    ...stepsOf(tables, (table) => confineStatements(table, role, wanted)),
+    ...transactionsOf(tables, (table) => confineStatements(table, role, wanted)),
     // Last: until it is confined on all tables it sees nothing.
     await readMissingGrants(connection, role),
   ];
-  assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, steps.flat());
-  for (const step of steps) await apply(connection, step);
+  assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, transactions.flat());
+  for (const transaction of transactions) await apply(connection, transaction);
   return { role, accounts: wanted, differing: [] };
 }
 
@@ -157,12 +157,12 @@ export async function revokeAccess(
   const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
   const command = `revoke ${role}${accountOptions(accounts)}`;
   const isAll = left.length === 0;
-  const steps = stepsOf(tables, (table) =>
+  const transactions = transactionsOf(tables, (table) =>
     isAll ? freeStatements(table, role) : confineStatements(table, role, left),
   );
-  assertOwner(tables, command, [...(isAll ? withdrawStatements(role) : []), ...steps.flat()]);
+  assertOwner(tables, command, [...(isAll ? withdrawStatements(role) : []), ...transactions.flat()]);
   if (isAll) await withdraw(connection, role);
-  for (const step of steps) await apply(connection, step);
+  for (const transaction of transactions) await apply(connection, transaction);
   return { role, accounts: left, differing: [] };
 }
 

@@ -1,7 +1,7 @@
 /** Days are counted by runs: spans that each change rewrites from its day on, and the newest day. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
-import { addSteps, applySteps, countDays as countNewDay } from '../../src/engine/history/followup-days.ts';
+import { addDeltas, applyDeltas, countDays as countNewDay } from '../../src/engine/history/followup-days.ts';
 import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
@@ -166,14 +166,14 @@ describe('over random pasts', () => {
     const days = { accountId: 'changing', timezone: 'Europe/Oslo', finalBefore: null };
     for (let round = 0; round < casesOf({ few: 20, all: 100 }); round += 1) {
       const keys = [0, 1, 2].map(() => `f${random.below(70)}`);
-      await addSteps(connection.db, days, { keys: [...new Set(keys)], sign: -1 });
+      await addDeltas(connection.db, days, { keys: [...new Set(keys)], sign: -1 });
       for (const key of keys) {
         const next = randomFollowup(key, { random, nowMs: NOW_MS, days: 200 });
         followups.set(key, next);
         await store(storePast('changing', next));
       }
-      await addSteps(connection.db, days, { keys: [...new Set(keys)], sign: 1 });
-      await applySteps(connection.db, 'changing');
+      await addDeltas(connection.db, days, { keys: [...new Set(keys)], sign: 1 });
+      await applyDeltas(connection.db, 'changing');
     }
     expect(await readAll(query, 'changing')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
   });
@@ -189,12 +189,12 @@ describe('over random pasts', () => {
        and assignee_id is not null and form_id is not null limit 1`,
     );
     const keys = [chosen?.id ?? ''];
-    await addSteps(connection.db, days, { keys, sign: -1 });
+    await addDeltas(connection.db, days, { keys, sign: -1 });
     await query(
       `update safety.followups set _deleted_at = now() where account_id = 'one' and id = '${keys[0] ?? ''}'`,
     );
-    await addSteps(connection.db, days, { keys, sign: 1 });
-    await applySteps(connection.db, 'one');
+    await addDeltas(connection.db, days, { keys, sign: 1 });
+    await applyDeltas(connection.db, 'one');
     const known = new Set(before.map((span) => JSON.stringify(span)));
     const written = (await readSpans(query, 'one')).filter((span) => !known.has(JSON.stringify(span)));
     expect(written.length).toBeGreaterThan(2);

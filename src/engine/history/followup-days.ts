@@ -5,7 +5,7 @@
  * after its due day). So the start of a day writes none; the views end at `safety.counted_days.counted_to`.
  *
  * A change removes its follow-ups from the spans with their old values, and adds them with their new values, in its
- * transaction. Both are done by steps: a step is the difference of each number on a day.
+ * transaction. Both are done by deltas: a delta is the difference of each number on a day.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { boolean, date, integer, primaryKey, text } from 'drizzle-orm/pg-core';
@@ -55,11 +55,11 @@ export const countedDays = safetySchema.table(
 /** Days that are counted, and how. */
 type CountedDays = Readonly<{ accountId: string; timezone: string; finalBefore: string | null }>;
 
-const STEPS = sql.raw('pg_temp.stage_days');
+const DELTAS = sql.raw('pg_temp.stage_days');
 const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;
 const anyOf = (alias: string): SQL => sql.raw(NUMBERS.map((one) => `${alias}.${one} <> 0`).join(' or '));
 const ofNumbers = (toSql: (column: string) => string): SQL => sql.raw(NUMBERS.map(toSql).join(', '));
-/** Steps that wait in the session. Their ids sort by bytes, because other collations take a third longer. */
+/** Deltas that wait in the session. Their ids sort by bytes, because other collations take a third longer. */
 export async function createDayStage(db: Queryable): Promise<void> {
   await db.execute(sql`create temporary table if not exists stage_days (counted_by text, id text collate "C", day date,
     open int, overdue int, closed int, unknown int)`);
@@ -75,11 +75,11 @@ export async function readCountedDays(db: Queryable, account: string): Promise<C
 }
 
 /**
- * Steps of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state counts as open
+ * Deltas of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state counts as open
  * up to its due day, as overdue up to the day before it was closed, then as closed. The first state begins when the
  * follow-up was raised. A closing time after the beginning of the state comes from a device with a clock that is ahead.
  */
-function stepsOf(
+function deltasOf(
   { accountId: account, timezone, finalBefore }: CountedDays,
   { keys, sign }: { readonly keys: readonly string[] | null; readonly sign: 1 | -1 },
 ): SQL {
@@ -92,7 +92,7 @@ function stepsOf(
     `case when is_known then ${number} else 0 end`,
     `case when is_known then 0 else ${number} end`,
   ];
-  const step = (at: string, numbers: readonly string[]): SQL =>
+  const delta = (at: string, numbers: readonly string[]): SQL =>
     sql.raw(
       `select assignee, form, ${[at, ...numbers.map((one) => `${String(sign)} * ${one}`)].join(', ')} from ranges`,
     );
@@ -123,24 +123,24 @@ function stepsOf(
       case grouping(assignee, form) when 3 then '' when 1 then assignee else form end collate "C" as id, day,
       ${ofNumbers((one) => `sum(${one})::int as ${one}`)}
     from (
-      ${step('from_on', ['1', '0', '0', '0'])} union all ${step('late_on', ['-1', '1', '0', '0'])}
-      union all ${step('done_on', ['0', '-1', ...closing('1')])} union all ${step('to_on', ['0', '0', ...closing('-1')])}
+      ${delta('from_on', ['1', '0', '0', '0'])} union all ${delta('late_on', ['-1', '1', '0', '0'])}
+      union all ${delta('done_on', ['0', '-1', ...closing('1')])} union all ${delta('to_on', ['0', '0', ...closing('-1')])}
     ) s (assignee, form, day, ${ofNumbers((one) => one)})
     where day < 'infinity' group by grouping sets ((day), (assignee, day), (form, day))`;
 }
 
-/** Stages the steps of these follow-ups. */
-export async function addSteps(
+/** Stages the deltas of these follow-ups. */
+export async function addDeltas(
   db: Queryable,
   days: CountedDays,
   request: { readonly keys: readonly string[]; readonly sign: 1 | -1 },
 ): Promise<void> {
-  if (request.keys.length > 0) await db.execute(sql`insert into ${STEPS} ${stepsOf(days, request)}`);
+  if (request.keys.length > 0) await db.execute(sql`insert into ${DELTAS} ${deltasOf(days, request)}`);
 }
 
-/** Adds the steps of the stored spans of rows `d` of `from`, up to `before`. */
+/** Adds the deltas of the stored spans of rows `d` of `from`, up to `before`. */
 async function addSpans(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
-  await db.execute(sql`insert into ${STEPS}
+  await db.execute(sql`insert into ${DELTAS}
     select d.counted_by, d.id, t.* from ${from}
     cross join lateral unnest(d.days, d.days[2:] || d.to_on, ${ofNumbers((one) => `d.${one}`)})
       as s (from_on, to_on, ${ofNumbers((one) => one)})
@@ -150,19 +150,19 @@ async function addSpans(db: Queryable, from: SQL, before: string | null = null):
     where t.day < 'infinity' and s.from_on < coalesce(${before}::date, 'infinity')`);
 }
 
-const STAGED_STEPS = sql`select counted_by, id, day, ${ofNumbers((one) => `sum(${one})::int as ${one}`)}
-  from ${STEPS} group by counted_by, id, day`;
+const STAGED_DELTAS = sql`select counted_by, id, day, ${ofNumbers((one) => `sum(${one})::int as ${one}`)}
+  from ${DELTAS} group by counted_by, id, day`;
 
 /**
- * Makes spans of steps, one for each id and day. The steps of one id are sorted by themselves, because a sort of all of them
+ * Makes spans of deltas, one for each id and day. The deltas of one id are sorted by themselves, because a sort of all of them
  * takes half of the time of a count.
  */
-async function writeSpans(db: Queryable, account: string, steps = STAGED_STEPS): Promise<void> {
+async function writeSpans(db: Queryable, account: string, deltas = STAGED_DELTAS): Promise<void> {
   await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, days, ${ofNumbers((one) => one)})
     select ${account}::text, t.counted_by, t.id, s.*
     from (
       select counted_by, id, array_agg(day) as days, ${ofNumbers((one) => `array_agg(${one}) as ${one}`)}
-      from (${steps}) steps where ${anyOf('steps')} group by counted_by, id
+      from (${deltas}) deltas where ${anyOf('deltas')} group by counted_by, id
     ) t cross join lateral (
       select min(day), max(next_day), array_agg(day), ${ofNumbers((one) => `array_agg(${one})`)}
       from (
@@ -172,18 +172,18 @@ async function writeSpans(db: Queryable, account: string, steps = STAGED_STEPS):
       ) s
       group by date_part('year', day) having t.counted_by = 'all' or bool_or(${anyOf('s')})
     ) s`);
-  await db.execute(sql`truncate ${STEPS}`);
+  await db.execute(sql`truncate ${DELTAS}`);
 }
 
 type Change = Readonly<{ counted_by: string; id: string; first_on: string }>;
 
-/** Applies the steps that were added: each changes its spans from its day on. */
-export async function applySteps(db: Queryable, account: string): Promise<void> {
-  // Most changes of a follow-up add the steps that they remove.
+/** Applies the deltas that were added: each changes its spans from its day on. */
+export async function applyDeltas(db: Queryable, account: string): Promise<void> {
+  // Most changes of a follow-up add the deltas that they remove.
   const changed = await db.execute<Change>(sql`
-    select counted_by, id, min(day)::text as first_on from (${STAGED_STEPS}) s where ${anyOf('s')} group by counted_by, id`);
+    select counted_by, id, min(day)::text as first_on from (${STAGED_DELTAS}) s where ${anyOf('s')} group by counted_by, id`);
   if (changed.length === 0) {
-    await db.execute(sql`truncate ${STEPS}`);
+    await db.execute(sql`truncate ${DELTAS}`);
     return;
   }
   const column = (name: keyof Change): SQL => sql`${toArrayLiteral(changed.map((one) => one[name]))}`;
@@ -238,19 +238,19 @@ async function countAll(db: Queryable, account: string, renamed: readonly Rename
   const { timezone, finalBefore } = days;
   // Sorts of 100,000 follow-ups stay in memory.
   await db.execute(sql`set local work_mem = '64MB'`);
-  const steps = stepsOf(days, { keys: null, sign: 1 });
+  const deltas = deltasOf(days, { keys: null, sign: 1 });
   if (finalBefore !== null) {
-    await db.execute(sql`insert into ${STEPS} ${steps}`);
+    await db.execute(sql`insert into ${DELTAS} ${deltas}`);
     await addSpans(db, sql`(select * from ${followupDays} where account_id = ${account}) d`, finalBefore);
     const column = (name: keyof Renamed): SQL =>
       sql`${toArrayLiteral(renamed.map((one) => one[name]))}::text[]`;
-    await db.execute(sql`update ${STEPS} s set id = r.next
+    await db.execute(sql`update ${DELTAS} s set id = r.next
       from unnest(${column('countedBy')}, ${column('id')}, ${column('next')}) as r (counted_by, id, next)
       where s.counted_by = r.counted_by and s.id = r.id`);
   }
   await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
-  // Steps of stored rows alone need not wait in the session.
-  await writeSpans(db, account, finalBefore === null ? steps : undefined);
+  // Deltas of stored rows alone need not wait in the session.
+  await writeSpans(db, account, finalBefore === null ? deltas : undefined);
   return timezone;
 }
 

@@ -12,7 +12,7 @@ import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { LoadOptions } from './load-options.ts';
 import type { Stored } from './batch.ts';
-import { addSteps, applySteps, readCountedDays, voidDays } from '../history/followup-days.ts';
+import { addDeltas, applyDeltas, readCountedDays, voidDays } from '../history/followup-days.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
@@ -52,7 +52,7 @@ interface Deletions {
   readonly failure: SafetySyncError | null;
 }
 
-type Part = Readonly<{ part: string; live: number; vanished: number }>;
+type PartCounts = Readonly<{ part: string; live: number; vanished: number }>;
 
 /**
  * Determines the deletions that are allowed. A part of the snapshot that lacks too much is left unchanged, because the other
@@ -61,8 +61,10 @@ type Part = Readonly<{ part: string; live: number; vanished: number }>;
 async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Deletions> {
   const { covered, guard } = request;
   if (covered === null) return { deletable: null, failure: null };
-  const found: readonly Part[] = await tx.execute<Part>(statements.countVanished(shape, covered, request));
-  const isTooMuch = ({ live, vanished }: Part) =>
+  const found: readonly PartCounts[] = await tx.execute<PartCounts>(
+    statements.countVanished(shape, covered, request),
+  );
+  const isTooMuch = ({ live, vanished }: PartCounts) =>
     !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
   const refused = found.filter(isTooMuch);
   const others = found.filter((part) => !isTooMuch(part));
@@ -76,7 +78,7 @@ async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeR
   return { deletable: { parts }, failure };
 }
 
-function toGuardError(parts: readonly Part[], { maxRatio }: LoadOptions['guard']): SafetySyncError {
+function toGuardError(parts: readonly PartCounts[], { maxRatio }: LoadOptions['guard']): SafetySyncError {
   const lacks = parts.map(
     ({ part, live, vanished }) =>
       `the response${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
@@ -206,7 +208,7 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   // For a row that was changed in the warehouse, the previous count is unknown.
   const days = countsDays && !request.fullCompare ? await readCountedDays(tx, accountId) : null;
   const changing = days === null ? [] : await readChanging(tx, shape, { request, deletable });
-  if (days !== null) await addSteps(tx, days, { keys: changing, sign: -1 });
+  if (days !== null) await addDeltas(tx, days, { keys: changing, sign: -1 });
   const mayBeKeyless = covered !== null && request.keyless !== null;
   const [returning] = mayBeKeyless
     ? await tx.execute<{ count: number }>(statements.countReturning(shape.parent, accountId))
@@ -222,8 +224,8 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   const deletedKeys = deleted.map(({ key }) => key);
   counts.deleted = deletedKeys.length;
   if (days !== null) {
-    await addSteps(tx, days, { keys: [...changing, ...request.addedKeys], sign: 1 });
-    await applySteps(tx, accountId);
+    await addDeltas(tx, days, { keys: [...changing, ...request.addedKeys], sign: 1 });
+    await applyDeltas(tx, accountId);
   } else if (countsDays && counts.inserted + counts.updated + counts.deleted + added > 0) {
     await voidDays(tx, accountId);
   }
