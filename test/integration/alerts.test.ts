@@ -128,10 +128,11 @@ function startNotifying({
 function startDying({ andFails = false } = {}) {
   const claimed = createGate();
   const buried = createGate();
-  const send = async (): Promise<void> => {
+  const send = async () => {
     claimed.open();
     await buried.opened;
     if (andFails) throw new Error('too late');
+    return [];
   };
   const dead = startNotifying({
     owner: 'dead',
@@ -287,7 +288,7 @@ it('a stream that is switched off ends its alert without a message, because it h
 it('an alert of a channel that is configured no more is not counted', async () => {
   const mailed = startNotifying({
     afterMs: 0,
-    channels: [{ name: 'mail', place: 'mail', send: () => Promise.resolve() }],
+    channels: [{ name: 'mail', place: 'mail', send: () => Promise.resolve([]) }],
   });
   await fail();
   await mailed.lookAndSend();
@@ -370,6 +371,7 @@ it('what was sent when the database broke is not sent again', async () => {
       await createWebhook(hook.url).send(message, signal);
       sent.open();
       await goOn.opened;
+      return [];
     },
   };
   const one = startNotifying({ channels: [slow], afterMs: 0 });
@@ -790,6 +792,16 @@ describe('safety-sync alerts', () => {
         expect(said).not.toContain(secret);
     },
   );
+
+  it('test fails and names the recipient that a mail server refuses, although the others get the message', async () => {
+    const { code, stdout } = await run(['test'], {
+      ...mailed(),
+      ALERT_EMAIL_TO: 'you@example.com,unknown@example.com',
+    });
+    expect(mail.mails.map(({ to }) => to)).toEqual([['you@example.com']]);
+    expect(stdout).toMatch(/^not taken by .*: it refused unknown@example\.com \(550 no such user\)\n  Correct ALERT_EMAIL_TO/);
+    expect(code).toBe(1);
+  });
 
   it('test without a channel says what to set', async () => {
     const { code, stderr } = await run(['test']);

@@ -281,7 +281,10 @@ it('a report that failed is an alert of the same worker, and over when it was se
   const channel: Channel = {
     name: 'webhook',
     place: 'the webhook',
-    send: ({ text }) => Promise.resolve(void texts.push(text.split(';')[0] ?? '')),
+    send: ({ text }) => {
+      texts.push(text.split(';')[0] ?? '');
+      return Promise.resolve([]);
+    },
   };
   const one = await startReporting('a', { channels: [channel] });
   await one.look();

@@ -118,7 +118,7 @@ export async function startMailServer(): Promise<MailServer> {
           say('250 ok');
           break;
         case 'RCPT':
-          if (box.behaviour === 'refuse') say('550 no such user');
+          if (box.behaviour === 'refuse' || address.startsWith('unknown@')) say('550 no such user');
           else {
             to.push(address);
             say('250 ok');

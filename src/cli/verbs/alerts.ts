@@ -136,8 +136,9 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
   const tryChannel = async (channel: Channel) => {
     const { name, place } = channel;
     try {
-      await deliver({ channel, message: testMessage(), signal });
-      return { channel: name, place, taken: true, problem: null, advice: null };
+      const problem = await deliver({ channel, message: testMessage(), signal });
+      const advice = problem === null ? null : 'Correct ALERT_EMAIL_TO; the other recipients get alerts.';
+      return { channel: name, place, taken: problem === null, problem, advice };
     } catch (error) {
       if (!(error instanceof SafetySyncError)) throw error;
       return { channel: name, place, taken: false, problem: redact(error.message), advice: error.advice };

@@ -1,6 +1,7 @@
 /** Determines how a run ends, from the results of its reader and of the load. Pure. */
 import type { Success } from '../control-tables/stream-state.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
+import { isWholeTime, WHOLE_TIME } from '../reading/creation-slice.ts';
 import type { ReadOutcome } from '../reading/step.ts';
 import { isOfSingleRecords, type RunEnding, type RunRequest } from './run.ts';
 
@@ -24,12 +25,13 @@ export function toEnding(outcome: ReadOutcome, { failure = null, notes = [] }: R
     : { outcome: 'failed', error };
 }
 
-/** The success to record, if the run makes the stream fresh. */
+/** The success to record, if the run makes the stream fresh: a range of creation time does not. */
 export function successOf(
   { outcome }: RunEnding,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },
 ): Success {
-  const asksNothing = isOfSingleRecords(request) || request.retirePart !== undefined;
-  if (outcome !== 'succeeded' || asksNothing) return 'none';
+  const { range = WHOLE_TIME, retirePart } = request;
+  const readsLittle = isOfSingleRecords(request) || retirePart !== undefined || !isWholeTime(range);
+  if (outcome !== 'succeeded' || readsLittle) return 'none';
   return requests > 0 ? 'asked' : 'unasked';
 }

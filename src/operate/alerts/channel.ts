@@ -10,8 +10,11 @@ export interface Channel {
   readonly name: AlertChannel;
   /** A description without secrets, for example `the webhook at hooks.example.com`. */
   readonly place: string;
-  /** Resolves when the receiver has accepted the message; rejects with a `NotAccepted` or any other error. */
-  send(message: Message, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the receiver has accepted the message, with the recipients that it refused: `bad@example.com (550 no such
+   * user)`. Rejects with a `NotAccepted` or any other error.
+   */
+  send(message: Message, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 /** The receiver refused the message. */
@@ -48,13 +51,23 @@ interface Delivery {
   readonly attemptMs?: number | undefined;
 }
 
-/** Sends a message once, because the outbox repeats it. Rejects with `webhook_failed` or `mail_failed`. */
-export async function deliver({ channel, message, signal, attemptMs = ATTEMPT_MS }: Delivery): Promise<void> {
+/**
+ * Sends a message once, because the outbox repeats it. Returns the problem of refused recipients; null: the message is on its
+ * way to all. Rejects with `webhook_failed` or `mail_failed`.
+ */
+export async function deliver({
+  channel,
+  message,
+  signal,
+  attemptMs = ATTEMPT_MS,
+}: Delivery): Promise<string | null> {
   const late = new AbortController();
   try {
     const sent = channel.send(message, AbortSignal.any([signal, late.signal]));
-    const { inTime } = await withTimeout(sent, attemptMs);
-    if (!inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`);
+    const delivered = await withTimeout(sent, attemptMs);
+    if (!delivered.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`);
+    const refused = delivered.value;
+    return refused.length === 0 ? null : `${channel.place}: it refused ${refused.join(', ')}`;
   } catch (error) {
     late.abort();
     const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';

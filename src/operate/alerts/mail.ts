@@ -56,7 +56,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
         ...(needsTls(smtpUrl) ? { requireTLS: true } : {}),
       });
       try {
-        await transport.sendMail({
+        const { rejectedErrors = [] } = await transport.sendMail({
           signal,
           from,
           to: [...to],
@@ -67,6 +67,9 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
           // Suppresses out-of-office replies.
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
         });
+        return rejectedErrors.map(
+          ({ recipient, response }) => `${recipient} (${excerptOf(response ?? '', redact)})`,
+        );
       } catch (error) {
         throw toNotAccepted(error as SmtpFailure, redact);
       } finally {

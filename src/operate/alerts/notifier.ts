@@ -83,8 +83,9 @@ function createAlertDestination(
       const { subject, text, html } = toMessage(rows.filter(isAlert), context);
       // The text contains no secrets by design; redacted all the same.
       const message = { subject: redact(subject), text: redact(text), html: redact(html) };
-      await deliver({ channel, message, signal, attemptMs });
+      const problem = await deliver({ channel, message, signal, attemptMs });
       log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
+      if (problem !== null) log.warn({ channel: name }, `${problem}; the others get the alert`);
       onOutcome(name, 'sent', rows.length);
     },
     onFailed({ code, message, advice, cause }, rows, isRepeated) {

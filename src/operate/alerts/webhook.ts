@@ -49,7 +49,7 @@ export function createWebhook(url: string): Channel {
       });
       if (response.ok) {
         await response.body?.cancel();
-        return;
+        return [];
       }
       const excerpt = excerptOf(await readBeginning(response), redact);
       throw new NotAccepted(`HTTP ${response.status}${excerpt === '' ? '' : `: ${excerpt}`}`);

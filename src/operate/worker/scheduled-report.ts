@@ -127,7 +127,8 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
       const signature = `safety-sync ${version}, account ${id}, ${owner}`;
       const shown = showReport(report, along);
       const message = toReportMail({ title, report: shown, filename, page, workbook, signature });
-      await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
+      const problem = await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
+      if (problem !== null) log.warn(`${problem}; the others get the report`);
     }
     const where = [path === undefined ? '' : `written to ${path}`, mail === undefined ? '' : 'mailed'];
     const tookMs = clock.monotonicMs() - startedMs;
