@@ -15,6 +15,7 @@ import {
   type FirstResponse,
   laterWatermark,
   nextWatermark,
+  offsetOf,
   readFirstResponse,
   readFrom,
   updatedAfter,
@@ -84,21 +85,24 @@ async function* readChanges(
   watermark: ServiceTime,
   without?: readonly TimeSlice[],
 ): Steps<Changes> {
-  for (let fromMs = watermark.ms; ;) {
-    const filters = { updated_after: updatedAfter(fromMs, read.settings.followupsOverlapMs) };
+  let start = watermark;
+  for (;;) {
+    const filters = { updated_after: updatedAfter(start.ms, read.settings.followupsOverlapMs) };
     const { failure, first, holes } = yield* readWalk(read, filters, without);
-    const earlierMs = first === undefined ? fromMs : readFrom(watermark, first.clock);
-    if (failure === null && earlierMs < fromMs) {
+    const isRepeated = start !== watermark;
+    const ms = failure === null && first !== undefined ? readFrom(start, first.clock) : start.ms;
+    if (first !== undefined && ms < start.ms && !isRepeated) {
       // The first response shows that the service's clock went back: changes since then were not requested.
-      fromMs = earlierMs;
+      start = { ms, clockOffsetMs: offsetOf(first.clock) };
       continue;
     }
-    const note =
-      fromMs === watermark.ms
-        ? null
-        : `the service’s clock went back, or ours jumped ahead: read again from ${new Date(fromMs).toISOString()}`;
+    const note = isRepeated
+      ? `the service’s clock went back, or ours jumped ahead: read again from ${new Date(start.ms).toISOString()}`
+      : null;
     const next = first === undefined ? watermark : nextWatermark(watermark, first);
-    return { failure, watermark: next, note, holes };
+    // A clock that stands still goes back with every response: the next run reads the changes since then.
+    const isBack = next !== null && ms < Math.min(start.ms, next.ms);
+    return { failure, watermark: isBack ? { ...next, ms } : next, note, holes };
   }
 }
 

@@ -165,6 +165,29 @@ test('a record from the future that is corrected later is taken back to its righ
   await isEqual();
 });
 
+test('a clock of the service that stands still costs two reads a sync, and nothing is lost', async () => {
+  const clocks = { service: NOON, ours: NOON };
+  await startWorker({
+    // Each request takes a minute, so the service's clock is a minute further behind in each response.
+    clock: { now: () => (clocks.ours += MINUTE_MS), monotonicMs: () => performance.now() },
+    settings: { followupsOverlapMs: 0 },
+    sandbox: { size: SIZE, clock: () => clocks.service },
+  });
+  await sync();
+  const change = (at: number, name: string) => {
+    followups().update(idAt(at), { m_assignee_id: name, updated_on: clocks.service });
+  };
+  for (const at of [0, 1, 2]) {
+    change(at, `standing-${at}`);
+    expect((await sync()).requests).toBeLessThanOrEqual(2);
+    await isEqual();
+  }
+  clocks.service += HOUR_MS;
+  change(3, 'going on');
+  await sync();
+  await isEqual();
+});
+
 describe('a clock that was ahead and is put right', () => {
   const off = { service: 0, ours: 0 };
   let started: MemoryWorker | undefined;
