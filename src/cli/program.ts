@@ -113,8 +113,16 @@ function printJsonError(error: SafetySyncError, { terminal }: CommandContext): v
   terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));
 }
 
+/** `help VERB…` as `VERB… --help`, because Commander's own `help` ignores further words and unknown verbs. */
+function withoutHelpVerb(argv: readonly string[]): readonly string[] {
+  const [first, verb, ...words] = argv;
+  if (first !== 'help' || verb === undefined) return argv;
+  return Object.hasOwn(VERBS, verb) ? [verb, ...words, '--help'] : [verb, ...words];
+}
+
 /** Runs the command line; returns the exit code. */
-export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
+export async function runProgram(given: readonly string[], context: CommandContext): Promise<number> {
+  const argv = withoutHelpVerb(given);
   let code: number = EXIT.ok;
   const program = await buildProgram(context, (verbCode) => (code = verbCode), argv);
   const isJson = argv.includes('--json');

@@ -24,9 +24,17 @@ export const accountColumn = (isMany: boolean): ColumnOf<{ readonly account_id?:
 
 export const countColumn = <Row>(
   title: string,
-  countOf: (row: Row) => number,
+  countOf: (row: Row) => number | null,
   spare?: number,
-): ColumnOf<Row> => ({ title, align: 'right', spare, cellOf: (row) => formatCount(countOf(row)) });
+): ColumnOf<Row> => ({
+  title,
+  align: 'right',
+  spare,
+  cellOf: (row) => {
+    const count = countOf(row);
+    return count === null ? '–' : formatCount(count);
+  },
+});
 
 /** Minimum characters of a cut cell. */
 const SHORTEST_CUT = 15;

@@ -14,7 +14,8 @@ export const WAREHOUSE_ERRORS = {
     meaning:
       'Tables or columns are missing: the schema is older than this version, for instance after a restore.',
     advice: 'Run: safety-sync migrate',
-    details: '(`start` and `sync` migrate by themselves when their user may.)',
+    details:
+      '(`start` and `sync` migrate by themselves when their user may.) If `migrate` then finds the warehouse up to date, a table or view was dropped by hand: restore a backup.',
   },
   database_newer: {
     recovery: 'fix_usage',

@@ -25,6 +25,11 @@ const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
 /** PostgreSQL's own version number: 14. */
 export const OLDEST_SERVER = 140000;
 
+/** Other encodings lack characters of texts, or do not check them. */
+export const ENCODING = 'UTF8';
+export const ENCODING_ADVICE =
+  'Create a database whose texts are UTF8: createdb --encoding=UTF8 --template=template0 NAME';
+
 export interface MigrateOptions {
   /** Distributes the warehouse over the nodes of a Citus cluster. A distributed one remains so without it. */
   readonly onCitus?: boolean;
@@ -112,8 +117,8 @@ export async function migrateDatabase(url: string, { onCitus = false, signal }: 
     signal,
   });
   try {
-    const [server] = await connection.query<{ version: string }>(
-      `select current_setting('server_version_num') as version, ${OWN_SETTINGS}`,
+    const [server] = await connection.query<{ version: string; encoding: string }>(
+      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, ${OWN_SETTINGS}`,
     );
     if (Number(server?.version ?? 0) < OLDEST_SERVER) {
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);
@@ -121,6 +126,10 @@ export async function migrateDatabase(url: string, { onCitus = false, signal }: 
     if (onCitus) await assertCitus(connection);
     await connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
     const before = await readMigrationStatus(connection);
+    if (before.pending === before.known && server?.encoding !== ENCODING) {
+      const message = `the encoding of this database is ${String(server?.encoding)}, not ${ENCODING}`;
+      throw new SafetySyncError('database_error', message, { advice: ENCODING_ADVICE });
+    }
     const isDistributed = (await readCitus(connection))?.isDistributed === true;
     await applyMissing(connection, isDistributed);
     if (onCitus) await assertUnconfined(connection);

@@ -46,6 +46,21 @@ describe('usage', () => {
     expect(code).toBe(0);
   });
 
+  it('help VERB shows the help of the verb, also of one behind another, and names an unknown one', async () => {
+    const shown = await stage.run(['help', 'labels', 'import']);
+    expect(shown).toEqual(await stage.run(['labels', 'import', '--help']));
+    expect(shown.stdout).toMatch(/^Usage: safety-sync labels import /);
+    const { code, stderr } = await stage.run(['help', 'synk']);
+    expect(stderr).toContain("unknown command 'synk'");
+    expect(code).toBe(2);
+  });
+
+  it('backfill with a range refuses a named stream that has no time filter, and says which', async () => {
+    const { code, stderr } = await stage.run(['backfill', 'followups', 'users', '--from', '2026-01-01']);
+    expect(stderr).toContain('the service has no time filter for users;');
+    expect(code).toBe(2);
+  });
+
   it('lists every verb, the exit codes and the demo in --help', async () => {
     const { code, stdout } = await stage.run(['--help']);
     for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));

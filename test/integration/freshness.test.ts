@@ -73,19 +73,20 @@ test('a reader sees of every stream when it was last synced, how that went, and 
 });
 
 test('a backfill of a range reads nothing of today: the stream stays as stale as it was', async () => {
-  const { query, run } = worker;
   const readSuccess = async () =>
-    await query(
+    await worker.query(
       `select last_success_at::text, counted_to::text from safety_sync.stream_state
        join safety.counted_days using (account_id, stream) where account_id = 'default' and stream = 'followups'`,
     );
-  await query(`update safety_sync.stream_state set last_success_at = last_success_at - interval '3 days'`);
-  await query(`update safety.counted_days set counted_to = counted_to - 3`);
+  await worker.query(
+    `update safety_sync.stream_state set last_success_at = last_success_at - interval '3 days'`,
+  );
+  await worker.query(`update safety.counted_days set counted_to = counted_to - 3`);
   const before = await readSuccess();
   const range = { fromMs: -Infinity, toMs: Date.parse('2020-01-01') };
-  expectSucceeded(await run('followups', { kind: 'backfill', range }));
+  expectSucceeded(await worker.run('followups', { kind: 'backfill', range }));
   expect(await readSuccess()).toEqual(before);
-  expectSucceeded(await run('followups', { kind: 'backfill' }));
+  expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
   expect(await readSuccess()).not.toEqual(before);
 });
 

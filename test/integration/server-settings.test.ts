@@ -1,13 +1,16 @@
 /** An administrator sets how PostgreSQL behaves towards people and other programs; a loader depends on none of it. */
 import { expect, test } from 'vitest';
+import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
+import { readServerNumber } from '../../src/engine/database/session-settings.ts';
 
 import { HOUR_MS, MINUTE_MS, toMs } from '../../src/shared/time.ts';
 import { readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
 import { createEmptyTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 
@@ -101,6 +104,42 @@ test('settings of database and role change nothing of what is stored', async () 
   followups.delete(third);
   await runAll('reconcile');
   await worker.close();
+});
+
+test('a new database in another encoding is refused before anything is created, with the command that makes a right one', async () => {
+  const empty = await createEmptyTestDatabase();
+  const url = new URL(empty.url);
+  url.pathname = `${url.pathname}_latin`;
+  const name = url.pathname.slice(1);
+  const admin = untilTestEnds(openConnection({ url: empty.url, applicationName: 'test', max: 1 }));
+  const provider = (await readServerNumber(admin)) >= 150000 ? 'locale_provider libc' : '';
+  await admin.query(
+    `create database "${name}" encoding latin1 lc_collate 'C' lc_ctype 'C' ${provider} template template0`,
+  );
+  try {
+    await expect(migrateDatabase(url.href)).rejects.toMatchObject({
+      message: 'the encoding of this database is LATIN1, not UTF8',
+      advice: expect.stringContaining('createdb --encoding=UTF8') as string,
+    });
+    const connection = openConnection({ url: url.href, applicationName: 'test', max: 1 });
+    const checks = await checkDatabase(connection, 'the tables').finally(() => connection.close());
+    expect(checks).toMatchObject([
+      { what: 'database', finding: expect.stringContaining('LATIN1') as string },
+    ]);
+  } finally {
+    await admin.query(`drop database "${name}" with (force)`);
+  }
+});
+
+test('a URL may name its host by an IPv6 address', async () => {
+  const connection = openConnection({
+    url: 'postgres://nobody@[::1]:1/none',
+    applicationName: 'test',
+    max: 1,
+  });
+  // Nothing listens there, or this machine has no IPv6: either error names the address.
+  await expect(connection.query('select 1')).rejects.toThrow('::1:1');
+  await connection.close();
 });
 
 test('a time that PostgreSQL does not write as ISO is refused where it is read', () => {

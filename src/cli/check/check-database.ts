@@ -2,7 +2,7 @@
 import { adviceOf, SafetySyncError } from '../../shared/errors.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { readCitus } from '../../warehouse/citus.ts';
-import { OLDEST_SERVER } from '../../warehouse/migrate.ts';
+import { ENCODING, ENCODING_ADVICE, OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { type Clock, MINUTE_MS, systemClock } from '../../shared/time.ts';
@@ -22,6 +22,7 @@ async function readStatusIfAllowed(connection: Connection): Promise<MigrationSta
 interface Server {
   readonly version: string;
   readonly number: number;
+  readonly encoding: string;
   readonly database: string;
   readonly owner: string;
   /** Both as they are written in a statement. */
@@ -33,6 +34,7 @@ interface Server {
 }
 
 const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
+  current_setting('server_encoding') as encoding,
   current_database() as database, current_user as owner,
   quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
   has_database_privilege(current_database(), 'create') as may_create,
@@ -55,6 +57,8 @@ export async function checkDatabase(
   // A user that may not read the applied migrations gets a list of the rights that are missing.
   if (status === undefined) return [reachable, await checkRights(connection, server, whose)];
   const { known, pending } = status;
+  if (pending === known && server.encoding !== ENCODING)
+    return [failed('database', `${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE)];
   if (pending > 0) {
     const missing = `${pending} of ${known} are missing`;
     const owner = 'run safety-sync migrate as the owner of the database.';

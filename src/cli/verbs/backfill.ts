@@ -40,14 +40,16 @@ function parseRange({ from, to }: BackfillOptions): TimeSlice {
 }
 
 /** Only follow-ups can be requested by time. */
-function checkRange(streams: readonly StreamName[], range: TimeSlice): StreamName[] {
-  if (isWholeTime(range)) return [...streams];
-  const sliced = streams.filter((stream) => streamNamed(stream).readMode.kind === 'incremental');
-  if (sliced.length === 0) {
-    const message = `--from and --to: the service has no time filter for ${streams.join(', ')}; leave them out for a full re-read`;
+function streamsOf(names: readonly string[], range: TimeSlice): StreamName[] {
+  const streams = parseStreams(names);
+  if (isWholeTime(range)) return streams;
+  const isSliced = (stream: StreamName) => streamNamed(stream).readMode.kind === 'incremental';
+  const others = streams.filter((stream) => !isSliced(stream));
+  if (names.length > 0 && others.length > 0) {
+    const message = `--from and --to: the service has no time filter for ${others.join(', ')}; read them by a command of their own, without a range`;
     throw usageError(message);
   }
-  return sliced;
+  return streams.filter(isSliced);
 }
 
 interface BackfillAsked {
@@ -194,7 +196,7 @@ export const backfill: Verb<BackfillOptions> = {
   ],
   async run(context, options, names) {
     const range = parseRange(options);
-    const streams = checkRange(parseStreams(names), range);
+    const streams = streamsOf(names, range);
     const { restart = false } = options;
     if (options.plan) {
       return await runWithApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>

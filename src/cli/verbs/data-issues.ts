@@ -23,7 +23,6 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
 };
 
 interface Group extends IssueRow {
-  /** Number of records; for an unknown field, how often it was received. */
   records: number;
 }
 
@@ -35,9 +34,8 @@ function groupIssues(issues: readonly IssueRow[]): Group[] {
     const { account_id: accountId, stream, kind, resolved_at: resolvedAt } = issue;
     const id = JSON.stringify([accountId, stream, kind, field, resolvedAt === null]);
     const group = groups.get(id);
-    if (group === undefined)
-      groups.set(id, { ...issue, field, records: kind === 'unknown_field' ? issue.occurrences : 1 });
-    else if (kind !== 'unknown_field') group.records += 1;
+    if (group === undefined) groups.set(id, { ...issue, field, records: 1 });
+    else group.records += 1;
   }
   return [...groups.values()];
 }
@@ -59,7 +57,8 @@ const runDataIssues = withApp<IssuesOptions>(async ({ app, terminal }, options) 
             resolvedAt === null ? kind : `${kind}${colors.green(' (resolved)')}`,
         },
         { title: 'field', cellOf: ({ field }) => field || '–' },
-        countColumn('records', ({ records }) => records),
+        // An unknown field has one issue, however many records show it.
+        countColumn('records', ({ kind, records }) => (kind === 'unknown_field' ? null : records)),
         { title: 'last seen', spare: 1, cellOf: (one) => formatAge(one.last_seen_at, app.clock.now()) },
         {
           title: 'example',

@@ -112,6 +112,12 @@ function emitErrorsWhenClosed(socket: net.Socket): void {
   Object.assign(socket, { emit: emitLate });
 }
 
+/** The host of a URL with an IPv6 address, because postgres.js cuts every host at its first colon. */
+function ipv6Of(url: string): object {
+  const { hostname, port } = new URL(url);
+  return hostname.startsWith('[') ? { host: [hostname.slice(1, -1)], port: [Number(port || 5432)] } : {};
+}
+
 /** Opens one real connection. Every further one fails at once, with the statement that needed it. */
 function connectOnce(onLost: () => void): typeof connectSocket {
   let isUsed = false;
@@ -177,6 +183,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
   const connect = options.isSession === true ? connectOnce(onLoss) : connectSocket;
   const client = postgres(options.url, {
+    ...ipv6Of(options.url),
     max: options.max,
     ...(options.password === undefined ? {} : { password: options.password }),
     connect_timeout: CONNECT_TIMEOUT_SECONDS,

@@ -12,6 +12,8 @@ import { countDistinct, timeOf } from './record-fields.ts';
 
 /** How often a response that contradicts itself is requested again. */
 const REREADS = 4;
+/** Repeated records that an error names. */
+const NAMED = 3;
 /** Failing requests of one run that are divided: two records for which the service fails take about 80. */
 const MOST_DIVIDED = 120;
 
@@ -87,8 +89,15 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       },
     });
 
-  const incompleteOf = (slice: TimeSlice, why: string) =>
-    new SafetySyncError('read_incomplete', `${method}, created ${describeSlice(slice)}: ${why}`);
+  /** `repeated`: records that came more than once, which the service may count twice. */
+  const incompleteOf = (slice: TimeSlice, why: string, repeated?: PageTally['repeated']) => {
+    const keys = [...(repeated?.values() ?? [])].flatMap((record) => keyOf(record, keyField) ?? []);
+    const twice = keys.length === 0 ? '' : `; came more than once: ${keys.slice(0, NAMED).join(', ')}`;
+    return new SafetySyncError(
+      'read_incomplete',
+      `${method}, created ${describeSlice(slice)}: ${why}${twice}`,
+    );
+  };
 
   /**
    * Reads by page numbers: for a slice that cannot be divided any further, or for records without a creation time. Throws
@@ -120,7 +129,8 @@ export function createSliceReader(source: Source, filters: Params = {}) {
         throw incompleteOf(slice, 'each attempt returns other records, and the service returns no total');
       }
       const extra = await countExtra(tally.repeated);
-      if (extra === 0 || tally.shortfall(extra) !== null) throw incompleteOf(slice, shortfall);
+      if (extra === 0 || tally.shortfall(extra) !== null)
+        throw incompleteOf(slice, shortfall, tally.repeated);
       return extra;
     }
   }
@@ -155,8 +165,8 @@ export function createSliceReader(source: Source, filters: Params = {}) {
         tally.add(page);
         if (page.records.length >= total && distinct + (await countExtra(tally.repeated)) >= total)
           return { page, distinct: total, shortfall: null };
-        const why = `${total} records were announced, ${distinct} delivered`;
-        return { page, distinct, shortfall: incompleteOf(slice, why) };
+        const why = `${total} records were announced, ${distinct} different ones delivered`;
+        return { page, distinct, shortfall: incompleteOf(slice, why, tally.repeated) };
       }
     },
 

@@ -214,10 +214,13 @@ export function isWireRecord(value: unknown): value is WireRecord {
   );
 }
 
+const fieldOf = (value: unknown, name: string): unknown => (isWireRecord(value) ? value[name] : undefined);
+
 /** The key under which a record is stored; null: it has no usable one. */
 export function keyOf(record: Received, keyField: string): string | null {
   if (record.key === undefined) {
-    const sent = record.field(keyField);
+    // A name with an escape (`"\u0069d"`) is found only when the record is parsed.
+    const sent = record.field(keyField) ?? fieldOf(record.parse(), keyField);
     record.key = key.read(typeof sent === 'string' ? toStorableText(sent) : sent, () => undefined);
   }
   return record.key;

@@ -46,6 +46,11 @@ describe('text that PostgreSQL refuses', () => {
 });
 
 describe('what a record is known by', () => {
+  test('its key, also where the name of the field is written with an escape', () => {
+    expect(read('{"\\u0069d":"7","title":"a"}').key).toBe('7');
+    expect(read('{"title":"a"}').key).toBeNull();
+  });
+
   test('the checksum is of the bytes, of the version of the stream and of the secret', () => {
     const { hash } = read('{"id":"1","title":"a"}');
     expect(read('{"id":"1","title":"a"}').hash).toBe(hash);
