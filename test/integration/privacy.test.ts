@@ -223,6 +223,44 @@ test('what follows from a column that is left out later goes with it: figures of
   ).toEqual([{ id: '', open: 5, closed: 4, next: '2020-02-04' }]);
 });
 
+test('people whose ids are only in columns that are omitted later are removed with their names; others stay', async () => {
+  await start();
+  const { store } = worker.sandbox;
+  for (const [id, name] of [
+    ['77001', 'Only Assigned'],
+    ['77002', 'Also Observer'],
+  ] as const)
+    store.users.put({ id, name });
+  store.equipment.put({
+    ...(SPECIMENS.equipments.build('e') as unknown as Equipment),
+    assignedUsers_id: ['77001', '77002', '77003'],
+  });
+  store.followups.put({
+    ...SPECIMENS.followups.build('one'),
+    updated_on: worker.serviceNow(),
+    m_observer_id: '77002',
+  });
+  await sync();
+  const known = async () =>
+    await worker.query(
+      `select l.user_id, u.name from safety_sync.user_lookups l left join safety.users u on u.id = l.user_id
+       where l.user_id like '7700%' order by 1`,
+    );
+  expect(await known()).toEqual([
+    { user_id: '77001', name: 'Only Assigned' },
+    { user_id: '77002', name: 'Also Observer' },
+    { user_id: '77003', name: null },
+  ]);
+  const all = (await worker.query('select from safety.users')).length;
+  const context = { ...worker.context, privacy: { omit: ['equipment.assigned_user_ids'], pseudonymize: [] } };
+  expectSucceeded(
+    await runStream(context, { stream: 'equipments', kind: 'sync', trigger: 'manual', force: true }),
+  );
+  expect(await known()).toEqual([{ user_id: '77002', name: 'Also Observer' }]);
+  expect(await findText(worker, ['77001', '77003', 'Only Assigned'])).toEqual([]);
+  expect((await worker.query('select from safety.users')).length).toBe(all - 1);
+});
+
 test('a cleaning whose database session is killed again and again goes on where it was, and ends clean', async () => {
   await start();
   putCanaries('CANARY first');

@@ -23,6 +23,7 @@ import { givenRows } from '../loading/drift-sql.ts';
 import { createLoad } from '../loading/load.ts';
 import type { Row } from '../streams/stream.ts';
 import { cleanIssues, type CleaningScope } from './clean-issues.ts';
+import { removeHiddenPeople } from './hidden-people.ts';
 
 interface CleanRequest extends CleaningScope {
   readonly session: StreamSession;
@@ -205,7 +206,8 @@ async function cleanFigures(
       return protection.ofRow(parent.table, { [column]: id })[column] as string | null;
     });
   }
-  if (stream.readMode.kind !== 'lookup') return changed;
+  if (stream.readMode.kind !== 'lookup')
+    return changed + (await removeHiddenPeople(db, { stream, accountId, protection }));
   const lookups = await db.execute<{ id: string }>(
     sql`select user_id as id from safety_sync.user_lookups where account_id = ${accountId}`,
   );
