@@ -50,15 +50,14 @@ export const describeControl = (stream: string): Descriptions => ({
     backfill_watermark: 'followups: watermark that the backfill sets at its end; null without a backfill.',
     backfill_clock_offset_ms: 'followups: clock_offset_ms of that watermark; null without a backfill.',
     backfill_started_at: 'followups: start of the backfill; null without a backfill.',
-    calculated_at: 'training: last_updated of the newest stored report; null before the first sync.',
+    calculated_at: 'training: last_updated of the newest stored list; null before the first sync.',
     clock_offset_ms:
       'Lead of the service’s clock over the worker’s clock in ms, when watermark or calculated_at was recorded; null where the service sent no time.',
     older_since:
-      'training: start of the period in which the service has sent only older reports, by the worker’s clock; null while it sends current reports.',
-    checked_at:
-      'training: last request for the report, by the worker’s clock; null before the first request.',
-    checked_at_database: 'training: last request for the report, by the database’s clock.',
-    fresh_for_ms: 'training: period in ms after this request during which the report cannot have changed.',
+      'training: start of the period in which the service has sent only older lists, by the worker’s clock; null while it sends current lists.',
+    checked_at: 'training: last request for the list, by the worker’s clock; null before the first request.',
+    checked_at_database: 'training: last request for the list, by the database’s clock.',
+    fresh_for_ms: 'training: period in ms after this request during which the list cannot have changed.',
     last_success_at: 'End of the last successful run; null before the first.',
     complete_until:
       'Time directly after the last transaction that stored records of the stream; safety.freshness shows it. null before the first.',
@@ -79,7 +78,7 @@ export const describeControl = (stream: string): Descriptions => ({
         'State of the slice: pending, done or failed. A slice with failures that is not done is left out of reads of changes; later runs try it again at growing intervals.',
       read_to:
         'Everything that was created from this time on is stored, so an interrupted slice without failures continues here; null before the first store.',
-      expected: 'Total that the service reported at the start of the slice; null before the start.',
+      expected: 'Total that the service sent at the start of the slice; null before the start.',
       records: 'Number of distinct records read.',
       failures:
         'Number of consecutive attempts for which the service failed for every response with a certain record of the slice; 1 also for a slice of a new backfill that contains such a record; 0: none.',

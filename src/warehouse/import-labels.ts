@@ -47,7 +47,7 @@ function cycleOf(
   const way = new Set<string>();
   for (let at = parentOf(id); at !== null && !ending.has(keyOf({ kind, id: at })); at = parentOf(at)) {
     if (at === id) return [id, ...way, id];
-    // A cycle further up is reported by its own lines.
+    // A cycle further up is named by its own lines.
     if (way.has(at)) return null;
     way.add(at);
   }

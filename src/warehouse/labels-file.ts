@@ -77,7 +77,7 @@ function readCells(text: string): Cells[] {
     const found = parsed as unknown as { record: string[]; raw: string; info: Info }[];
     return found.flatMap(({ record, raw, info }) => {
       const cells = record.map((cell) => fromSpreadsheet(cell.trim()));
-      // The parser reports the last line of a record; quoted texts may span several lines.
+      // The parser gives the last line of a record; quoted texts may span several lines.
       const lines = raw.replace(/[\r\n]+$/, '').split(/\r\n|\r|\n/).length;
       return cells.every((cell) => cell === '') ? [] : [{ line: info.lines - lines + 1, cells }];
     });

@@ -80,7 +80,7 @@ test('the stored record is what PostgreSQL itself reads of the text that was rec
   );
 });
 
-test('columns have every digit; a value beyond its column is null, reported with every digit, and its record is stored', async () => {
+test('columns have every digit; a value beyond its column is null, with every digit in its issue, and its record is stored', async () => {
   const worker = await start();
   const { sandbox, connection } = worker;
   sandbox.store.followups.put({

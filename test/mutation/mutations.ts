@@ -341,8 +341,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
   ],
   3: [
     {
-      breaks: 'a cached report older than the stored one is taken',
-      file: 'src/engine/reading/cached-report.ts',
+      breaks: 'a cached list older than the stored one is taken',
+      file: 'src/engine/reading/cached-list.ts',
       search: 'if (isOlder(calculatedAtMs, state.calculatedAt, responseClock)) {',
       replace: 'if (isOlder(calculatedAtMs, null, responseClock)) {',
       tests: ['test/integration/training.test.ts > a last_updated that moved'],

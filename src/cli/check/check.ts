@@ -85,12 +85,12 @@ async function checkWarehouse(
 async function checkAccount(
   context: CommandContext,
   config: Config,
-  { account, report }: { readonly account: AccountConfig; readonly report: (check: Check) => void },
+  { account, onCheck }: { readonly account: AccountConfig; readonly onCheck: (check: Check) => void },
 ): Promise<void> {
   const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
   const api = buildApiClient(account, { ...config.api, retryAttempts: CHECK_RETRIES }, { log });
   try {
-    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, report });
+    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, onCheck });
   } finally {
     await api.close();
   }
@@ -111,7 +111,7 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const config = configOf(context, { ...options, needsService: true });
   const isMany = config.accounts.length > 1;
   const checks: (Check & { readonly account_id?: string })[] = [];
-  const report = (more: readonly Check[], accountId?: string) => {
+  const print = (more: readonly Check[], accountId?: string) => {
     const own = accountId === undefined ? {} : accountFields(isMany, accountId);
     checks.push(...more.map((one) => ({ ...own, ...one })));
     if (options.json) return;
@@ -123,21 +123,21 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const usable = isMany
     ? `every variable is usable, ${config.accounts.length} accounts`
     : 'every variable is usable';
-  report([ok('configuration', usable)]);
-  report(await checkWarehouse(context, config, options.account === undefined));
+  print([ok('configuration', usable)]);
+  print(await checkWarehouse(context, config, options.account === undefined));
   const limit = pLimit(ACCOUNTS_AT_ONCE);
   const asked = config.accounts.map((account) =>
     limit(async () => {
       const found: Check[] = [];
       await checkAccount(context, config, {
         account,
-        report: (one) => (isMany ? void found.push(one) : report([one], account.accountId)),
+        onCheck: (one) => (isMany ? void found.push(one) : print([one], account.accountId)),
       });
       return { accountId: account.accountId, found };
     }),
   );
   // In the order of the accounts, with the results of one account together, whichever responds first.
-  for (const { accountId, found } of await Promise.all(asked)) report(found, accountId);
+  for (const { accountId, found } of await Promise.all(asked)) print(found, accountId);
   const failures = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));
   else {

@@ -24,7 +24,7 @@ import { runWorker } from '../../operate/worker/run-worker.ts';
 
 const ACCOUNT = 'demo';
 const DEMO_DATABASE = 'safety_sync_demo';
-/** Enough for the service to make a new training report. */
+/** Enough for the service to make a new training list. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 60;
 const WEEK_DAYS = 7;

@@ -84,7 +84,7 @@ function nextStep({ stream, key, isEqual, source, storedAt }: Verification): str
         case 'incremental':
           return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}`];
         case 'snapshot':
-        case 'cached_report':
+        case 'cached_list':
           return [`What is gone is marked as deleted by the next complete sync: safety-sync sync ${stream}`];
       }
   }
@@ -96,7 +96,7 @@ function describe(verification: Verification, terminal: Terminal): string[] {
   const lines = [colors.bold(headline(verification)), `Read with ${formatNumber(requests, 'request')}.`];
   if (calculatedAtMs !== null) {
     lines.push(
-      `It comes from the training report of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,
+      `It comes from the training list of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,
     );
   }
   if (fields.length > 0) {

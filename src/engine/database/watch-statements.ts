@@ -1,4 +1,4 @@
-/** Reports every statement by its operation and its table, without its parameters, because these contain texts of people. */
+/** Measures every statement, named by its operation and its table, without its parameters, because these contain texts of people. */
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 

@@ -36,7 +36,7 @@ export interface CopyText {
 }
 
 /**
- * A report that the service calculated after the transaction began does not count as ahead, because its rows would be
+ * A list that the service calculated after the transaction began does not count as ahead, because its rows would be
  * written twice.
  */
 const MOST_AHEAD_MS = 15 * MINUTE_MS;

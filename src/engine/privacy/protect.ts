@@ -1,6 +1,6 @@
 /**
  * Removes protected values from a record before every other step: only the rest is compared, hashed, normalized, staged and
- * reported as a data issue. Pure. Applied to stored data a second time, it changes nothing.
+ * shown in data issues. Pure. Applied to stored data a second time, it changes nothing.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { ExactNumber } from '../../shared/exact-number.ts';

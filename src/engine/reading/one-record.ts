@@ -5,7 +5,7 @@ import { ExactNumber } from '../../shared/exact-number.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
 import { keyOf } from '../streams/wire.ts';
 import { askForUser } from './ask-user.ts';
-import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
+import { isOlder, readLastUpdated, requestParams } from './cached-list.ts';
 import { toCreationFilters } from './creation-slice.ts';
 import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
 import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
@@ -30,7 +30,7 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
       const lookup = await askForUser(read, known.key);
       return lookup.kind === 'unknown' ? null : { record: lookup.record, about: {} };
     }
-    case 'cached_report':
+    case 'cached_list':
       return await findOnPages(read, known, { ...requestParams(1), m_user_ids: [known.key] });
     case 'incremental':
       return await findFirst(requestsFor(known.stored), (params) =>
@@ -144,7 +144,7 @@ export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Ste
   const { calculatedAtMs } = found.about;
   const clock = { serviceMs: found.serviceTimeMs, ourMs: read.service.clock.now() };
   if (calculatedAtMs !== undefined && isOlder(calculatedAtMs, read.state.calculatedAt, clock)) {
-    const reason = `the service responds from the training report of ${new Date(calculatedAtMs).toISOString()}, which is older than the stored one: try again when its cache has expired`;
+    const reason = `the service responds from the training list of ${new Date(calculatedAtMs).toISOString()}, which is older than the stored one: try again when its cache has expired`;
     return { kind: 'skipped', reason };
   }
   yield records([found.record], found.about);

@@ -1,7 +1,7 @@
 /** Selects the reader of a stream. */
 import type { RunKind } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
-import { readCachedReport } from './cached-report.ts';
+import { readCachedList } from './cached-list.ts';
 import { readIncremental } from './incremental.ts';
 import { readLookups } from './lookup.ts';
 import { readOneRecord } from './one-record.ts';
@@ -15,8 +15,8 @@ function select(request: ReadRequest): Steps<ReadOutcome> {
   switch (stream.readMode.kind) {
     case 'snapshot':
       return readSnapshot(request, stream.readMode.per);
-    case 'cached_report':
-      return readCachedReport(request, stream.readMode);
+    case 'cached_list':
+      return readCachedList(request, stream.readMode);
     case 'incremental':
       return readIncremental(request);
     case 'lookup':

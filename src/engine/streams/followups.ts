@@ -226,14 +226,14 @@ export const followupsStream: StreamDefinition = {
   ],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   version: 1,
-  toRows(record, _context, report) {
-    const fields = readRecord(record, { report });
+  toRows(record, _context, addIssue) {
+    const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';
     const messages = keyedItems(fields.messages, {
       list: 'messages',
       key: messageKey.id,
       read: readMessage,
-      report,
+      addIssue,
     });
     const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
@@ -254,7 +254,7 @@ export const followupsStream: StreamDefinition = {
     for (const { key: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
         const at = `messages[${place}].attachments[${position}]`;
-        const file = readAttachment(attachment, { report, at });
+        const file = readAttachment(attachment, { addIssue, at });
         attachmentRows.push(
           addColumns(file, { followup_id: id, message_id: messageId, position: position + 1 }),
         );

@@ -20,7 +20,7 @@ export interface RecordIssue {
   readonly name?: string;
 }
 
-export type ReportIssue = (issue: RecordIssue) => void;
+export type AddIssue = (issue: RecordIssue) => void;
 
 /** A JSON object as the service sent it. */
 export type WireRecord = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** Known facts about a response as a whole when its records are normalized. */
 export interface ReadContext {
-  /** training: `last_updated` of the cached report, ms. */
+  /** training: `last_updated` of the cached list, ms. */
   readonly calculatedAtMs?: number;
   /** equipments: the requested type. */
   readonly equipmentTypeId?: string;
@@ -56,8 +56,8 @@ interface NormalizedRecord {
 type ReadMode =
   /** One response contains all records of the account, or of one equipment type. */
   | { readonly kind: 'snapshot'; readonly per: 'account' | 'equipment_type' }
-  /** All pages of one cached report. */
-  | { readonly kind: 'cached_report'; readonly cacheMs: number; readonly pageSize: number }
+  /** All pages of one cached list. */
+  | { readonly kind: 'cached_list'; readonly cacheMs: number; readonly pageSize: number }
   /** A newest-first list with creation and update filters. */
   | { readonly kind: 'incremental'; readonly pageSize: number }
   /** One request per identifier in the records of other streams. */
@@ -157,5 +157,5 @@ export interface StreamDefinition {
   readonly takenFromQuestion?: (record: Received, context: ReadContext) => string | null;
   /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
   readonly version: number;
-  toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;
+  toRows(record: WireRecord, context: ReadContext, addIssue: AddIssue): NormalizedRecord;
 }

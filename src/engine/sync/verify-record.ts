@@ -40,7 +40,7 @@ export interface Verification {
   readonly withheld: readonly string[];
   /** When the row last changed here. */
   readonly storedAt: string | null;
-  /** training: `last_updated` of the response's report. */
+  /** training: `last_updated` of the response's list. */
   readonly calculatedAtMs: number | null;
   readonly requests: number;
   /** For a repair: the record as it was requested. */

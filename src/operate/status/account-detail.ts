@@ -61,7 +61,7 @@ export function buildDetail(
       stream,
       /** Live rows that the last success did not bring up to date, because their equipment type is not configured. */
       unreadRows: streamNamed(stream).partition === undefined ? 0 : countUnread(unread),
-      /** The newest change that is stored: the watermark, or the time of the training report. */
+      /** The newest change that is stored: the watermark, or the time of the training list. */
       currentToMs: status.watermarkMs ?? status.calculatedMs,
       rows: volume?.rows ?? null,
       /** When the rows were counted. */

@@ -26,7 +26,7 @@ export interface StreamFacts {
   readonly lastSuccessMs: number | null;
   readonly watermarkMs: number | null;
   readonly calculatedMs: number | null;
-  /** End of the service's cache of the training report: until then it responds with the same data. */
+  /** End of the service's cache of the training list: until then it responds with the same data. */
   readonly currentUntilMs: number | null;
   readonly lastRun: LastRun | null;
   /** null: no run is active. */

@@ -51,7 +51,7 @@ export function required(rule: Rule): Rule {
 }
 
 /**
- * Reports unsupported parameters first, then missing ones, then invalid values. An explicit null is always an invalid value.
+ * Names unsupported parameters first, then missing ones, then invalid values. An explicit null is always an invalid value.
  */
 export function checkParameters(parameters: Parameters, rules: Rules, readings: Readings): void {
   const all: Rules = { ...rules, pretty: aBoolean };

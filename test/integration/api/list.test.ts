@@ -32,7 +32,7 @@ test('a list comes in batches of at least 500 records, and its response follows 
   expect(Math.min(...batches.slice(0, -1).map(({ length }) => length))).toBeGreaterThanOrEqual(500);
 });
 
-test('a response that breaks in the middle is reported as a restart, and the whole list follows', async () => {
+test('a response that breaks in the middle is followed by a restart, and the whole list follows', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [7, 8] });
