@@ -149,7 +149,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a response that starts over keeps what came of it before',
       file: 'src/engine/loading/transaction.ts',
-      search: "await connection.query('rollback to savepoint part');",
+      search: "await connection.query('rollback to savepoint reading');",
       tests: ['test/integration/loader.test.ts > a rollback'],
     },
     {
@@ -359,7 +359,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'an equipment type that fails takes the types before it back with it',
       file: 'src/engine/loading/transaction.ts',
-      search: "if (saved !== undefined) await connection.query('release savepoint part');",
+      search: "if (saved !== undefined) await connection.query('release savepoint reading');",
       replace: 'if (saved !== undefined) return;',
       tests: ['test/integration/snapshots.test.ts > equipment'],
     },

@@ -10,8 +10,8 @@ import type { WireObject } from './source-wire.ts';
 
 interface StoredRecord {
   readonly text: string;
-  /** The part that returned it last; null: the stream has no parts. */
-  readonly part: string | null;
+  /** The partition that returned it last; null: the stream has none. */
+  readonly partition: string | null;
   readonly isLive: boolean;
 }
 
@@ -87,7 +87,7 @@ export class MemoryWarehouse {
     if (isOlder) return;
     this.records.set(key, {
       text: JSON.stringify(record),
-      part: about.equipmentTypeId ?? null,
+      partition: about.equipmentTypeId ?? null,
       isLive: true,
     });
   }
@@ -97,9 +97,9 @@ export class MemoryWarehouse {
     return new Map(live.map(([key, { text }]) => [key, JSON.parse(text) as WireObject]));
   }
 
-  vanished({ parts }: Coverage): Set<string> {
-    const isCovered = ({ part, isLive }: StoredRecord): boolean =>
-      isLive && (parts === null || parts.includes(part ?? ''));
+  vanished({ partitions }: Coverage): Set<string> {
+    const isCovered = ({ partition, isLive }: StoredRecord): boolean =>
+      isLive && (partitions === null || partitions.includes(partition ?? ''));
     const unseen = [...this.records].filter(([key, one]) => isCovered(one) && !this.seen.has(key));
     return new Set(unseen.map(([key]) => key));
   }
@@ -142,7 +142,7 @@ export class MemoryWarehouse {
         break;
       case 'cut':
         this.slices = this.slices.filter(({ slice }) => !isSame(slice, note.slice));
-        this.#put(note.parts);
+        this.#put(note.pieces);
         break;
       case 'hole': {
         const known = this.slices.find(({ slice }) => isSame(slice, note.slice))?.slice;

@@ -8,7 +8,7 @@ import type { AccountConfig } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { readReportingTimezones } from '../../engine/history/reporting.ts';
-import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
+import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createLogger } from '../../shared/logger.ts';
 import { accountFields, EXIT } from '../run-results.ts';
@@ -48,8 +48,12 @@ async function checkTimezones({ accounts, accountIds, db }: App): Promise<Check[
  */
 async function checkStored(app: App, hasAll: boolean): Promise<Check[]> {
   const isMany = app.accounts.length > 1;
-  const unread = [...(await readUnread(app))].map(([account, parts]) =>
-    skipped(isMany ? `equipments of ${account}` : 'equipments', describeUnread(parts) ?? '', UNREAD_ADVICE),
+  const unread = [...(await readUnread(app))].map(([account, partitions]) =>
+    skipped(
+      isMany ? `equipments of ${account}` : 'equipments',
+      describeUnread(partitions) ?? '',
+      UNREAD_ADVICE,
+    ),
   );
   const others = hasAll ? await readAccountFindings(app) : [];
   return [...unread, ...others.map(({ finding, advice }) => skipped('accounts', finding, advice))];

@@ -1,4 +1,4 @@
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
@@ -21,9 +21,9 @@ import {
 
 /** For each account its configured types in their order, then the other types that have rows. */
 async function readTypes({ accounts, accountIds, db }: App) {
-  const stored = await readStoredParts(db, accountIds);
+  const stored = await readStoredPartitions(db, accountIds);
   return accounts.flatMap(({ id, config: { equipmentTypes } }) => {
-    const own = new Map((stored.get(id) ?? []).map((one) => [one.part, one]));
+    const own = new Map((stored.get(id) ?? []).map((one) => [one.partition, one]));
     return [...new Set([...equipmentTypes, ...own.keys()])].map((type) => ({
       ...accountFields(accounts.length > 1, id),
       equipment_type_id: type,
@@ -87,12 +87,12 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
       `Types that have rows and are not configured: ${which}.`,
     );
   }
-  const stream = STREAMS.find(({ partition }) => partition !== undefined)?.name ?? '';
+  const stream = STREAMS.find(({ partitionedBy }) => partitionedBy !== undefined)?.name ?? '';
   const all = await runAccounts(app, {
     kind: 'sync',
     streamsOf: () => [stream],
     allowMassDelete: true,
-    retirePart: type,
+    retirePartition: type,
     isAtTerminal: isAtTerminal(context, app, options),
   });
   const deleted = all.reduce((sum, { result }) => sum + result.counts.deleted, 0);

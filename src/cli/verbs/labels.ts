@@ -132,10 +132,10 @@ async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array>
 
 function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): string[] {
   const { added, changed, unchanged, removed, unfilled } = outcome;
-  const parts = [`${formatNumber(added, 'label')} added`, `${formatCount(changed)} changed`];
-  parts.push(`${formatCount(unchanged)} as before`);
-  if (removed > 0) parts.push(`${formatCount(removed)} removed`);
-  const lines = [`${parts.join(', ')}.`];
+  const phrases = [`${formatNumber(added, 'label')} added`, `${formatCount(changed)} changed`];
+  phrases.push(`${formatCount(unchanged)} as before`);
+  if (removed > 0) phrases.push(`${formatCount(removed)} removed`);
+  const lines = [`${phrases.join(', ')}.`];
   if (unfilled > 0) lines.push(`${formatNumber(unfilled, 'line')} without a label skipped.`);
   if (unmet.length > 0) {
     lines.push(

@@ -2,7 +2,7 @@ import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
 import { placeOf } from '../../config/account-config.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readLastRuns } from '../../engine/control-tables/runs.ts';
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { adviceOf, type ErrorCode } from '../../shared/errors.ts';
 import {
   capital,
@@ -17,10 +17,10 @@ import { STREAMS } from '../../engine/streams/index.ts';
 import {
   countUnread,
   describeUnread,
-  type StoredPart,
+  type StoredPartition,
   UNREAD_ADVICE,
   unreadOf,
-} from '../../engine/streams/unread-parts.ts';
+} from '../../engine/streams/unread-partitions.ts';
 import { describeProtection, describeRetention } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
 import { byKey, keyOf, readAccounts } from '../../operate/status/read-accounts.ts';
@@ -50,12 +50,12 @@ type AccountState = State['accounts'][number];
 type StreamState = AccountState['streams'][number];
 
 /** By account, only those with rows of equipment types that are not configured. */
-export async function readUnread({ accounts, accountIds, db }: App): Promise<Map<string, StoredPart[]>> {
-  const stored = await readStoredParts(db, accountIds);
+export async function readUnread({ accounts, accountIds, db }: App): Promise<Map<string, StoredPartition[]>> {
+  const stored = await readStoredPartitions(db, accountIds);
   const unread = accounts.map(
     ({ id, config }) => [id, unreadOf(stored.get(id) ?? [], config.equipmentTypes)] as const,
   );
-  return new Map(unread.filter(([, parts]) => parts.length > 0));
+  return new Map(unread.filter(([, partitions]) => partitions.length > 0));
 }
 
 /** A few statements for all accounts. */
@@ -75,7 +75,7 @@ async function readState(app: App, isOneOfMany: boolean) {
     const unread = unreadOfAccounts.get(id) ?? [];
     const streams = (read.accounts.get(id) ?? []).map((facts) => {
       const key = keyOf({ account_id: id, stream: facts.stream });
-      const isPartitioned = STREAMS.some(({ name, partition }) => name === facts.stream && partition);
+      const isPartitioned = STREAMS.some(({ name, partitionedBy }) => name === facts.stream && partitionedBy);
       return {
         ...accountFields(accounts.length > 1, id),
         facts,
@@ -126,8 +126,8 @@ function toJson({ accounts, wrong, rules }: State) {
     account_id: id,
     streams: streams.map(toJsonStream),
     not_cleaned: uncleaned.map(({ stream }) => stream),
-    unread_equipment_types: unread.map(({ part, live, readAtMs }) => ({
-      equipment_type_id: part,
+    unread_equipment_types: unread.map(({ partition, live, readAtMs }) => ({
+      equipment_type_id: partition,
       live_rows: live,
       last_read_at: toIso(readAtMs),
     })),

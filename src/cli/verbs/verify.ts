@@ -34,7 +34,7 @@ function toText(value: unknown): string {
   return (typeof value === 'string' ? value : stringifyExactJson(value)).replace(/\s+/g, ' ');
 }
 
-/** The part of a long value with the first difference. */
+/** The excerpt of a long value with the first difference. */
 function excerpt(value: unknown, other: unknown): string {
   const text = toText(value);
   if (text.length <= MOST_SHOWN) return text;
@@ -42,8 +42,8 @@ function excerpt(value: unknown, other: unknown): string {
   let at = 0;
   while (at < text.length && text[at] === beside[at]) at += 1;
   const from = at === text.length ? 0 : Math.max(0, at - MOST_SHOWN / 4);
-  const part = text.slice(from, from + MOST_SHOWN);
-  return `${from > 0 ? '…' : ''}${part}${from + MOST_SHOWN < text.length ? '…' : ''}`;
+  const excerpt = text.slice(from, from + MOST_SHOWN);
+  return `${from > 0 ? '…' : ''}${excerpt}${from + MOST_SHOWN < text.length ? '…' : ''}`;
 }
 
 const STORED = { live: 'is stored', deleted: 'is marked as deleted', absent: 'is not stored' };

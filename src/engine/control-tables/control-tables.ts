@@ -159,7 +159,7 @@ export const dataIssues = controlSchema.table(
     kind: text().$type<IssueKind>().notNull(),
     problem: text().notNull(),
     value: json(),
-    /** For a record without a usable key: a hash of the parts that do not change when its key is repaired. */
+    /** For a record without a usable key: a hash of the values that do not change when its key is repaired. */
     identity: text(),
     /** The context that `data-issues --retry` needs to process the record again. */
     context: jsonb(),

@@ -62,7 +62,7 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** The part of a connection that runs statements as text. */
+/** The members of a connection that run statements as text. */
 export type TextQueries = Pick<Connection, 'query'>;
 
 const CONNECT_TIMEOUT_SECONDS = 10;

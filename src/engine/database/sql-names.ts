@@ -1,4 +1,4 @@
-/** The parts of SQL text: names, taken from the drizzle tables only, staged rows, times. */
+/** Elements of SQL text: names, taken from the drizzle tables only, staged rows, times. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { StreamDefinition } from '../streams/stream.ts';
 import { type TableShape, tableShape } from './table-shape.ts';
@@ -72,14 +72,14 @@ export const taken = (table: string, columns: readonly string[]): SQL =>
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 
 /**
- * For rows `t` of the parent: the part whose response contained the row last, and the join that this needs. The part is null
+ * For rows `t` of the parent: the partition whose response contained the row last, and the join that this needs. It is null
  * where the stream is requested as a whole.
  */
-export function partOf({ partition, parent }: StreamDefinition): { part: SQL; join: SQL } {
-  if (partition === undefined) return { part: sql`null`, join: sql`` };
-  const [asked, owner] = [tableShape(partition.asked), tableShape(parent)];
+export function partitionOf({ partitionedBy, parent }: StreamDefinition): { partition: SQL; join: SQL } {
+  if (partitionedBy === undefined) return { partition: sql`null`, join: sql`` };
+  const [asked, owner] = [tableShape(partitionedBy.asked), tableShape(parent)];
   return {
-    part: sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partition.column)})`,
+    partition: sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partitionedBy.column)})`,
     join: sql`left join ${target(asked)} a
       on a.account_id = t.account_id and a.${keyOf(asked)} = t.${keyOf(owner)}`,
   };

@@ -32,7 +32,7 @@ export function nameStatement(text: string): string {
     .toLowerCase();
 }
 
-/** The used part of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
+/** The used members of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
 export interface Query {
   handler: (query: Query) => void;
   resolve: (result: unknown) => void;

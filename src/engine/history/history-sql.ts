@@ -1,5 +1,5 @@
 /**
- * The history's part of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
+ * The history's statements of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
  * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`.
  *
@@ -73,7 +73,7 @@ export function fillColumn(
 }
 
 /**
- * Parts of the statement that writes new and changed parents; empty where the table has no history. `before` keeps the
+ * Clauses of the statement that writes new and changed parents; empty where the table has no history. `before` keeps the
  * superseded rows, from the same snapshot, which still contains the old values.
  */
 export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {

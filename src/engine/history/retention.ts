@@ -123,7 +123,7 @@ async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () 
 
 /**
  * The newest run of a stream for each kind and status, with or without requests and a session, is kept at any
- * age, because other parts read it.
+ * age, because other code reads it.
  */
 function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;

@@ -63,9 +63,11 @@ export function recordIssues(scope: IssueWrites): SQL {
       resolved_at = null`;
 }
 
-/** Condition: the rejected record belongs to the parts that were read. */
-const inCoverage = ({ parts }: Coverage): SQL =>
-  parts === null ? sql`true` : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
+/** Condition: the rejected record belongs to the partitions that were read. */
+const inCoverage = ({ partitions }: Coverage): SQL =>
+  partitions === null
+    ? sql`true`
+    : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(partitions)}::text[])`;
 
 /** Keys of rejected records that a complete read did not show. A set operation, because no plan turns it into a loop. */
 export function readVanishedRejections(covered: Coverage, scope: IssueWrites): SQL {

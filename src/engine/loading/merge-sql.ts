@@ -12,7 +12,7 @@ import {
   list,
   name,
   of,
-  partOf,
+  partitionOf,
   same,
   stage,
   staged,
@@ -122,26 +122,26 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
 }
 
-/** The live rows `t` in the coverage, and `part`: the covered part of each row. */
-function coveredRows(shape: StreamShape, { parts }: Coverage, accountId: string) {
+/** The live rows `t` in the coverage, and `partition`: the covered partition of each row. */
+function coveredRows(shape: StreamShape, { partitions }: Coverage, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
-  if (parts === null) return { part: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
-  const { part, join } = partOf(shape.stream);
+  if (partitions === null) return { partition: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
+  const { partition, join } = partitionOf(shape.stream);
   return {
-    part,
+    partition,
     from: sql`${target(shape.parent)} t ${join}`,
-    where: sql`${live} and ${part} = any (${toArrayLiteral(parts)}::text[])`,
+    where: sql`${live} and ${partition} = any (${toArrayLiteral(partitions)}::text[])`,
   };
 }
 
 /**
- * For each covered part: the number of rows that were live before this transaction, and the number of them that the snapshot
+ * For each covered partition: the number of rows that were live before this transaction, and the number of them that the snapshot
  * did not show.
  */
 export function countVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
-  const { part, from, where } = coveredRows(shape, covered, within.accountId);
+  const { partition, from, where } = coveredRows(shape, covered, within.accountId);
   // A join, because a subselect inside an aggregate would run row by row.
-  return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
+  return sql`select ${partition} as partition, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${keyOf(shape.parent)}
     where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;

@@ -137,11 +137,11 @@ export function identityOf(stream: StreamDefinition, record: WireRecord): string
 }
 
 /** A number equals its text, because the service may send either. */
-const toComparablePart = (part: unknown): unknown =>
-  typeof part === 'number' || part instanceof ExactNumber ? String(part) : part;
+const toComparable = (value: unknown): unknown =>
+  typeof value === 'number' || value instanceof ExactNumber ? String(value) : value;
 
-/** `parts`: the values of `identityFields`. */
-export function toIdentity(parts: readonly unknown[]): string | null {
-  if (parts.every((part) => part === null)) return null;
-  return toUuid(toCanonicalText(parts.map(toComparablePart)));
+/** `values`: those of `identityFields`. */
+export function toIdentity(values: readonly unknown[]): string | null {
+  if (values.every((value) => value === null)) return null;
+  return toUuid(toCanonicalText(values.map(toComparable)));
 }

@@ -15,7 +15,7 @@ import { type Cleaning, writeCleaning } from '../control-tables/stored-privacy.t
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import { keyOf, list, name, of, partOf, target, type WriteTime } from '../database/sql-names.ts';
+import { keyOf, list, name, of, partitionOf, target, type WriteTime } from '../database/sql-names.ts';
 import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
 import { followupDays, recountDays } from '../history/followup-days.ts';
 import { compareStates } from '../history/followup-figures.ts';
@@ -117,10 +117,10 @@ interface Page {
 
 async function readPage(db: Queryable, { shape, accountId }: CleaningScope, after: string): Promise<Page> {
   const { stream, parent } = shape;
-  const { part, join } = partOf(stream);
+  const { partition, join } = partitionOf(stream);
   const key = keyOf(parent);
   const records = await db.execute<Page['records'][number] & Record<string, unknown>>(sql`
-    select t.${key} as key, t._raw::text as raw, ${part} as asked from ${target(parent)} t ${join}
+    select t.${key} as key, t._raw::text as raw, ${partition} as asked from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
   return { records, last: records.at(-1)?.key ?? after };
 }

@@ -23,10 +23,10 @@ export interface People {
 
 /** A word, with accents in any notation. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** Separator between two parts of an id. */
+/** Separator between two segments of an id. */
 const JOINT = /^[_@.-]$/;
-/** Maximum number of parts of an id inside of a text. */
-const MOST_PARTS = 6;
+/** Maximum number of segments of an id inside of a text. */
+const MOST_SEGMENTS = 6;
 const isNumber = (text: string): boolean => /^\d+$/.test(text);
 /** Shorter ids and shorter numbers also mean other things. */
 const isDistinctive = (id: string): boolean => id.length >= (isNumber(id) ? 8 : 6);
@@ -156,7 +156,7 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
   function meetId(text: string, found: readonly RegExpExecArray[], at: number): Met | undefined {
     const start = found[at]?.index ?? 0;
     const ends: number[] = [];
-    for (let to = at; to < at + MOST_PARTS; to += 1) {
+    for (let to = at; to < at + MOST_SEGMENTS; to += 1) {
       const [word, next] = [found[to], found[to + 1]];
       if (word === undefined) break;
       const end = word.index + word[0].length;

@@ -29,14 +29,14 @@ export interface Protection extends RecordProtection {
   ofRow(table: PgTable, row: Row): Row;
   /** Like `ofRecord`, for a value of any kind, for example the value of a data issue. */
   ofValue(value: unknown): unknown;
-  /** `messages[2].note`: returns whether the value at this place, or a part of it, is protected. */
+  /** `messages[2].note`: returns whether the value at this place, or a value in it, is protected. */
   touches(field: string): boolean;
   ofUserId(id: string): string;
   /** Returns the key of one of the stream's records. */
   ofKey(key: string): string;
 }
 
-/** Replaces a value with an unexpected form, because its protected parts cannot be determined. */
+/** Replaces a value with an unexpected form, because its protected values cannot be determined. */
 export const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
 
 type Change = (value: unknown) => unknown;

@@ -33,7 +33,7 @@ interface BackfillOutcome {
   readonly isResumed: boolean;
   /** Slices that could not be read completely; everything else is stored. */
   readonly failure: SafetySyncError | null;
-  /** Parts that were left out. */
+  /** Ranges that were left out. */
   readonly holes: readonly OpenHole[];
 }
 
@@ -141,7 +141,7 @@ function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncErr
   return first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
 }
 
-/** Reads parts that earlier runs left out. Returns the parts for which the service still fails. */
+/** Reads ranges that earlier runs left out. Returns the ranges for which the service still fails. */
 export async function* retryHoles(
   read: ReadRequest,
   holes: readonly Hole[],

@@ -159,7 +159,7 @@ export async function* readCachedList(
     if (why === null) {
       return {
         kind: 'read',
-        covered: { parts: null },
+        covered: { partitions: null },
         state: { check, olderSinceMs: null, calculatedAt: toCalculatedAt(calculatedAtMs, responseClock) },
         failure: null,
       };

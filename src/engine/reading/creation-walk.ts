@@ -6,7 +6,7 @@ import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import { FAILING_TIME, halve, partsBetween, readCreationOrder } from './creation-slice.ts';
+import { FAILING_TIME, halve, rangesBetween, readCreationOrder } from './creation-slice.ts';
 import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { toIncomplete } from './pages.ts';
@@ -22,16 +22,16 @@ export type WalkStep =
       readonly kind: 'records';
       /** The records of a response, without those of the previous one. */
       readonly records: readonly Received[];
-      /** The remaining part is older than this, ms (exclusive); -Infinity: nothing remains. */
+      /** The remaining range is older than this, ms (exclusive); -Infinity: nothing remains. */
       readonly remainingTo: number;
-      /** Different records of the part that was read so far. */
+      /** Different records of the range that was read so far. */
       readonly seen: number;
     }
   /**
-   * The service fails for every response with a certain record of this part, and for no other: the part is left out. The
-   * newer part was read, the older one is next.
+   * The service fails for every response with a certain record of this range, and for no other: the range is left out. The
+   * newer range was read, the older one is next.
    */
-  | { readonly kind: 'hole'; readonly part: TimeSlice; readonly error: SafetySyncError };
+  | { readonly kind: 'hole'; readonly range: TimeSlice; readonly error: SafetySyncError };
 
 interface WalkOptions {
   /** Parts that are known to fail: they are not requested. */
@@ -51,17 +51,17 @@ export async function* walkCreation(
   { without = [], isSuspect = false, plannedToMs = -Infinity }: WalkOptions = {},
 ): Walk<SafetySyncError | null> {
   /** The last task is the next one, and the newest. */
-  const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, isSuspect }));
+  const tasks: Task[] = rangesBetween(slice, without).map((range) => ({ ...range, isSuspect }));
   let hasHoles = without.length > 0;
-  /** Different records of the parts that were read. They share none, because a record is in the part of its creation time. */
+  /** Different records of the ranges that were read. They share none, because a record is in the range of its creation time. */
   let counted = 0;
-  /** Records without a usable creation time are in no part. */
+  /** Records without a usable creation time are in no range. */
   const undated = new Set<string>();
   /** The responses do not add up by creation time alone: at the end the records are compared with the totals. */
   let isDoubtful = hasHoles;
   /** The newest creation time of the first response that has one, or of the plan. Later creations are growth. */
   let newestMs: number | undefined;
-  /** The part that is being read and is not complete: it counts as not read. */
+  /** The range that is being read and is not complete: it counts as not read. */
   let inHand: TimeSlice | undefined;
 
   const remainingTo = (): number => Math.max(inHand?.toMs ?? -Infinity, ...tasks.map((task) => task.toMs));
@@ -73,30 +73,30 @@ export async function* walkCreation(
   }
 
   /**
-   * Names of the different records of a part. A service with inclusive bounds returns those of a neighbour, too, which are
+   * Names of the different records of a range. A service with inclusive bounds returns those of a neighbour, too, which are
    * counted there; outside of the slice there is no neighbour. Records created since the first response are growth, which is
    * not expected.
    */
-  function namesOf(part: TimeSlice, list: readonly Received[]): Set<string> {
-    const isOfPart = (record: Received): boolean => {
+  function namesOf(range: TimeSlice, list: readonly Received[]): Set<string> {
+    const isInRange = (record: Received): boolean => {
       const created = timeOf(record, 'created_on');
       return (
         created !== undefined &&
-        (part.fromMs === slice.fromMs || created >= part.fromMs) &&
-        (part.toMs === slice.toMs || created < part.toMs) &&
+        (range.fromMs === slice.fromMs || created >= range.fromMs) &&
+        (range.toMs === slice.toMs || created < range.toMs) &&
         (slice.toMs < Infinity || created <= (newestMs ?? Infinity))
       );
     };
-    return new Set(list.filter(isOfPart).map((record) => nameOf(record, reader.keyField)));
+    return new Set(list.filter(isInRange).map((record) => nameOf(record, reader.keyField)));
   }
 
-  /** `others`: records of the other parts. */
-  async function* readPages(part: TimeSlice, others: number, pages = reader.readByPages(part)): Walk {
-    inHand = part;
+  /** `others`: records of the other ranges. */
+  async function* readPages(range: TimeSlice, others: number, pages = reader.readByPages(range)): Walk {
+    inHand = range;
     const names = new Set<string>();
     let next = await pages.next();
     for (; next.done !== true; next = await pages.next()) {
-      for (const name of namesOf(part, next.value)) names.add(name);
+      for (const name of namesOf(range, next.value)) names.add(name);
       yield toStep(next.value);
     }
     counted = Math.max(counted, others + names.size + next.value);
@@ -108,10 +108,10 @@ export async function* walkCreation(
   function divide(task: Task, page: ListPage): number {
     const { keyField } = reader;
     const order = readCreationOrder(page.records);
-    const parts = order === undefined ? undefined : cutOff(task, { page, order, keyField });
-    if (parts !== undefined) {
-      const [next] = parts;
-      tasks.push(...parts.reverse());
+    const ranges = order === undefined ? undefined : cutOff(task, { page, order, keyField });
+    if (ranges !== undefined) {
+      const [next] = ranges;
+      tasks.push(...ranges.reverse());
       if (next?.previous === undefined) return 0;
       next.previous.counted = namesOf(next.previous.newerSlice, page.records).size;
       return next.previous.counted;
@@ -149,7 +149,7 @@ export async function* walkCreation(
     const own = takePage(task, response);
     const { previous } = task;
     if (previous?.remainingTotal !== undefined && total !== undefined && total < previous.remainingTotal) {
-      // Records were deleted meanwhile, or the previous response lacked some: request its part again.
+      // Records were deleted meanwhile, or the previous response lacked some: request its range again.
       isDoubtful = true;
       const again = await reader.fetch(previous.newerSlice);
       if (again.shortfall !== null) throw again.shortfall;
@@ -179,7 +179,7 @@ export async function* walkCreation(
       return;
     }
     hasHoles = true;
-    yield { kind: 'hole', part: { fromMs: task.fromMs, toMs: task.toMs }, error };
+    yield { kind: 'hole', range: { fromMs: task.fromMs, toMs: task.toMs }, error };
   }
 
   async function* run(): Walk {

@@ -62,7 +62,7 @@ async function* readWalk(
         seen = next.value.seen;
         break;
       case 'hole': {
-        const slice = toHole(next.value.part);
+        const slice = toHole(next.value.range);
         holes.push({ slice, error: next.value.error });
         yield { ...records([]), notes: [{ kind: 'hole', slice }] };
       }
@@ -171,7 +171,7 @@ async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
  * are looked for by page numbers before they are marked deleted. Returns what is missing; null: nothing.
  */
 async function* readVanished(read: ReadRequest): Steps<SafetySyncError | null> {
-  const vanished = await read.warehouse.findVanished({ parts: null });
+  const vanished = await read.warehouse.findVanished({ partitions: null });
   if (vanished.size === 0) return null;
   try {
     for await (const page of createSliceReader(read).readByPages(WHOLE_TIME))
@@ -200,7 +200,7 @@ async function* readEverything(read: ReadRequest): Steps<ReadOutcome> {
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first);
   const outcome = toOutcome(read, { failure, watermark, note: changes?.note ?? null, holes });
-  const covered = outcome.failure === null ? { parts: null } : null;
+  const covered = outcome.failure === null ? { partitions: null } : null;
   return { ...outcome, covered, ...(stored === null ? {} : { repairUpToMs: stored.ms }) };
 }
 

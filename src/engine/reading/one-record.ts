@@ -10,7 +10,7 @@ import { toCreationFilters } from './creation-slice.ts';
 import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
 import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
 import { readMs } from './record-fields.ts';
-import { readPart, type Part, toParts } from './snapshot.ts';
+import { readPartition, type PartitionRequest, toPartitionRequests } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 type OneRequest = Source & Pick<ReadRequest, 'settings'>;
@@ -38,7 +38,9 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
       );
     case 'snapshot': {
       const types = readMode.per === 'account' ? null : typesFor(known, read.settings);
-      return await findFirst(toParts(read.stream, types), (part) => findInPart(read, known, part));
+      return await findFirst(toPartitionRequests(read.stream, types), (request) =>
+        findInPartition(read, known, request),
+      );
     }
   }
 }
@@ -109,9 +111,13 @@ async function findFirst<Question>(
 }
 
 /** If several records have one key the last one counts, as in the merge: the response is read to its end. */
-async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part): Promise<FoundRecord | null> {
+async function findInPartition(
+  source: OneRequest,
+  { key }: KnownRecord,
+  request: PartitionRequest,
+): Promise<FoundRecord | null> {
   let found: FoundRecord | null = null;
-  const steps = readPart({ source, part, names: new Set([key]) });
+  const steps = readPartition({ source, request, names: new Set([key]) });
   for (;;) {
     const next = await steps.next();
     if (next.done === true) {
@@ -120,7 +126,7 @@ async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part):
     }
     if (next.value.kind === 'rollback') found = null;
     const record = next.value.kind === 'records' ? next.value.records.at(-1) : undefined;
-    if (record !== undefined) found = { record, about: part.about };
+    if (record !== undefined) found = { record, about: request.about };
   }
 }
 

@@ -174,7 +174,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
     /**
      * Reads by page numbers if the slice has records that no filter on creation time has shown: it has fewer different ones
      * than its total; or, even after deletions, its total counts some without a usable `created_on`, or the
-     * service compares creation times less exactly than by milliseconds. `hasHoles`: parts of it were left out.
+     * service compares creation times less exactly than by milliseconds. `hasHoles`: ranges of it were left out.
      */
     async *readUnseen(slice: TimeSlice, seen: Seen, hasHoles: boolean): SlicePages {
       const isOpen = slice.toMs === Infinity;

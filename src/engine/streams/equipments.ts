@@ -229,7 +229,7 @@ export const equipmentsStream: StreamDefinition = {
   method: 'equipments.list',
   responseKey: 'equipments',
   readMode: { kind: 'snapshot', per: 'equipment_type' },
-  partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
+  partitionedBy: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
   peekFields: ['equipmentType_id'],
   parent: equipment,

@@ -84,7 +84,7 @@ export interface LedgerSlice extends TimeSlice {
   readonly records: number;
   /**
    * Number of consecutive failures to get a response with a certain record of the slice, although the service was available;
-   * 0: the slice has no hole. A slice of a new plan, or a part of a hole, keeps the failures until it is read.
+   * 0: the slice has no hole. A slice of a new plan, or a piece of a hole, keeps the failures until it is read.
    */
   readonly failures: number;
 }
@@ -107,7 +107,7 @@ export type LedgerChange =
   /** A range that was left out of a read of changes. */
   | { readonly kind: 'hole'; readonly slice: TimeSlice }
   /** Smaller slices that replace one slice. */
-  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly LedgerSlice[] };
+  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly pieces: readonly LedgerSlice[] };
 
 /** A user id to look up. */
 export interface DueLookup {

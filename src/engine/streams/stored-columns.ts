@@ -1,4 +1,4 @@
-/** Maps parts of a record to columns, from the streams' declarations. */
+/** Maps fields of a record to columns, from the streams' declarations. */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { StreamDefinition, WireFields } from './stream.ts';
 
@@ -53,7 +53,7 @@ function columnsOf(stream: StreamDefinition): StoredColumn[] {
       if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
       if (table !== stream.parent) return null;
       if (column === stream.versionColumn) return 'it shows which of two versions of a record is newer';
-      return column === stream.partition?.column ? 'it names the list that contains a record' : null;
+      return column === stream.partitionedBy?.column ? 'it names the list that contains a record' : null;
     };
     return columns.map((column) => ({
       table: name,

@@ -8,7 +8,7 @@ export type StreamName = string;
 
 export type IssueKind = 'record_rejected' | 'field_nulled' | 'unknown_field' | 'unknown_value';
 
-/** A part of a record that could not be stored as received. */
+/** A value of a record that could not be stored as received. */
 export interface RecordIssue {
   readonly kind: IssueKind;
   /** The place in the record: `due`, `messages[2].date`; for unknown fields without positions: `messages[].colour`. */
@@ -85,15 +85,15 @@ export interface StateHistory {
 
 /** The range that was read completely: rows that are missing in it are marked as deleted. */
 export interface Coverage {
-  /** The parts that were read (`partition`); null: the whole account. */
-  readonly parts: readonly string[] | null;
+  /** The partitions that were read (`partitionedBy`); null: the whole account. */
+  readonly partitions: readonly string[] | null;
 }
 
-/** The relation between rows and the parts that a stream requests. */
-interface Partition {
-  /** The parent's column that names the part. */
+/** The relation between rows and the partitions that a stream requests. */
+interface PartitionedBy {
+  /** The parent's column that names the partition. */
   readonly column: string;
-  /** The child that names the part in its last column, if the parent's column contains something else. */
+  /** The child that names the partition in its last column, if the parent's column contains something else. */
   readonly asked: PgTable;
 }
 
@@ -131,7 +131,7 @@ export interface StreamDefinition {
   readonly responseKey: string;
   readonly readMode: ReadMode;
   /** Absent: a stream is requested as a whole. */
-  readonly partition?: Partition;
+  readonly partitionedBy?: PartitionedBy;
   /** The wire field that identifies a record. */
   readonly keyField: string;
   /** Other fields that readers use before a record is parsed. */

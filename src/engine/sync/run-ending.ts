@@ -29,7 +29,7 @@ export function successOf(
   { outcome }: RunEnding,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },
 ): Success {
-  const asksNothing = isOfSingleRecords(request) || request.retirePart !== undefined;
+  const asksNothing = isOfSingleRecords(request) || request.retirePartition !== undefined;
   if (outcome !== 'succeeded' || asksNothing) return 'none';
   return requests > 0 ? 'asked' : 'unasked';
 }

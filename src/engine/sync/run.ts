@@ -69,8 +69,8 @@ export interface RunRequest extends ReadOptions {
   readonly unlessBegunWithinMs?: () => number;
   /** Sends no request; reads the stored records with open issues again. */
   readonly retryIssues?: boolean;
-  /** Sends no request; marks the rows of this part deleted. */
-  readonly retirePart?: string;
+  /** Sends no request; marks the rows of this partition deleted. */
+  readonly retirePartition?: string;
 }
 
 /** Identifies a run in `safety_sync.runs`, with the watermark of its stream before and after it. */

@@ -103,7 +103,7 @@ function toText({ isOver, what, when, advice }: Line): string {
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
-export function renderMail(title: string, parts: readonly Html[], footer: string): string {
+export function renderMail(title: string, blocks: readonly Html[], footer: string): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -117,7 +117,7 @@ export function renderMail(title: string, parts: readonly Html[], footer: string
       >
         <div style="max-width:600px;margin:0 auto">
           <h1 style="font-size:20px;line-height:1.3;margin:0 0 16px">${title}</h1>
-          ${parts}
+          ${blocks}
           <p style="font-size:13px;color:#767676;margin:24px 0 0">${footer}</p>
         </div>
       </body>

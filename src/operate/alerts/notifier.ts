@@ -222,7 +222,7 @@ export function createNotifier(options: NotifierOptions) {
   }
 
   return {
-    /** The alerts part of the status: open alerts, and the state of each channel. */
+    /** The alerts of the status: open alerts, and the state of each channel. */
     get status(): AlertsStatus {
       return {
         // An outage of the database has no row: only this worker's memory has it.

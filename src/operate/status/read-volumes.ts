@@ -2,11 +2,11 @@
 import { sql } from 'drizzle-orm';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import type { StoredPart } from '../../engine/streams/unread-parts.ts';
+import type { StoredPartition } from '../../engine/streams/unread-partitions.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { target } from '../../engine/database/sql-names.ts';
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { tableShape } from '../../engine/database/table-shape.ts';
 
 interface RowVolume {
@@ -29,8 +29,8 @@ export interface Volumes {
   readonly rows: readonly RowVolume[];
   /** Oldest first, without gaps. */
   readonly days: readonly DayVolume[];
-  /** For streams that are requested in parts; absent: not read. */
-  readonly parts?: readonly StoredPart[];
+  /** For streams that are requested in partitions; absent: not read. */
+  readonly partitions?: readonly StoredPartition[];
 }
 
 const DAYS = 14;
@@ -73,7 +73,7 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
   return {
     rows: await readRows(db, accountId),
     days,
-    parts: (await readStoredParts(db, [accountId])).get(accountId) ?? [],
+    partitions: (await readStoredPartitions(db, [accountId])).get(accountId) ?? [],
   };
 }
 

@@ -98,7 +98,7 @@ export function toReportMail({ title, report, filename, page, workbook, signatur
     ...(workbook === undefined ? [] : [describeWorkbook(workbook, report.accountId)]),
   ].filter((text) => text !== '');
   const texts = [...figures.map(toLine), ...lists.flatMap((list) => toTextList(report, list))];
-  const parts = [
+  const blocks = [
     ...figures.map(toCard),
     ...lists.map((list) => toHtmlList(report, list)),
     ...sentences.map((text) => html`<p style="margin:18px 0 0">${text}</p>`),
@@ -107,7 +107,7 @@ export function toReportMail({ title, report, filename, page, workbook, signatur
   return {
     subject: title,
     text: [title, '', ...texts, '', ...sentences, `– ${signature}`].join('\n'),
-    html: renderMail(title, parts, signature),
+    html: renderMail(title, blocks, signature),
     attachments: [
       { filename, contentType: 'text/html; charset=utf-8', content: page },
       ...(workbook === undefined || book === undefined

@@ -73,15 +73,15 @@ async function write<T>(file: () => Promise<T>): Promise<T> {
 }
 
 /** undefined: it is larger. */
-async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
-  const parts: Uint8Array[] = [];
+async function collect(content: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunks) {
+  for await (const chunk of content) {
     size += chunk.length;
     if (size >= most) return undefined;
-    parts.push(chunk);
+    chunks.push(chunk);
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(chunks);
 }
 
 type Place = Omit<Workbook, 'content'> & { readonly isMailed: boolean };

@@ -26,7 +26,7 @@ export function describeMessages(
   const about = isText(first) && quote(first);
   const isThisYear = on?.slice(0, 4) === today.slice(0, 4);
   const day = on === null ? null : isThisYear ? formatShortDay(on) : formatDay(on);
-  const author = [by.last_by_name ?? by.last_by_id, day].filter((part) => part !== null).join(', ');
+  const author = [by.last_by_name ?? by.last_by_id, day].filter((text) => text !== null).join(', ');
   const latest = isText(last) && html`<span class="dim">${author}: ${quote(last)}</span>`;
   return about === false && latest === false ? null : html`${about} ${latest}`;
 }

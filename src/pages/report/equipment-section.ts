@@ -109,10 +109,10 @@ function byOffice(report: ShownReport): Html | null {
 /** Equipment that the figures count although no run reads it any more. */
 function notRead({ unread, timezone }: Report): Html | false {
   if (unread.length === 0) return false;
-  const types = unread.map(({ part, live, readAtMs }) => {
+  const types = unread.map(({ partition, live, readAtMs }) => {
     const since =
       readAtMs === null ? 'not known when last read' : `last read ${formatMoment(readAtMs, timezone)}`;
-    return `type ${part} (${formatNumber(live, 'piece')}, ${since})`;
+    return `type ${partition} (${formatNumber(live, 'piece')}, ${since})`;
   });
   return html`<p class="note">
     Counted as it was then, because it is not read any more: equipment of ${types.join(', ')}.

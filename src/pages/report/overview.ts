@@ -3,7 +3,7 @@ import { html, type Html } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { HOUR_MS } from '../../shared/time.ts';
-import { countUnread } from '../../engine/streams/unread-parts.ts';
+import { countUnread } from '../../engine/streams/unread-partitions.ts';
 import { dayAfter, formatDay, formatMoment, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf, oldestDueOf } from './overdue-section.ts';
@@ -52,9 +52,9 @@ function compareCounts(now: number, before: number | null): Change | null {
 /** Rounds as displayed, so that a change below one percent counts as none. More is better. */
 function compareShares(now: Share, before: Share, since: string): Change | null {
   if (now.whole === 0 || before.whole === 0) return null;
-  const [shown, shownBefore] = [now, before].map(({ part, whole }) => formatShare(part, whole));
+  const [shown, shownBefore] = [now, before].map(({ count, whole }) => formatShare(count, whole));
   if (shown === shownBefore) return { text: `as ${since}`, isBetter: null };
-  const isBetter = now.part / now.whole > before.part / before.whole;
+  const isBetter = now.count / now.whole > before.count / before.whole;
   return { text: `${isBetter ? '▲' : '▼'} from ${shownBefore ?? ''} ${since}`, isBetter };
 }
 
@@ -69,8 +69,8 @@ function followupFigures(report: Report): Figure[] {
           .filter(({ status }) => statuses.includes(status))
           .reduce((sum, { followups }) => sum + followups, 0);
   const [lately] = answers.closedLately;
-  const inTime = { part: lately?.in_time ?? 0, whole: lately?.closed ?? 0 };
-  const before = { part: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 };
+  const inTime = { count: lately?.in_time ?? 0, whole: lately?.closed ?? 0 };
+  const before = { count: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 };
   return [
     {
       title: 'Open follow-ups',
@@ -87,9 +87,9 @@ function followupFigures(report: Report): Figure[] {
     },
     {
       title: 'Closed in time',
-      value: formatShare(inTime.part, inTime.whole),
+      value: formatShare(inTime.count, inTime.whole),
       change: compareShares(inTime, before, 'in the 30 days before'),
-      beside: `${formatCount(inTime.part)} of ${formatCount(inTime.whole)} closed in the last 30 days, with a due day`,
+      beside: `${formatCount(inTime.count)} of ${formatCount(inTime.whole)} closed in the last 30 days, with a due day`,
     },
   ];
 }
@@ -100,9 +100,9 @@ function trainedFigure(report: Report): Figure {
   const then = trainedOf(report.answers.trainingByDay.filter(({ date }) => date === weekAgo));
   return {
     title: 'Trained',
-    value: formatShare(now.part, now.whole),
+    value: formatShare(now.count, now.whole),
     change: compareShares(now, then, 'a week ago'),
-    beside: `${formatCount(now.part)} of ${formatCount(now.whole)} who need training`,
+    beside: `${formatCount(now.count)} of ${formatCount(now.whole)} who need training`,
   };
 }
 

@@ -20,7 +20,7 @@ const STATUSES: readonly Series[] = [
 const DAYS = 90;
 
 export interface Share {
-  readonly part: number;
+  readonly count: number;
   readonly whole: number;
 }
 
@@ -32,7 +32,7 @@ export function trainedOf(
     rows
       .filter(({ status }) => status !== null && statuses.includes(status))
       .reduce((sum, { employees }) => sum + employees, 0);
-  return { part: of('active', 'expiring'), whole: of('active', 'expiring', 'incomplete') };
+  return { count: of('active', 'expiring'), whole: of('active', 'expiring', 'incomplete') };
 }
 
 /** Includes statuses that are new at the service. */
@@ -140,7 +140,7 @@ export function trainingSection(report: ShownReport): Section {
     title: 'Training',
     stream: 'training-employee-status',
     hasRows: report.answers.trainingNow.length > 0,
-    lead: `${formatCount(trained.part)} of ${formatNumber(trained.whole, 'employee')} who need training have completed all of it (${formatShare(trained.part, trained.whole)}).`,
+    lead: `${formatCount(trained.count)} of ${formatNumber(trained.whole, 'employee')} who need training have completed all of it (${formatShare(trained.count, trained.whole)}).`,
     body: () => [
       now(report),
       html`<h3>Missing trainings</h3>`,

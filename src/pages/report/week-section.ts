@@ -88,12 +88,12 @@ const sumOf = (people: readonly Load[], of: 'followups' | 'trainings' | 'inspect
 
 function describeOthers(people: readonly Load[]): string {
   const nouns = { followups: 'follow-up', trainings: 'training', inspections: 'inspection' } as const;
-  const parts = (['followups', 'trainings', 'inspections'] as const)
+  const kinds = (['followups', 'trainings', 'inspections'] as const)
     .map((of) => ({ count: sumOf(people, of), noun: nouns[of] }))
     .filter(({ count }) => count > 0)
     .map(({ count, noun }) => formatNumber(count, noun));
   const hidden = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
-  return `Not shown: ${hidden} with ${parts.join(', ')}`;
+  return `Not shown: ${hidden} with ${kinds.join(', ')}`;
 }
 
 /** Notes on the list, because its sums may differ from those of the sentence above it. */

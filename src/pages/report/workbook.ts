@@ -1,5 +1,5 @@
 /**
- * Writes workbooks (Office Open XML) as a stream: the parts of a zip, with rows as XML. Libraries for workbooks either hold
+ * Writes workbooks (Office Open XML) as a stream: the entries of a zip, with rows as XML. Libraries for workbooks either hold
  * all cells in memory (write-excel-file: 1 GB for 100,000 rows) or are large (exceljs: 23 MB).
  */
 import { Zip, ZipDeflate } from 'fflate';
@@ -106,7 +106,7 @@ function relationships(targets: readonly (readonly [type: string, target: string
   return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
 }
 
-/** The parts that name the sheets. */
+/** The entries that name the sheets. */
 function* namesOf(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
   const files = sheets.map((_, at) => `sheet${at + 1}.xml`);
   const named = sheets.map(
@@ -149,10 +149,10 @@ export async function* renderWorkbook(
   });
   const encoder = new TextEncoder();
   const begin = (path: string): ((xml: string, isLast?: boolean) => Uint8Array[]) => {
-    const part = new ZipDeflate(path);
-    zip.add(part);
+    const entry = new ZipDeflate(path);
+    zip.add(entry);
     return (xml, isLast = false) => {
-      part.push(encoder.encode(xml), isLast);
+      entry.push(encoder.encode(xml), isLast);
       if (failure !== null) throw failure;
       const written = chunks;
       chunks = [];

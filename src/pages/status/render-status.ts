@@ -33,8 +33,8 @@ const SCRIPT = `
       // The fetched style is not inserted: the page already has it, and the policy would block its nonce.
       const text = (await response.text()).replace(/<style[^]*?<\\/style>/, '');
       const next = new DOMParser().parseFromString(text, 'text/html');
-      for (const part of ['main', 'footer', 'link[rel=icon]'])
-        document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
+      for (const selector of ['main', 'footer', 'link[rel=icon]'])
+        document.querySelector(selector).replaceWith(document.adoptNode(next.querySelector(selector)));
       document.title = next.title;
       lost.hidden = true;
     } catch {
