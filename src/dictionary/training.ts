@@ -5,7 +5,7 @@ import {
   DAY,
   type Descriptions,
   historyOf,
-  labelOf,
+  labelMeaning,
   linkTo,
   localDays,
   type Meanings,
@@ -13,16 +13,16 @@ import {
   relation,
 } from './description.ts';
 
-const training_label = labelOf('the training');
+const training_label = labelMeaning('the training');
 const employee = person('user', 'the employee', 'The employee');
 const calculated = localDays('calculated');
 
 const SINCE =
   'last_updated of the first list that contained it, but not later than its first read and never before the end of the previous state.';
-type Table = 'training_employee_status' | 'training_completions';
+type TrainingTable = 'training_employee_status' | 'training_completions';
 
 /** @param own The columns that the stream declares. */
-export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descriptions {
+export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>): Descriptions {
   const training_employee_status = relation(
     'Training status of each employee (source: training-employee-status.list).',
     {

@@ -38,10 +38,10 @@ export interface PolicyTable {
   readonly isEnabled: boolean;
   /** It has the policy `public`. */
   readonly isOpen: boolean;
-  readonly policies: ReadonlyMap<string, Policy>;
+  readonly policies: ReadonlyMap<string, RowPolicy>;
 }
 
-interface Policy {
+interface RowPolicy {
   /** The role's name when it was confined. */
   readonly name: string;
   /** Those that the role may read. */
@@ -61,16 +61,16 @@ const TABLES = `select format('%I.%I', n.nspname, c.relname) as name, c.relrowse
 export async function readPolicyTables(connection: TextQueries): Promise<PolicyTable[]> {
   const tables = await connection.query<Omit<PolicyTable, 'policies'> & { policies: string }>(TABLES);
   return tables.map(({ policies, ...table }) => {
-    const byRole = JSON.parse(policies) as Record<string, Policy>;
+    const byRole = JSON.parse(policies) as Record<string, RowPolicy>;
     return { ...table, policies: new Map(Object.entries(byRole)) };
   });
 }
 
 /** Names of accounts contain no character that PostgreSQL escapes in them. */
-const NAME = /^[\w.@:-]{1,100}$/;
+const ROLE_NAME = /^[\w.@:-]{1,100}$/;
 
 function toCondition(accounts: readonly string[]): string {
-  const odd = accounts.find((name) => !NAME.test(name));
+  const odd = accounts.find((name) => !ROLE_NAME.test(name));
   if (odd !== undefined) throw new TypeError(`no name of an account: ${odd}`);
   return `account_id = any ('{${accounts.map((name) => `"${name}"`).join(',')}}'::text[])`;
 }

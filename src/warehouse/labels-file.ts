@@ -106,10 +106,10 @@ function readHeader(header: Cells | undefined): ColumnName[] {
 
 const isKind = (text: string): text is LabelKind => (LABEL_KINDS as readonly string[]).includes(text);
 
-type Cell = (column: ColumnName) => string;
+type CellReader = (column: ColumnName) => string;
 
 /** Checks one line alone; undefined: it is valid. */
-function problemOf(kind: string, cell: Cell): string | undefined {
+function lineProblem(kind: string, cell: CellReader): string | undefined {
   const id = cell('id');
   if (!isKind(kind)) {
     return `kind ${JSON.stringify(kind.slice(0, 60))} is not known; it is one of ${LABEL_KINDS.join(', ')}`;
@@ -145,9 +145,9 @@ export function readLabelsFile(bytes: Uint8Array): LabelsFile {
       bad.push({ line, problem });
       continue;
     }
-    const cell: Cell = (column) => cells[columns.indexOf(column)] ?? '';
+    const cell: CellReader = (column) => cells[columns.indexOf(column)] ?? '';
     const kind = cell('kind').toLowerCase();
-    const problem = problemOf(kind, cell);
+    const problem = lineProblem(kind, cell);
     if (isKind(kind)) kinds.add(kind);
     if (problem !== undefined || !isKind(kind)) bad.push({ line, problem: problem ?? '' });
     else if (cell('label') === '') unfilled += 1;

@@ -9,7 +9,7 @@ import { streamShape } from '../../src/engine/database/table-shape.ts';
 import {
   countVanished,
   markVanished,
-  readVanished,
+  selectVanished,
   readVanishedFields,
 } from '../../src/engine/loading/merge-sql.ts';
 import * as issues from '../../src/engine/loading/issue-sql.ts';
@@ -120,7 +120,7 @@ test.each(['resources', 'equipments'] as const)(
       // Some versions of PostgreSQL then choose the loop by themselves.
       await connection.query('set enable_hashjoin = off');
       for (const statement of [
-        readVanished(shape, covered, 'default'),
+        selectVanished(shape, covered, 'default'),
         readVanishedFields(shape, { covered, accountId: 'default' }),
         markVanished(shape, covered, within),
       ]) {

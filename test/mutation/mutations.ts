@@ -439,7 +439,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'two workers claim one alert or one report',
       file: 'src/operate/alerts/outbox.ts',
-      search: '    .where(sql`${matches(rows)} and due_at <= ${instant(nowMs)}`)',
+      search: '    .where(sql`${matches(rows)} and due_at <= ${timestampLiteral(nowMs)}`)',
       replace: '    .where(matches(rows))',
       tests: [
         'test/integration/alerts.test.ts > one of several workers',

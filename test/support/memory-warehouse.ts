@@ -3,7 +3,7 @@ import type { WarehouseReads } from '../../src/engine/reading/read-request.ts';
 import type { Note } from '../../src/engine/reading/step.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../../src/engine/streams/state.ts';
 import type { Coverage, ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
-import { keyOf } from '../../src/engine/streams/wire.ts';
+import { recordKey } from '../../src/engine/streams/wire.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import type { Received } from '../../src/shared/received.ts';
 import type { WireObject } from './source-wire.ts';
@@ -75,7 +75,7 @@ export class MemoryWarehouse {
 
   /** Within a run an older version of a record does not replace a newer one. */
   add(received: Received, about: ReadContext): void {
-    const key = keyOf(received, this.#stream.keyField);
+    const key = recordKey(received, this.#stream.keyField);
     if (key === null) return;
     const record = received.parse() as WireObject;
     const before = this.records.get(key);

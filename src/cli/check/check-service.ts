@@ -16,7 +16,7 @@ interface CheckServiceOptions {
   readonly streams?: readonly StreamDefinition[];
 }
 
-function toFailure(what: string, error: unknown): Check {
+function failedCheck(what: string, error: unknown): Check {
   if (!(error instanceof SafetySyncError)) throw error;
   const request = error.requestId === undefined ? '' : ` [request ${error.requestId}]`;
   // The line already begins with the method.
@@ -56,7 +56,7 @@ export async function checkService({
       const total = response.paging?.total ?? response.count;
       onCheck(ok(what, `responds, ${total} records`));
     } catch (error) {
-      const failure = toFailure(what, error);
+      const failure = failedCheck(what, error);
       // Another method may be allowed.
       state.refused = failure.isRefusal === true && failure.code !== 'token_permission';
       state.unreachable = failure.code === 'network_error';
@@ -77,7 +77,7 @@ export async function checkService({
       await api.fetchObject({ method, objectKey: responseKey, params: { user }, meter, signal });
       onCheck(ok(what, 'responds'));
     } catch (error) {
-      const failure = toFailure(what, error);
+      const failure = failedCheck(what, error);
       const isOptional = failure.code === 'api_method_not_found' || failure.code === 'token_permission';
       const isWell = failure.code === 'content_not_found' || failure.code === 'parameter_invalid';
       if (isWell) onCheck(ok(what, 'responds (the sample user is not known there)'));

@@ -15,7 +15,7 @@ import { accountFields, EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from '../verb.ts';
 import { readAccountFindings } from '../verbs/accounts.ts';
-import { readUnread } from '../verbs/status.ts';
+import { readUnreadPartitions } from '../verbs/status.ts';
 
 /** Retries would only delay the result that the user waits for. */
 const CHECK_RETRIES = 1;
@@ -48,7 +48,7 @@ async function checkTimezones({ accounts, accountIds, db }: App): Promise<Check[
  */
 async function checkStored(app: App, hasAll: boolean): Promise<Check[]> {
   const isMany = app.accounts.length > 1;
-  const unread = [...(await readUnread(app))].map(([account, partitions]) =>
+  const unread = [...(await readUnreadPartitions(app))].map(([account, partitions]) =>
     skipped(
       isMany ? `equipments of ${account}` : 'equipments',
       describeUnread(partitions) ?? '',

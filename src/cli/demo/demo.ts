@@ -80,7 +80,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 }
 
 /** Next to the embedded database, so that the working directory stays as it was. */
-const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
+const demoFile = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
 /** Labels ids as a user would; returns how many. */
 async function giveNames({ db, signal }: App, accountId: string, file: string): Promise<number> {
@@ -95,7 +95,7 @@ async function giveNames({ db, signal }: App, accountId: string, file: string): 
 }
 
 async function writeReport({ connection }: App, accountId: string): Promise<string> {
-  const file = fileOf('safety-report.html');
+  const file = demoFile('safety-report.html');
   const report = await readReport(connection, accountId);
   await writeWholeFile(file, renderReport(report, { title: 'Northline Yards (demo)' }));
   return file;
@@ -157,7 +157,7 @@ async function runDemo(
     const first = await syncInThePast(db, -passedMs, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
     refuseToGoOn(signal);
-    const names = fileOf('safety-labels.csv');
+    const names = demoFile('safety-labels.csv');
     const named = await giveNames(app, ACCOUNT, names);
     step(
       `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,

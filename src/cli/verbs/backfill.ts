@@ -50,7 +50,7 @@ function checkRange(streams: readonly StreamName[], range: TimeSlice): StreamNam
   return sliced;
 }
 
-interface BackfillAsked {
+interface BackfillFlags {
   readonly streams: readonly StreamName[];
   readonly range: TimeSlice;
   readonly restart: boolean;
@@ -76,7 +76,7 @@ const CHECK_REQUESTS = 3;
 async function forecast(
   context: RunContext,
   stream: StreamName,
-  { isMigrated, ...asked }: BackfillAsked & { readonly isMigrated: boolean },
+  { isMigrated, ...asked }: BackfillFlags & { readonly isMigrated: boolean },
 ): Promise<Forecast> {
   const { readMode, method, responseKey } = streamNamed(stream);
   const whole = { stream, records: null, slices: 0, slices_done: null, requests: null };
@@ -117,7 +117,7 @@ async function forecast(
 async function readResumable(
   { db, settings: { accountId } }: RunContext,
   stream: StreamName,
-  { range, restart }: BackfillAsked,
+  { range, restart }: BackfillFlags,
 ): Promise<readonly LedgerSlice[] | undefined> {
   const stored = await readLedger(db, { accountId, stream });
   const watermarkMs = (await readStreamState(db, accountId, stream)).watermark?.ms ?? null;
@@ -155,7 +155,7 @@ function describePending({ known, pending }: MigrationStatus): string[] {
 async function readPlan(
   { terminal }: CommandContext,
   { accounts, connection }: App,
-  asked: BackfillAsked,
+  asked: BackfillFlags,
 ): Promise<Output> {
   const status = await readMigrationStatus(connection);
   const isMigrated = status.pending === 0;

@@ -3,7 +3,7 @@ import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { nameEntries } from '../../shared/token-place.ts';
-import { placeOf } from '../../config/account-config.ts';
+import { tokenPlaceOf } from '../../config/account-config.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { App } from '../../app.ts';
 import { accountFields, afterBlank, EXIT, outputOf } from '../run-results.ts';
@@ -75,7 +75,7 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
       `equipment type ${type} is configured: the next run would bring its rows back`,
       nameEntries(
         'First take it out of SAFETY_EQUIPMENT_TYPES, here and where safety-sync start runs; then try again.',
-        [placeOf(account.config)],
+        [tokenPlaceOf(account.config)],
       ),
     );
   }
@@ -104,7 +104,7 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
   return output.code === EXIT.ok ? { ...output, lines: () => [said] } : output;
 });
 
-const list: Verb<CommonOptions> = {
+const listVerb: Verb<CommonOptions> = {
   name: 'list',
   about: 'show equipment types that are configured or have rows, and when each was last read',
   hasAccounts: true,
@@ -122,7 +122,7 @@ const retire: Verb<CommonOptions> = {
 };
 
 export const equipmentTypes: Verb<CommonOptions> = {
-  ...list,
+  ...listVerb,
   name: 'equipment-types',
-  verbs: [list, retire],
+  verbs: [listVerb, retire],
 };

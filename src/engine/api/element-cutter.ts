@@ -21,7 +21,7 @@ export interface CutResponse {
 }
 
 /** The section of the response that the held bytes belong to; `skip`: an element that is too large to be held. */
-type Place = 'head' | 'list' | 'skip' | 'tail';
+type Section = 'head' | 'list' | 'skip' | 'tail';
 
 const NOTHING = Buffer.alloc(0);
 const notJson = (message: string) => new UnusableResponse('response_not_json', message);
@@ -30,7 +30,7 @@ export class ElementCutter {
   private readonly listKey: string | undefined;
   private readonly scan: ElementScan;
   private skipping = new ElementSkip();
-  private place: Place = 'head';
+  private place: Section = 'head';
   /** Bytes that are not cut yet. */
   private held: Buffer[] = [];
   private heldBytes = 0;
@@ -89,7 +89,7 @@ export class ElementCutter {
   /** Cuts the held bytes as far as they go. */
   private cut(): void {
     let bytes = this.held.length === 1 ? (this.held[0] ?? NOTHING) : Buffer.concat(this.held);
-    let place: Place;
+    let place: Section;
     do {
       ({ place } = this);
       if (place === 'head') bytes = this.cutHead(bytes);

@@ -35,7 +35,7 @@ function each(names: readonly string[], toSql: (column: SQL) => SQL, separator =
   return sql.join(all, separator);
 }
 
-export const list = (names: readonly string[]): SQL => each(names, (column) => column);
+export const columnList = (names: readonly string[]): SQL => each(names, (column) => column);
 export const of = (alias: string, names: readonly string[]): SQL =>
   each(names, (column) => sql`${name(alias)}.${column}`);
 export const same = (left: string, right: string, names: readonly string[]): SQL =>
@@ -52,7 +52,7 @@ export const definitions = (columns: TableShape['columns']): SQL =>
   );
 
 /** The column with the key of the record. */
-export const keyOf = ({ key }: TableShape): SQL => name(key[0]);
+export const keyColumn = ({ key }: TableShape): SQL => name(key[0]);
 
 export function target(shape: TableShape): SQL {
   return sql`${name(shape.schema)}.${name(shape.name)}`;
@@ -67,7 +67,7 @@ export function stage(shape: TableShape): SQL {
  * temporary table itself exists only at the coordinator.
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
-  sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
+  sql`(select ${columnList(columns)} from pg_temp.${name(table)} offset 0)`;
 /** The staged rows of a table as such a subselect. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 
@@ -81,9 +81,9 @@ export function partitionOf({ partitionedBy, parent }: StreamDefinition): { part
   return {
     partition: sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partitionedBy.column)})`,
     join: sql`left join ${target(asked)} a
-      on a.account_id = t.account_id and a.${keyOf(asked)} = t.${keyOf(owner)}`,
+      on a.account_id = t.account_id and a.${keyColumn(asked)} = t.${keyColumn(owner)}`,
   };
 }
 
 /** A time, of ms since 1970. */
-export const instant = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;
+export const timestampLiteral = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;

@@ -1,7 +1,7 @@
 /** Compares records with the rows in the warehouse. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { keyOf, partitionOf, target } from '../database/sql-names.ts';
+import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
@@ -83,7 +83,7 @@ export function createComparison(
       const rows = await connection.db.execute<{ key: string; hash: string }>(sql`
         select u.key, t._hash::text as hash
         from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, asked)
-        join ${target(parent)} t on t.account_id = ${accountId} and t.${keyOf(parent)} = u.key
+        join ${target(parent)} t on t.account_id = ${accountId} and t.${keyColumn(parent)} = u.key
         ${join} where t._raw = u.raw::jsonb and u.asked is not distinct from ${partition}`);
       return new Map(rows.map((row) => [row.key, row.hash]));
     },

@@ -173,7 +173,7 @@ async function readChanging(
   const vanished =
     deletable === null
       ? []
-      : await tx.execute<{ key: string }>(statements.readVanished(shape, deletable, accountId));
+      : await tx.execute<{ key: string }>(statements.selectVanished(shape, deletable, accountId));
   const added = new Set(addedKeys);
   return [...stagedKeys.filter((key) => !added.has(key)), ...vanished.map(({ key }) => key)];
 }

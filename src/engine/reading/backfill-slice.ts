@@ -54,7 +54,7 @@ function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerS
   return { fromMs: isBottom ? -Infinity : slice.fromMs, toMs: isTop ? Infinity : slice.readToMs };
 }
 
-function toStep(
+function toRecordsStep(
   backfill: Backfill,
   list: readonly Received[],
   notes: readonly LedgerChange[],
@@ -109,13 +109,13 @@ export async function* readSlice(
       state = { ...state, readToMs: Math.min(state.readToMs, remainingTo) };
       finalRecords = state.records;
     }
-    yield toStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
+    yield toRecordsStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
   }
   const failure = next.value ?? (await findShortfall(backfill, state, bounds));
   if (failure === null) {
     backfill.seen += state.records;
     const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
-    yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
+    yield toRecordsStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
     return;
   }
   const halves = cutEvenly(state, 2).map((half) => toPending(half, state.failures));
@@ -124,7 +124,7 @@ export async function* readSlice(
     return;
   }
   backfill.failures.push(failure);
-  yield toStep(backfill, [], [{ kind: 'slice', slice: { ...state, status: 'failed' } }]);
+  yield toRecordsStep(backfill, [], [{ kind: 'slice', slice: { ...state, status: 'failed' } }]);
 }
 
 /** Fewer distinct records than were announced when the slice was begun: records were deleted, or are missing. */
@@ -150,7 +150,7 @@ function replace(
   const open = pieces.filter(({ status }) => status === 'pending');
   backfill.queue.unshift(...open.map((one) => ({ slice: one, halvings })));
   for (const { status, records: count } of smaller) if (status === 'done') backfill.seen += count;
-  return toStep(backfill, list, [{ kind: 'cut', slice, pieces }]);
+  return toRecordsStep(backfill, list, [{ kind: 'cut', slice, pieces }]);
 }
 
 /** The range after the hole was read, the hole is left out, and the range before it is next. */
@@ -166,7 +166,7 @@ function leaveOut(
     backfill.isTopOpen = false;
     backfill.holes.push({ slice: toHole(range), error });
     backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
-    return toStep(backfill, [], [{ kind: 'hole', slice: toHole(range) }]);
+    return toRecordsStep(backfill, [], [{ kind: 'hole', slice: toHole(range) }]);
   }
   // Records newer than the plan are in no hole of the ledger, so the read of changes must not leave them out.
   backfill.holes.push({ slice: hole, error });

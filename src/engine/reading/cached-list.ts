@@ -7,7 +7,7 @@ import type { ListPage } from '../api/requests.ts';
 import { countExtraRows, fetchPage, pages, PageTally } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { countDistinct } from './record-fields.ts';
-import { keyOf } from '../streams/wire.ts';
+import { recordKey } from '../streams/wire.ts';
 import { type ResponseClock, offsetOf, wentBackBy } from './watermark.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -107,7 +107,7 @@ async function* readPages(
     repeated: tally.repeated,
     whole: params,
     toRequest: (record) => {
-      const key = keyOf(record, stream.keyField);
+      const key = recordKey(record, stream.keyField);
       return key === null ? undefined : { ...params, m_user_ids: [key] };
     },
   });

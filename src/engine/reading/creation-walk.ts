@@ -7,10 +7,10 @@ import type { ListPage } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { FAILING_TIME, halve, rangesBetween, readCreationOrder } from './creation-slice.ts';
-import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
+import { type Border, cutOff, isBeside, isShown, type SliceTask } from './creation-task.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { toIncomplete } from './pages.ts';
-import { collectUndated, nameOf, timeOf } from './record-fields.ts';
+import { collectUndated, recordName, timeOf } from './record-fields.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
 
 /** No record was created later. */
@@ -51,7 +51,7 @@ export async function* walkCreation(
   { without = [], isSuspect = false, plannedToMs = -Infinity }: WalkOptions = {},
 ): Walk<SafetySyncError | null> {
   /** The last task is the next one, and the newest. */
-  const tasks: Task[] = rangesBetween(slice, without).map((range) => ({ ...range, isSuspect }));
+  const tasks: SliceTask[] = rangesBetween(slice, without).map((range) => ({ ...range, isSuspect }));
   let hasHoles = without.length > 0;
   /** Different records of the ranges that were read. They share none, because a record is in the range of its creation time. */
   let counted = 0;
@@ -66,7 +66,7 @@ export async function* walkCreation(
 
   const remainingTo = (): number => Math.max(inHand?.toMs ?? -Infinity, ...tasks.map((task) => task.toMs));
 
-  function toStep(list: readonly Received[], border?: Border): WalkStep {
+  function toWalkStep(list: readonly Received[], border?: Border): WalkStep {
     const news = border === undefined ? list : list.filter((record) => !isShown(record, border));
     collectUndated(news, reader.keyField, undated);
     return { kind: 'records', records: news, remainingTo: remainingTo(), seen: counted + undated.size };
@@ -87,7 +87,7 @@ export async function* walkCreation(
         (slice.toMs < Infinity || created <= (newestMs ?? Infinity))
       );
     };
-    return new Set(list.filter(isInRange).map((record) => nameOf(record, reader.keyField)));
+    return new Set(list.filter(isInRange).map((record) => recordName(record, reader.keyField)));
   }
 
   /** `others`: records of the other ranges. */
@@ -97,15 +97,15 @@ export async function* walkCreation(
     let next = await pages.next();
     for (; next.done !== true; next = await pages.next()) {
       for (const name of namesOf(range, next.value)) names.add(name);
-      yield toStep(next.value);
+      yield toWalkStep(next.value);
     }
     counted = Math.max(counted, others + names.size + next.value);
     inHand = undefined;
-    yield toStep([]);
+    yield toWalkStep([]);
   }
 
   /** Adds the tasks that are left after this response. Returns how many records of the task are counted. */
-  function divide(task: Task, page: ListPage): number {
+  function divide(task: SliceTask, page: ListPage): number {
     const { keyField } = reader;
     const order = readCreationOrder(page.records);
     const ranges = order === undefined ? undefined : cutOff(task, { page, order, keyField });
@@ -128,7 +128,7 @@ export async function* walkCreation(
    * Without a total, the task is complete if all records were in the previous response, unless this response is as full as
    * that one.
    */
-  function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: Task): boolean {
+  function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: SliceTask): boolean {
     const total = paging?.total;
     if (total !== undefined) return distinct >= total;
     const isFull =
@@ -138,12 +138,12 @@ export async function* walkCreation(
   }
 
   /** Returns how many records of the task are counted. */
-  function takePage(task: Task, response: SliceResponse): number {
+  function takePage(task: SliceTask, response: SliceResponse): number {
     const { page } = response;
     return isWhole(response, task) ? namesOf(task, page.records).size : divide(task, page);
   }
 
-  async function* take(task: Task, response: SliceResponse): Walk {
+  async function* take(task: SliceTask, response: SliceResponse): Walk {
     const { page } = response;
     const total = page.paging?.total;
     const own = takePage(task, response);
@@ -157,19 +157,19 @@ export async function* walkCreation(
       if ((again.page.paging?.total ?? 0) > previous.newerCount) {
         // The records of the task itself are yielded only after these.
         inHand = task;
-        yield toStep(again.page.records);
+        yield toWalkStep(again.page.records);
         inHand = undefined;
       }
     }
     counted += own;
-    yield toStep(page.records, task.previous?.border);
+    yield toWalkStep(page.records, task.previous?.border);
   }
 
   /**
    * A request failed in all attempts although the service is well: a record of its response makes the service fail. The task
    * is halved until only that record's millisecond fails, which is left out.
    */
-  async function* narrow(task: Task, error: unknown): Walk {
+  async function* narrow(task: SliceTask, error: unknown): Walk {
     if (!isRequestSpecific(error) || !(await reader.isWell())) throw error;
     isDoubtful = true;
     const order = { oldestMs: FAILING_TIME.fromMs, newestMs: FAILING_TIME.toMs, isNewestFirst: true };
@@ -202,7 +202,7 @@ export async function* walkCreation(
       if (shortfall !== null) {
         // The records are right, but all of the task is still to be read.
         inHand = task;
-        yield toStep(page.records, task.previous?.border);
+        yield toWalkStep(page.records, task.previous?.border);
         throw shortfall;
       }
       const newest = readCreationOrder(page.records)?.newestMs;

@@ -3,17 +3,17 @@ import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
-import { keyOf } from '../streams/wire.ts';
+import { recordKey } from '../streams/wire.ts';
 import { askForUser } from './ask-user.ts';
 import { isOlder, readLastUpdated, requestParams } from './cached-list.ts';
 import { toCreationFilters } from './creation-slice.ts';
-import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
+import { isRefused, pages, PageTally, type Params, type PageSource } from './pages.ts';
 import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
 import { readMs } from './record-fields.ts';
 import { readPartition, type PartitionRequest, toPartitionRequests } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
-type OneRequest = Source & Pick<ReadRequest, 'settings'>;
+type OneRequest = PageSource & Pick<ReadRequest, 'settings'>;
 
 export interface FoundRecord {
   readonly record: Received;
@@ -55,7 +55,7 @@ async function findOnPages(
   const tally = new PageTally(keyField);
   for await (const page of pages(read, params, { tally })) {
     // The last one, as in the merge, where several have the key.
-    const record = page.records.findLast((one) => keyOf(one, keyField) === key);
+    const record = page.records.findLast((one) => recordKey(one, keyField) === key);
     const calculatedAtMs = readLastUpdated(page);
     const about = calculatedAtMs === undefined ? {} : { calculatedAtMs };
     if (record !== undefined) return { record, about, serviceTimeMs: page.serviceTimeMs };

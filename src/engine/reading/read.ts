@@ -9,7 +9,7 @@ import type { ReadRequest } from './read-request.ts';
 import { readSnapshot } from './snapshot.ts';
 import type { ReadOutcome, Step, Steps } from './step.ts';
 
-function select(request: ReadRequest): Steps<ReadOutcome> {
+function readByMode(request: ReadRequest): Steps<ReadOutcome> {
   const { onlyRecord, stream } = request;
   if (onlyRecord !== undefined) return readOneRecord(request, onlyRecord);
   switch (stream.readMode.kind) {
@@ -26,7 +26,7 @@ function select(request: ReadRequest): Steps<ReadOutcome> {
 
 /** Reads a stream from the service. The last step is the end. */
 export async function* read(request: ReadRequest): AsyncGenerator<Step, void, undefined> {
-  yield { kind: 'end', outcome: yield* select(request) };
+  yield { kind: 'end', outcome: yield* readByMode(request) };
 }
 
 /** Whether the run may be complete: only then missing records count as deletions. */

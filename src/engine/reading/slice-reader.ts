@@ -6,8 +6,16 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { describeSlice, toCreationFilters } from './creation-slice.ts';
-import { keyOf } from '../streams/wire.ts';
-import { countExtraRows, fetchPage, isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
+import { recordKey } from '../streams/wire.ts';
+import {
+  countExtraRows,
+  fetchPage,
+  isRefused,
+  pages,
+  PageTally,
+  type Params,
+  type PageSource,
+} from './pages.ts';
 import { countDistinct, timeOf } from './record-fields.ts';
 
 /** How often a response that contradicts itself is requested again. */
@@ -51,7 +59,7 @@ type SlicePages = AsyncGenerator<readonly Received[], number, undefined>;
 export type SliceReader = ReturnType<typeof createSliceReader>;
 
 /** `filters`: `updated_after`, for an incremental read. */
-export function createSliceReader(source: Source, filters: Params = {}) {
+export function createSliceReader(source: PageSource, filters: Params = {}) {
   const { keyField, method, name, readMode } = source.stream;
   if (readMode.kind !== 'incremental') throw new TypeError(`${name} is not read in slices`);
   const { pageSize } = readMode;
@@ -106,7 +114,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       const before = keys.size;
       for await (const page of pages(source, toParams(slice), { tally })) {
         together.add(page);
-        for (const record of page.records) keys.add(keyOf(record, keyField));
+        for (const record of page.records) keys.add(recordKey(record, keyField));
         yield page.records;
       }
       const shortfall = tally.shortfall();

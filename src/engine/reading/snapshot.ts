@@ -4,9 +4,9 @@ import { isRequestSpecific } from '../api/response-errors.ts';
 import type { Paging } from '../api/paging.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-import { isRefused, pages, PageTally, type Params, type Source, toListRequest } from './pages.ts';
+import { isRefused, pages, PageTally, type Params, type PageSource, toListRequest } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import { nameOf } from './record-fields.ts';
+import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 /** How often a list with unasked pages is read before it counts as not consistent. */
@@ -23,16 +23,16 @@ export interface PartitionRequest {
 }
 
 interface PartitionRead {
-  readonly source: Source;
+  readonly source: PageSource;
   readonly request: PartitionRequest;
   /** Names of the records to take; absent: all. */
   readonly names?: ReadonlySet<string> | undefined;
   readonly fewRetries?: boolean;
 }
 
-function toStep({ source: { stream }, request, names }: PartitionRead, list: readonly Received[]) {
+function takeRecords({ source: { stream }, request, names }: PartitionRead, list: readonly Received[]) {
   return records(
-    names === undefined ? list : list.filter((one) => names.has(nameOf(one, stream.keyField))),
+    names === undefined ? list : list.filter((one) => names.has(recordName(one, stream.keyField))),
     request.about,
   );
 }
@@ -61,8 +61,8 @@ async function* readResponse(read: PartitionRead): Steps<boolean> {
         continue;
       }
       for (const record of next.value.records)
-        if (names.size < MOST_NAMES) names.add(nameOf(record, keyField));
-      yield toStep(read, next.value.records);
+        if (names.size < MOST_NAMES) names.add(recordName(record, keyField));
+      yield takeRecords(read, next.value.records);
     }
   } finally {
     // A consumer that stops in the middle ends the request.
@@ -80,7 +80,7 @@ async function* readAnnouncedPages(read: PartitionRead): Steps<string | null> {
     yield { kind: 'rollback' };
     const tally = new PageTally(read.source.stream.keyField);
     for await (const page of pages(read.source, read.request.params, { tally }))
-      yield toStep(read, page.records);
+      yield takeRecords(read, page.records);
     shortfall = tally.shortfall();
     if (shortfall === null) return null;
     // The parameter itself is refused: another attempt would be, too.
@@ -105,7 +105,7 @@ export async function* readPartition(read: PartitionRead): Steps<SafetySyncError
  * retries again.
  */
 async function* readPartitions(
-  source: Source,
+  source: PageSource,
   requests: readonly PartitionRequest[],
   names?: ReadonlySet<string>,
 ): Steps<SafetySyncError[]> {

@@ -4,7 +4,7 @@ import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
-import { figureColumns, figuresOf, handsOn, inOrder } from './followup-messages.ts';
+import { figureColumns, messageCounts, handsOn, sortMessages } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -237,10 +237,10 @@ export const followupsStream: StreamDefinition = {
     });
     const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
-      ...figuresOf(messages, fields.observer_id),
+      ...messageCounts(messages, fields.observer_id),
     });
     let holder: string | null = null;
-    const messageRows = inOrder(messages).map((message, position): RowOf<typeof followupMessages> => {
+    const messageRows = sortMessages(messages).map((message, position): RowOf<typeof followupMessages> => {
       const _handed_before = handsOn(message) ? holder : null;
       if (handsOn(message)) holder = message.fields.reassignee_id;
       return addColumns(message.fields, {

@@ -3,10 +3,10 @@ import type { ColumnField } from './fields.ts';
 import type { AddIssue, WireRecord } from './stream.ts';
 import type { Field, AddProblem } from './wire.ts';
 
-type Fields = Readonly<Record<string, ColumnField<unknown>>>;
+type FieldMap = Readonly<Record<string, ColumnField<unknown>>>;
 
 /** The values by column. */
-type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
+type Values<F extends FieldMap> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
 
 export interface ReadFieldsOptions {
   readonly addIssue: AddIssue;
@@ -18,7 +18,7 @@ export interface ReadFieldsOptions {
  * Makes a reader for one kind of object: field by field; a value that cannot be stored becomes null with an issue, an
  * unknown field gets an issue. The fields become lists once, because records are read by the million.
  */
-export function fieldReader<const F extends Fields>(fields: F) {
+export function fieldReader<const F extends FieldMap>(fields: F) {
   const columns = Object.keys(fields);
   const names = Object.entries(fields).map(([column, { name = column }]) => name);
   const known = new Set(names);

@@ -215,7 +215,7 @@ export function isWireRecord(value: unknown): value is WireRecord {
 }
 
 /** The key under which a record is stored; null: it has no usable one. */
-export function keyOf(record: Received, keyField: string): string | null {
+export function recordKey(record: Received, keyField: string): string | null {
   if (record.key === undefined) {
     const sent = record.field(keyField);
     record.key = key.read(typeof sent === 'string' ? toStorableText(sent) : sent, () => undefined);

@@ -197,7 +197,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         failure: merged.failure,
         notes: [
           merged.note,
-          isOfSingleRecords(request) ? null : await readUnread(db, run),
+          isOfSingleRecords(request) ? null : await describeUnreadRows(db, run),
           isReadAgain ? `columns that are no longer protected were read again: ${lifted.join(', ')}` : null,
         ],
       });
@@ -255,7 +255,7 @@ async function countRepaired(
 }
 
 /** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
-async function readUnread(db: Queryable, { stream, key, context }: OpenRun): Promise<string | null> {
+async function describeUnreadRows(db: Queryable, { stream, key, context }: OpenRun): Promise<string | null> {
   if (stream.partitionedBy === undefined) return null;
   const stored = await readStoredPartitions(db, [key.accountId]);
   return describeUnread(unreadOf(stored.get(key.accountId) ?? [], context.settings.equipmentTypes));

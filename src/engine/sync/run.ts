@@ -117,7 +117,7 @@ export type RunResult = RunEnd & {
   readonly durationMs: number;
 };
 
-export const failureOf = (result: RunResult): SafetySyncError | undefined =>
+export const runFailure = (result: RunResult): SafetySyncError | undefined =>
   result.outcome === 'failed' ? result.error : undefined;
 
 /**
@@ -125,7 +125,7 @@ export const failureOf = (result: RunResult): SafetySyncError | undefined =>
  * too.
  */
 export function authFailureOf(result: RunResult): SafetySyncError | undefined {
-  const error = failureOf(result);
+  const error = runFailure(result);
   return error?.recovery === 'fail_run' ? error : undefined;
 }
 

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../control-tables/issues.ts';
-import { keyOf, partitionOf, target } from '../database/sql-names.ts';
+import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Steps } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
@@ -16,7 +16,7 @@ export async function* readStoredIssues(db: Database, stream: StreamDefinition, 
   const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
   const parent = tableShape(stream.parent);
   const { partition, join } = partitionOf(stream);
-  const key = keyOf(parent);
+  const key = keyColumn(parent);
   // The request context comes from the row, because an issue may have moved to the row from another record.
   const contextOfRow =
     stream.partitionedBy === undefined

@@ -4,14 +4,14 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { Redact } from '../../shared/redact.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
-import type { Message } from './message.ts';
+import type { AlertMessage } from './message.ts';
 
 export interface Channel {
   readonly name: AlertChannel;
   /** A description without secrets, for example `the webhook at hooks.example.com`. */
   readonly place: string;
   /** Resolves when the receiver has accepted the message; rejects with a `NotAccepted` or any other error. */
-  send(message: Message, signal: AbortSignal): Promise<void>;
+  send(message: AlertMessage, signal: AbortSignal): Promise<void>;
 }
 
 /** The receiver refused the message. */
@@ -34,7 +34,7 @@ export const excerptOf = (response: string, redact: Redact): string =>
 export const ATTEMPT_MS = 10 * SECOND_MS;
 
 /** Describes the failure without the address: the address is a secret, and network errors repeat it. */
-export function problemOf(error: unknown): string {
+export function channelProblem(error: unknown): string {
   if (error instanceof NotAccepted) return error.message;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   const known = cause?.code ?? code;
@@ -43,7 +43,7 @@ export function problemOf(error: unknown): string {
 
 interface Delivery {
   readonly channel: Channel;
-  readonly message: Message;
+  readonly message: AlertMessage;
   readonly signal: AbortSignal;
   readonly attemptMs?: number | undefined;
 }
@@ -58,7 +58,7 @@ export async function deliver({ channel, message, signal, attemptMs = ATTEMPT_MS
   } catch (error) {
     late.abort();
     const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';
-    const problem = problemOf(error);
+    const problem = channelProblem(error);
     throw new SafetySyncError(code, `${channel.place}: ${problem}`, { cause: new Error(problem) });
   }
 }

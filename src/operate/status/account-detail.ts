@@ -2,7 +2,7 @@
 import { SECOND_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-partitions.ts';
-import { placeOf } from '../../config/account-config.ts';
+import { tokenPlaceOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
 import { type RunSummary, toRunSummary } from './run-summary.ts';
 import type { AccountFacts, StatusFacts } from './status-facts.ts';
@@ -37,7 +37,7 @@ export function buildDetail(
   const unread = unreadOf(counted?.partitions ?? [], config.equipmentTypes);
   const { reportingTimezone: own, schedule } = config;
   const stored = rows?.reportingTimezone;
-  const tokenPlace = placeOf(config);
+  const tokenPlace = tokenPlaceOf(config);
   const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
   const nextRuns = planned.map((one) => ({
     ...one,

@@ -39,7 +39,7 @@ const COUNTED_ROWS = 200_000;
 /** Bytes per row, to estimate tables that were never analyzed. */
 const BYTES_A_ROW = 500;
 
-async function readRows(db: Queryable, accountId: string): Promise<RowVolume[]> {
+async function readRowVolumes(db: Queryable, accountId: string): Promise<RowVolume[]> {
   const volumes: RowVolume[] = [];
   for (const { name: stream, parent } of STREAMS) {
     const shape = tableShape(parent);
@@ -71,7 +71,7 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
       and r.started_at > now() - make_interval(days => ${DAYS + 1}::int)
     group by d.day order by d.day`);
   return {
-    rows: await readRows(db, accountId),
+    rows: await readRowVolumes(db, accountId),
     days,
     partitions: (await readStoredPartitions(db, [accountId])).get(accountId) ?? [],
   };

@@ -41,7 +41,7 @@ function describeCounts({ counts }: RunResult): string {
 }
 
 /** A run in a log line. */
-export const nameOf = (stream: StreamName, kind: RunKind): string =>
+export const runName = (stream: StreamName, kind: RunKind): string =>
   kind === 'sync' ? stream : `${stream} ${kind}`;
 
 /** Logs one line per run with all fields. The message alone is complete, because a terminal shows no fields. */
@@ -57,7 +57,7 @@ export function logResult(
     watermark_before: watermarkBefore,
     watermark_after: watermarkAfter,
   };
-  const name = nameOf(result.stream, kind);
+  const name = runName(result.stream, kind);
   switch (result.outcome) {
     case 'succeeded':
       log.info(

@@ -3,7 +3,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import cron from 'node-cron';
-import { failureOf } from '../alerts/conditions.ts';
+import { failureConditions } from '../alerts/conditions.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
@@ -64,7 +64,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
       offReason === undefined && freshnessOf(one, nowMs, config.freshnessBudgetMinutes) !== 'fresh',
   );
   const failed = streams.flatMap(({ id, one, offReason }) =>
-    offReason === 'no equipment types' ? [] : failureOf(id, one),
+    offReason === 'no equipment types' ? [] : failureConditions(id, one),
   );
   const facts = streams.map(({ one }) => one);
   // No run is recorded while the service's cache is still valid, and few are while the credentials are refused.

@@ -6,7 +6,7 @@ import { readInFull } from '../status/read-account-rows.ts';
 import { readAccounts } from '../status/read-accounts.ts';
 import { readVolumes } from '../status/read-volumes.ts';
 import type { WorkerState } from '../status/status.ts';
-import { NOT_READ, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
+import { NO_WAREHOUSE_STATE, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
 import { storageRulesOf } from '../status/storage-rules.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
@@ -143,9 +143,9 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
       // The monitor knows whether the database is reachable.
       const { problem } = monitor.latest;
       const result = read.inTime ? read.value : { isSlow: problem === null };
-      return { ...NOT_READ, problem, ...result };
+      return { ...NO_WAREHOUSE_STATE, problem, ...result };
     } catch (error) {
-      return { ...NOT_READ, problem: toDatabaseError(error).message };
+      return { ...NO_WAREHOUSE_STATE, problem: toDatabaseError(error).message };
     }
   }
 

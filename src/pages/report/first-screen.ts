@@ -54,7 +54,7 @@ export const before = (ms: number): string =>
   ms < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ms));
 
 /** The age of the oldest stream, streams that were never read, and failures. null: nothing was read. */
-export function ageOf(report: Report): { readonly text: string; readonly isBad: boolean } | null {
+export function dataAge(report: Report): { readonly text: string; readonly isBad: boolean } | null {
   const { streams, asOfMs } = report;
   if (!isAnythingRead(report)) return null;
   const namesOf = (all: Report['streams']): string =>

@@ -36,7 +36,7 @@ export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
 
 export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
 
-interface ReadOptions {
+interface ReportReadOptions {
   /** The configured types; absent: unknown. */
   readonly equipmentTypes?: readonly string[];
   /** The configured templates; default: the stored ones. */
@@ -64,7 +64,7 @@ async function readRecordUrls(
 export async function readReport(
   connection: Connection,
   accountId: string,
-  { equipmentTypes, recordUrls = {}, also }: ReadOptions = {},
+  { equipmentTypes, recordUrls = {}, also }: ReportReadOptions = {},
 ): Promise<Report> {
   // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
   const { databaseNowMs, accounts } = await readAccounts(connection, [accountId]);

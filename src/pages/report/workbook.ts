@@ -63,7 +63,7 @@ function dayNumberOf(column: string, text: string): number | null {
   return days >= FIRST_DAY ? days : null;
 }
 
-function toCell(cell: Cell, column: string, at: string): string {
+function toCellXml(cell: Cell, column: string, at: string): string {
   if (cell === null || cell === '') return '';
   if (typeof cell === 'number') return `<c r="${at}"><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c r="${at}" t="b"><v>${cell ? 1 : 0}</v></c>`;
@@ -79,7 +79,7 @@ function toCell(cell: Cell, column: string, at: string): string {
   return `<c r="${at}"${style} t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
 }
 
-function widthOf(column: string): number {
+function columnWidth(column: string): number {
   if (column.endsWith('_note')) return 60;
   return /(?:name|label|title|responsible|offices|about|link)$/.test(column) ? 30 : 15;
 }
@@ -88,7 +88,7 @@ const letters = (columns: readonly string[]): string[] => columns.map((_, at) =>
 
 function beginSheet(columns: readonly string[]): string {
   const widths = columns.map(
-    (column, at) => `<col min="${at + 1}" max="${at + 1}" width="${widthOf(column)}" customWidth="1"/>`,
+    (column, at) => `<col min="${at + 1}" max="${at + 1}" width="${columnWidth(column)}" customWidth="1"/>`,
   );
   const names = columns.map(
     (name, at) => `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(name)}</t></is></c>`,
@@ -107,7 +107,7 @@ function relationships(targets: readonly (readonly [type: string, target: string
 }
 
 /** The entries that name the sheets. */
-function* namesOf(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
+function* sheetEntries(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
   const files = sheets.map((_, at) => `sheet${at + 1}.xml`);
   const named = sheets.map(
     (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
@@ -179,7 +179,7 @@ export async function* renderWorkbook(
         }
         count += 1;
         const row = cells.map((cell, at) =>
-          toCell(cell, columns[at] ?? '', `${columnLetters[at] ?? ''}${count}`),
+          toCellXml(cell, columns[at] ?? '', `${columnLetters[at] ?? ''}${count}`),
         );
         xml += `<row r="${count}">${row.join('')}</row>`;
       }
@@ -187,7 +187,7 @@ export async function* renderWorkbook(
     }
     yield* write(endSheet(columns, count), true);
   }
-  for (const [path, xml] of namesOf(names)) yield* begin(path)(xml, true);
+  for (const [path, xml] of sheetEntries(names)) yield* begin(path)(xml, true);
   zip.end();
   yield* chunks;
 }

@@ -150,7 +150,7 @@ function accountList(status: Status): Html {
       },
       { title: 'open issues', isNumber: true, isSpare: true, cell: ({ openIssues }) => countOf(openIssues) },
     ],
-    remark: ({ verdict: { level, sentence, details } }) =>
+    streamRemark: ({ verdict: { level, sentence, details } }) =>
       level === 'good' ? null : [sentence, ...details].join(' '),
   });
   return titledCard('Accounts', [list, pageLinks(status)]);
