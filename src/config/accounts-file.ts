@@ -50,7 +50,7 @@ const EQUIPMENT_TYPES = z
 
 const isMap = (content: unknown): content is FileEntry =>
   typeof content === 'object' && content !== null && !Array.isArray(content);
-const SCHEDULE = z.custom<FileEntry>(isMap).describe('off, or a map from streams to cron expressions');
+const SCHEDULE_ENTRY = z.custom<FileEntry>(isMap).describe('off, or a map from streams to cron expressions');
 
 interface MapOptions {
   readonly keys: readonly string[];
@@ -118,7 +118,9 @@ const firstSet = (...crons: readonly (string | null | undefined)[]): string | nu
 function readCronMap(entry: MapReader, defaults: ScheduleConfig, problems: string[]): ScheduleConfig {
   // `schedule: off` is short for an account that is synced by hand only.
   const own =
-    entry.fields['schedule'] === 'off' ? { all: 'off', reconcile: 'off' } : entry.read('schedule', SCHEDULE);
+    entry.fields['schedule'] === 'off'
+      ? { all: 'off', reconcile: 'off' }
+      : entry.read('schedule', SCHEDULE_ENTRY);
   const streams = Object.keys(defaults.streams);
   const keys = ['all', ...streams, 'reconcile', 'timezone'];
   const { read } = readMap(own ?? {}, { keys, path: 'schedule.', problems });

@@ -39,7 +39,7 @@ export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean
  * Rows of the source come before `stream_state`, so `complete_until` never covers rows that were not renamed yet.
  * `account_changes` is not changed, because it records the change.
  */
-const TABLES = `select json_build_object('name', format('%I.%I', n.nspname, c.relname), 'key',
+const ACCOUNT_TABLES_SQL = `select json_build_object('name', format('%I.%I', n.nspname, c.relname), 'key',
     (select coalesce(json_agg(json_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, a.atttypmod))
         order by u.position) filter (where a.attname <> 'account_id'), '[]')
       from pg_constraint k cross join unnest(k.conkey) with ordinality u (number, position)
@@ -70,7 +70,7 @@ function childrenOf(name: string, all: readonly FoundTable[]): ChildTable[] {
 }
 
 export async function readAccountTables(connection: TextQueries): Promise<AccountTable[]> {
-  const rows = await connection.query<{ found: string }>(TABLES);
+  const rows = await connection.query<{ found: string }>(ACCOUNT_TABLES_SQL);
   const all = rows.map(({ found }) => JSON.parse(found) as FoundTable);
   return all
     .filter(({ parent }) => parent === null)

@@ -6,8 +6,8 @@ import { usageError } from '../shared/errors.ts';
 import { fromSpreadsheet, toSpreadsheet } from '../shared/spreadsheet.ts';
 
 /** The columns of the template. `seen` is the number of records with the id, and is ignored by an import. */
-const COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'] as const;
-type ColumnName = (typeof COLUMNS)[number];
+const CSV_COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'] as const;
+type ColumnName = (typeof CSV_COLUMNS)[number];
 const NEEDED: readonly ColumnName[] = ['kind', 'id', 'label'];
 
 export interface Label {
@@ -46,7 +46,7 @@ const MOST_LABEL = 500;
 /** The form that a spreadsheet gives to a long number. */
 const ROUNDED = /^\d([.,]\d+)?E\+\d+$/i;
 
-function decode(bytes: Uint8Array): string {
+function decodeFile(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
@@ -93,13 +93,13 @@ function readCells(text: string): Cells[] {
 
 function readHeader(header: Cells | undefined): ColumnName[] {
   const names = (header?.cells ?? []).map((name) => name.toLowerCase());
-  const unknown = names.filter((name) => !(COLUMNS as readonly string[]).includes(name));
+  const unknown = names.filter((name) => !(CSV_COLUMNS as readonly string[]).includes(name));
   const missing = NEEDED.filter((name) => !names.includes(name));
   if (unknown.length === 0 && missing.length === 0 && new Set(names).size === names.length) {
     return names as ColumnName[];
   }
   throw usageError(
-    `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(',').slice(0, 200))}; expected ${COLUMNS.join(',')} (parent_id and seen can be left out)`,
+    `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(',').slice(0, 200))}; expected ${CSV_COLUMNS.join(',')} (parent_id and seen can be left out)`,
     'safety-sync labels template writes such a file.',
   );
 }
@@ -124,7 +124,7 @@ function lineProblem(kind: string, cell: CellReader): string | undefined {
   if (cell('label').length > MOST_LABEL) {
     return `${kind} ${id} has a label of more than ${MOST_LABEL} characters; shorten it`;
   }
-  if (COLUMNS.some((column) => cell(column).includes('\0'))) return 'holds a NUL character; remove it';
+  if (CSV_COLUMNS.some((column) => cell(column).includes('\0'))) return 'holds a NUL character; remove it';
   if (cell('label') === '' && cell('parent_id') !== '') {
     return `${kind} ${id} has a parent_id and no label; give it one (its id will do)`;
   }
@@ -133,7 +133,7 @@ function lineProblem(kind: string, cell: CellReader): string | undefined {
 
 /** Separates valid and invalid lines. Throws `usage_invalid` when the file is not a CSV file of labels. */
 export function readLabelsFile(bytes: Uint8Array): LabelsFile {
-  const [header, ...rows] = readCells(decode(bytes));
+  const [header, ...rows] = readCells(decodeFile(bytes));
   const columns = readHeader(header);
   const lines: LabelLine[] = [];
   const kinds = new Set<LabelKind>();
@@ -171,6 +171,6 @@ export function renderLabelsFile(lines: readonly TemplateLine[]): string {
       ...[kind, id, label, parentId ?? ''].map(toSpreadsheet),
       seen ?? '',
     ]),
-    { header: true, columns: [...COLUMNS] },
+    { header: true, columns: [...CSV_COLUMNS] },
   );
 }

@@ -22,7 +22,7 @@ import type { CommandContext, Verb } from '../verb.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 
-const ACCOUNT = 'demo';
+const DEMO_ACCOUNT = 'demo';
 const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training list. */
 const PASSING_MS = 20 * MINUTE_MS;
@@ -69,7 +69,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
       SAFETY_BASE_URL: sandbox.url,
       SAFETY_TOKEN: sandbox.token,
       SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-      SAFETY_ACCOUNT: ACCOUNT,
+      SAFETY_ACCOUNT: DEMO_ACCOUNT,
       SYNC_CRON: '*/10 * * * * *',
       HTTP_PORT: env['HTTP_PORT'],
       LOG_LEVEL: env['LOG_LEVEL'] ?? (serves ? 'info' : 'warn'),
@@ -158,7 +158,7 @@ async function runDemo(
     terminal.print(indent(renderResults(first, terminal)));
     refuseToGoOn(signal);
     const names = demoFile('safety-labels.csv');
-    const named = await giveNames(app, ACCOUNT, names);
+    const named = await giveNames(app, DEMO_ACCOUNT, names);
     step(
       `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
     );
@@ -187,10 +187,10 @@ async function runDemo(
     refuseToGoOn(signal);
 
     section('4  What the warehouse can answer');
-    terminal.print(indent(await renderAnswers(db, ACCOUNT, colors)));
+    terminal.print(indent(await renderAnswers(db, DEMO_ACCOUNT, colors)));
     terminal.print('');
     step('drawing the report …');
-    const report = await writeReport(app, ACCOUNT);
+    const report = await writeReport(app, DEMO_ACCOUNT);
 
     const code = exitCodeOf(both);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);

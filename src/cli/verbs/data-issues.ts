@@ -22,14 +22,14 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
   unknown_value: 'kept as it came',
 };
 
-interface IssueGroup extends IssueRow {
+interface ListedIssueGroup extends IssueRow {
   /** Number of records; for an unknown field, how often it was received. */
   records: number;
 }
 
 /** Issues that differ only in the record and in positions are one line for a person. */
-function groupIssues(issues: readonly IssueRow[]): IssueGroup[] {
-  const groups = new Map<string, IssueGroup>();
+function groupIssues(issues: readonly IssueRow[]): ListedIssueGroup[] {
+  const groups = new Map<string, ListedIssueGroup>();
   for (const issue of issues) {
     const field = (issue.field ?? '').replace(/\[\d+\]/g, '[]');
     const { account_id: accountId, stream, kind, resolved_at: resolvedAt } = issue;

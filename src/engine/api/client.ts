@@ -44,7 +44,7 @@ export interface ApiClient {
 /** Parameters that select a range of a list. */
 const RANGE_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
 
-function rangeOf(params: ApiRequest['params']): Readonly<Record<string, number>> {
+function requestRange(params: ApiRequest['params']): Readonly<Record<string, number>> {
   const named = RANGE_PARAMETERS.flatMap((name) => {
     const value = params[name];
     return typeof value === 'number' ? [[name, value] as const] : [];
@@ -90,7 +90,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       if (end.errorCode !== null) markFailed(span, end.errorCode);
       span.end();
       const durationMs = clock.monotonicMs() - startedMs;
-      options.onRequest?.({ method, range: rangeOf(params), attempt, durationMs, bytes, ...end });
+      options.onRequest?.({ method, range: requestRange(params), attempt, durationMs, bytes, ...end });
     }
   }
 

@@ -35,7 +35,7 @@ function each(names: readonly string[], toSql: (column: SQL) => SQL, separator =
   return sql.join(all, separator);
 }
 
-export const columnList = (names: readonly string[]): SQL => each(names, (column) => column);
+export const joinColumns = (names: readonly string[]): SQL => each(names, (column) => column);
 export const of = (alias: string, names: readonly string[]): SQL =>
   each(names, (column) => sql`${name(alias)}.${column}`);
 export const same = (left: string, right: string, names: readonly string[]): SQL =>
@@ -67,7 +67,7 @@ export function stage(shape: TableShape): SQL {
  * temporary table itself exists only at the coordinator.
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
-  sql`(select ${columnList(columns)} from pg_temp.${name(table)} offset 0)`;
+  sql`(select ${joinColumns(columns)} from pg_temp.${name(table)} offset 0)`;
 /** The staged rows of a table as such a subselect. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 

@@ -12,7 +12,7 @@ import type { StreamShape } from '../database/table-shape.ts';
  */
 type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
 
-const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
+const CHANGE_STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
 
 interface ParsedRow {
   readonly key: string;
@@ -69,7 +69,7 @@ export function createComparison(
         // Digits need no quotes.
         `{${records.map((record) => record.hash).join(',')}}`,
       ]);
-      return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
+      return Array.from(row?.digits ?? '', (digit) => CHANGE_STATUSES[Number(digit)] ?? 'changed');
     },
     /**
      * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of

@@ -9,7 +9,7 @@ import {
   timestampLiteral,
   instantOf,
   keyColumn,
-  columnList,
+  joinColumns,
   name,
   of,
   partitionOf,
@@ -92,9 +92,9 @@ export function upsertParents(
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
   return sql`with ${kept.before} merged as (
-    insert into ${target(parent)} as t (account_id, ${columnList(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
+    insert into ${target(parent)} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
     select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
-    on conflict (account_id, ${columnList(parent.key)}) do update set
+    on conflict (account_id, ${joinColumns(parent.key)}) do update set
       ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at${ending}
     returning (xmax = 0) as is_insert)
   select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
@@ -115,9 +115,9 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
   const kept = history.childHistory(parent, child, scope);
-  return sql`insert into ${target(child)} as t (account_id, ${columnList(columns)} ${kept.column})
+  return sql`insert into ${target(child)} as t (account_id, ${joinColumns(columns)} ${kept.column})
     select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s ${kept.from}
-    on conflict (account_id, ${columnList(child.key)}) do update set
+    on conflict (account_id, ${joinColumns(child.key)}) do update set
       ${asInserted(changes)}
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
 }

@@ -17,7 +17,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import {
   keyColumn,
-  columnList,
+  joinColumns,
   name,
   of,
   partitionOf,
@@ -147,7 +147,7 @@ async function moveRows(
     const [key] = table.key;
     const columns = getTableConfig(table.table).columns.map((column) => column.name);
     const others = columns.filter((column) => column !== 'account_id' && column !== key);
-    await db.execute(sql`insert into ${target(table)} (account_id, ${name(key)}, ${columnList(others)})
+    await db.execute(sql`insert into ${target(table)} (account_id, ${name(key)}, ${joinColumns(others)})
       select t.account_id, r.key, ${of('t', others)} from ${target(table)} t join ${pairs} on t.${name(key)} = r.before
       where t.account_id = ${accountId} on conflict do nothing`);
   }
@@ -182,7 +182,7 @@ async function cleanStates(
     await db.execute(sql`delete from ${ofRecords([...ids])}`);
     const names = states.columns.map((column) => column.name);
     const written = cleaned.filter(({ id }) => ids.has(id)).map((one) => one.row);
-    await db.execute(sql`insert into ${target(states)} (account_id, ${columnList(names)})
+    await db.execute(sql`insert into ${target(states)} (account_id, ${joinColumns(names)})
       select ${accountId}::text, ${of('r', names)} from ${givenRows(states.columns, written)} as r on conflict do nothing`);
     changed += cleaned.filter(({ isSame }) => !isSame).length;
   }

@@ -133,10 +133,10 @@ export async function* readBackfill(
     // A consumer that stops in the middle ends the requests.
     stop.abort();
   }
-  return { plan: made.plan, isResumed, failure: joinFailures(backfill), holes: backfill.holes };
+  return { plan: made.plan, isResumed, failure: joinHoleFailures(backfill), holes: backfill.holes };
 }
 
-function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncError | null {
+function joinHoleFailures({ failures: [first, ...others] }: Backfill): SafetySyncError | null {
   const more = others.length === 0 ? '' : ` (and ${others.length} more slices)`;
   return first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
 }
@@ -159,7 +159,7 @@ export async function* retryHoles(
       yield { kind, records: list, about, notes };
     }
   }
-  return { holes: all.holes, failure: joinFailures(all) };
+  return { holes: all.holes, failure: joinHoleFailures(all) };
 }
 
 /**

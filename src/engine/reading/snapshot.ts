@@ -127,7 +127,7 @@ async function* readPartitions(
   return failures;
 }
 
-function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
+function joinTypeFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
   const [first, ...others] = failures;
   if (first === undefined || others.length === 0) return first ?? null;
   const message = `${failures.length} equipment types failed: ${failures.map((one) => one.message).join('; ')}`;
@@ -169,6 +169,6 @@ export async function* readSnapshot(
     kind: 'read',
     // A record in no response may have moved to a type that was not read.
     covered: failures.length === 0 ? covered : null,
-    failure: joinFailures(failures),
+    failure: joinTypeFailures(failures),
   };
 }

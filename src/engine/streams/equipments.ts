@@ -2,7 +2,7 @@
 import { index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeEquipment } from '../../dictionary/equipment.ts';
 import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
-import { as, column, entriesOf, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
+import { as, column, fieldEntries, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import { keyedItems } from './keyed-items.ts';
@@ -157,7 +157,7 @@ function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_
 
 const recordFields = {
   ...equipmentFields,
-  metavalues: entriesOf(equipmentMetavalues, metavalueColumn),
+  metavalues: fieldEntries(equipmentMetavalues, metavalueColumn),
   schedules: itemsOf(equipmentSchedules, scheduleFields),
 };
 

@@ -81,7 +81,7 @@ export const itemsOf = (table: PgTable, fields: WireFields): ColumnField<wire.It
 });
 
 /** An object with entries that are also rows of a child table. */
-export const entriesOf = (
+export const fieldEntries = (
   table: PgTable,
   columnOf: (value: unknown) => string | null,
 ): ColumnField<WireRecord> => ({ ...wire.object, rows: { table, columnOf } });

@@ -33,7 +33,7 @@ export interface Volumes {
   readonly partitions?: readonly StoredPartition[];
 }
 
-const DAYS = 14;
+const VOLUME_DAYS = 14;
 /** Tables with more rows than this are estimated. */
 const COUNTED_ROWS = 200_000;
 /** Bytes per row, to estimate tables that were never analyzed. */
@@ -64,11 +64,11 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
     select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(sum(r.inserted), 0)::float8 as inserted,
       coalesce(sum(r.updated), 0)::float8 as updated, coalesce(sum(r.deleted), 0)::float8 as deleted,
       count(*) filter (where r.status = 'failed')::int as "failedRuns"
-    from generate_series((now() at time zone 'UTC')::date - ${DAYS - 1}::int, (now() at time zone 'UTC')::date,
+    from generate_series((now() at time zone 'UTC')::date - ${VOLUME_DAYS - 1}::int, (now() at time zone 'UTC')::date,
       interval '1 day') as d (day)
     left join safety_sync.runs r on r.account_id = ${accountId}
       and (r.started_at at time zone 'UTC')::date = d.day::date
-      and r.started_at > now() - make_interval(days => ${DAYS + 1}::int)
+      and r.started_at > now() - make_interval(days => ${VOLUME_DAYS + 1}::int)
     group by d.day order by d.day`);
   return {
     rows: await readRowVolumes(db, accountId),

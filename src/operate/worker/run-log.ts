@@ -33,7 +33,7 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
 }
 
 /** For example `2,000 read, 13 updated`; counts of 0 are left out. */
-function describeCounts({ counts }: RunResult): string {
+function describeRunCounts({ counts }: RunResult): string {
   const shown = (['read', 'inserted', 'updated', 'deleted', 'rejected'] as const).filter(
     (name) => name === 'read' || counts[name] > 0,
   );
@@ -62,7 +62,7 @@ export function logResult(
     case 'succeeded':
       log.info(
         fields,
-        `${name}: succeeded, ${describeCounts(result)} in ${formatDuration(result.durationMs)}`,
+        `${name}: succeeded, ${describeRunCounts(result)} in ${formatDuration(result.durationMs)}`,
       );
       break;
     case 'skipped':

@@ -46,7 +46,7 @@ interface OpenJob {
 const jobKey = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
 /** A stream with its sync schedule off is still reconciled; one without equipment types is not. */
-export function entriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
+export function cronEntriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
   return accounts.flatMap(({ id: accountId, offReasons, config: { schedule } }) =>
     STREAM_NAMES.filter((stream) => offReasons[stream] !== 'no equipment types').flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
@@ -127,7 +127,7 @@ export function createScheduler(options: ScheduleOptions) {
     /** Starts the schedules. */
     start() {
       groups = startCronGroups({
-        entries: entriesOf(options.accounts),
+        entries: cronEntriesOf(options.accounts),
         spreadMs: options.spreadMs,
         clock,
         onTick: trigger,

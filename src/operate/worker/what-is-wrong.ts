@@ -12,7 +12,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { type AccountsRead, epochMs, numberOf } from '../status/read-accounts.ts';
 import type { CronEntry } from './cron-groups.ts';
-import { entriesOf, type ScheduledAccount } from './scheduler.ts';
+import { cronEntriesOf, type ScheduledAccount } from './scheduler.ts';
 
 interface Judging {
   readonly accounts: readonly ScheduledAccount[];
@@ -74,7 +74,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
     failed.some(({ event }) => event === 'credentials_refused');
   const isHeldUp = facts.some(({ heldUpBy }) => heldUpBy !== undefined);
   const dueMs = nowMs - LATE_MS - (accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0);
-  const syncs = entriesOf(accounts).filter(({ target }) => target.kind === 'sync');
+  const syncs = cronEntriesOf(accounts).filter(({ target }) => target.kind === 'sync');
   const schedules = new Map(syncs.map((one) => [`${one.expression}\n${one.timezone}`, one]));
   const isMissing =
     workerSeenMs !== null &&

@@ -49,7 +49,7 @@ order by ${order}`,
   );
 
 /** The names of the assignees of a piece of equipment. */
-const joinNames = (equipmentId: string): string =>
+const namesSql = (equipmentId: string): string =>
   joinResponsible(equipmentId, `string_agg(coalesce(u.name, a.user_id), ', ' order by u.name, a.user_id)`);
 
 export const LISTS = {
@@ -130,7 +130,7 @@ left join lateral (
   select string_agg(o.field_office_label, ', ' order by o.field_office_label) as field_offices
   from safety.equipment_field_offices o
   where o.account_id = $1 and o.equipment_id = e.id
-) offices on true${joinNames('e.id')}
+) offices on true${namesSql('e.id')}
 where e.account_id = $1 and e.is_in_service
 order by array_position(array['expired', 'expiring', 'uptodate'], e.status), e.equipment_type_label, e.id`,
     record('equipment', 'id'),
@@ -143,7 +143,7 @@ order by array_position(array['expired', 'expiring', 'uptodate'], e.status), e.e
     'expired inspections of equipment in service, longest expired first',
     `i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label,
   i.last_completed_on, i.expires_on, -i.days_until_expiry as days_expired, people.responsible`,
-    `from safety.equipment_inspections i${joinNames('i.equipment_id')}
+    `from safety.equipment_inspections i${namesSql('i.equipment_id')}
 where i.account_id = $1 and i.is_in_service and i.status = 'expired' and i.days_until_expiry <= 0
 order by i.days_until_expiry, i.equipment_id, i.schedule_id`,
     record('equipment', 'equipment_id'),

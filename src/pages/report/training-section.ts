@@ -17,7 +17,7 @@ const STATUSES: readonly Series[] = [
   { name: 'unassigned', color: 'var(--none)' },
 ];
 /** Days covered by the table below; the chart shows their weeks. */
-const DAYS = 90;
+const EXPIRY_DAYS = 90;
 
 export interface Share {
   readonly count: number;
@@ -92,7 +92,7 @@ function lapsing(report: ShownReport): Html {
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
   const first = mondayOf(today);
-  const count = Math.ceil((dayNumber(today) - dayNumber(first) + DAYS) / 7);
+  const count = Math.ceil((dayNumber(today) - dayNumber(first) + EXPIRY_DAYS) / 7);
   const weeks = Array.from({ length: count }, (_, week) => {
     const monday = dayAfter(first, 7 * week);
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };

@@ -36,7 +36,7 @@ export const WORKBOOK_TYPE = `${TYPE}.sheet`;
 
 /** Numbers of the cell formats below. */
 const BOLD = 1;
-const DAY = 2;
+const DAY_STYLE = 2;
 const QUOTED = 3;
 const LINK = 4;
 const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/></cellXfs></styleSheet>`;
@@ -73,7 +73,7 @@ function toCellXml(cell: Cell, column: string, at: string): string {
     return `<c r="${at}" s="${LINK}" t="str"><f>HYPERLINK("${url}")</f><v>${url}</v></c>`;
   }
   const day = dayNumberOf(column, full);
-  if (day !== null) return `<c r="${at}" s="${DAY}"><v>${day}</v></c>`;
+  if (day !== null) return `<c r="${at}" s="${DAY_STYLE}"><v>${day}</v></c>`;
   const text = full.length > MOST_CHARACTERS ? `${full.slice(0, MOST_CHARACTERS - 1)}…` : full;
   const style = isFormula(text) ? ` s="${QUOTED}"` : '';
   return `<c r="${at}"${style} t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
