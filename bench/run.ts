@@ -56,7 +56,7 @@ const promised: StreamFigure[] = [];
 /** Not the worker's. */
 const ofPeer = new Set<Figure>();
 
-function report(figure: Figure): Figure {
+function print(figure: Figure): Figure {
   figures.push(figure);
   process.stdout.write(`${JSON.stringify(figure)}\n`);
   return figure;
@@ -74,7 +74,7 @@ async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
   const again = stream === 'followups' ? ['backfill', stream, '--restart'] : ['sync', stream, '--force'];
   const first = await measure(stage, () => runWorker(['sync', stream], envOf(stage)));
   await tidy();
-  // A report with an unchanged calculation time is not read: this makes the time seem changed.
+  // A training list with an unchanged calculation time is not read: this makes the time seem changed.
   await warehouse.connection.query(
     `update safety_sync.stream_state set calculated_at = calculated_at - interval '1 hour'`,
   );
@@ -117,7 +117,7 @@ async function loadStream(server: BenchServer, request: LoadRequest): Promise<vo
           cost === undefined ? [] : [toFigure({ figure, floor, ...cost })],
         );
         if (one === undefined) continue;
-        const median = report(medianOf([one, ...others]));
+        const median = print(medianOf([one, ...others]));
         if (who === 'peer') ofPeer.add(median);
         else if (isPromised) promised.push({ stream, phase, figure: median });
       }
@@ -142,7 +142,7 @@ async function measureFollowups(
         const cost = await measure(stage, () =>
           runWorker(['sync', 'followups'], { ...envOf(stage), ...env }),
         );
-        if (name !== undefined) report(toFigure({ figure: name, floor: null, ...cost }));
+        if (name !== undefined) print(toFigure({ figure: name, floor: null, ...cost }));
       }
     }),
   );

@@ -33,10 +33,10 @@ function barOf({ records, total }: BackfillProgress): string {
 
 /** Describes streams on one line of a terminal, and counts the others where the line is too short. */
 export function describeCounts(counts: ReadonlyMap<string, number>, width: number): string {
-  const parts = [...counts].map(([name, count]) => `${name} ${formatCount(count)}`);
-  for (let shown = parts.length; ; shown -= 1) {
-    const left = parts.length - shown;
-    const text = [...parts.slice(0, shown), ...(left === 0 ? [] : [`${left} more`])].join(', ');
+  const phrases = [...counts].map(([name, count]) => `${name} ${formatCount(count)}`);
+  for (let shown = phrases.length; ; shown -= 1) {
+    const left = phrases.length - shown;
+    const text = [...phrases.slice(0, shown), ...(left === 0 ? [] : [`${left} more`])].join(', ');
     const line = `reading records: ${text}`;
     if (line.length < width || shown === 0) return line;
   }

@@ -1,6 +1,7 @@
 /** Aligned tables whose columns know their cells. */
 import { stripVTControlCharacters } from 'node:util';
 import { formatCount } from '../shared/format.ts';
+import { widthOf } from '../shared/wrap-lines.ts';
 import { type Terminal, toEscape, toPrintable } from './terminal.ts';
 
 export interface ColumnOf<Row> {
@@ -43,7 +44,6 @@ const SHORTEST_CUT = 15;
 const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, toEscape);
 
 const GAP = '  ';
-const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
 
 /** A cut cell loses its colours. */
 const cutTo = (room: number, cell: string): string =>

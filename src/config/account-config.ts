@@ -55,7 +55,7 @@ export function offReasonsOf({
 }
 
 /** For advice: without the token. */
-export const placeOf = ({ service }: Pick<AccountConfig, 'service'>): TokenPlace => ({
+export const tokenPlaceOf = ({ service }: Pick<AccountConfig, 'service'>): TokenPlace => ({
   entry: service?.entry,
   tokenFile: service?.tokenFile,
 });

@@ -26,9 +26,9 @@ export interface FoundAccounts {
   readonly tokens: readonly string[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type FileEntry = Readonly<Record<string, unknown>>;
 
-const NAME = 'SAFETY_ACCOUNTS_FILE';
+const VARIABLE = 'SAFETY_ACCOUNTS_FILE';
 
 /** The keys of an entry. Documents and error messages list them in this order. */
 const KEYS = [
@@ -48,9 +48,9 @@ const EQUIPMENT_TYPES = z
   .union([z.array(z.string().min(1)), value.commaList])
   .describe('a list of equipmentType_id values');
 
-const isMap = (content: unknown): content is Fields =>
+const isMap = (content: unknown): content is FileEntry =>
   typeof content === 'object' && content !== null && !Array.isArray(content);
-const SCHEDULE = z.custom<Fields>(isMap).describe('off, or a map from streams to cron expressions');
+const SCHEDULE_ENTRY = z.custom<FileEntry>(isMap).describe('off, or a map from streams to cron expressions');
 
 interface MapOptions {
   readonly keys: readonly string[];
@@ -64,9 +64,9 @@ interface MapOptions {
 type MapReader = ReturnType<typeof readMap>;
 
 /** Reads the values of a map key by key. An empty value counts as not set. */
-function readMap(content: Fields, { keys, required = [], path = '', problems }: MapOptions) {
+function readMap(content: FileEntry, { keys, required = [], path = '', problems }: MapOptions) {
   const set = Object.entries(content).filter(([, one]) => one != null && one !== '');
-  const fields: Fields = Object.fromEntries(set);
+  const fields: FileEntry = Object.fromEntries(set);
   const unknown = Object.keys(fields).filter((key) => !keys.includes(key));
   problems.push(...unknown.map((key) => `${path}${key}: no such key; there are ${keys.join(', ')}`));
   function got(key: string): string {
@@ -115,10 +115,12 @@ function readToken({ fields, read }: MapReader, folder: string, problems: string
 const firstSet = (...crons: readonly (string | null | undefined)[]): string | null =>
   crons.find((cron) => cron !== undefined) ?? null;
 
-function readSchedule(entry: MapReader, defaults: ScheduleConfig, problems: string[]): ScheduleConfig {
+function readCronMap(entry: MapReader, defaults: ScheduleConfig, problems: string[]): ScheduleConfig {
   // `schedule: off` is short for an account that is synced by hand only.
   const own =
-    entry.fields['schedule'] === 'off' ? { all: 'off', reconcile: 'off' } : entry.read('schedule', SCHEDULE);
+    entry.fields['schedule'] === 'off'
+      ? { all: 'off', reconcile: 'off' }
+      : entry.read('schedule', SCHEDULE_ENTRY);
   const streams = Object.keys(defaults.streams);
   const keys = ['all', ...streams, 'reconcile', 'timezone'];
   const { read } = readMap(own ?? {}, { keys, path: 'schedule.', problems });
@@ -148,7 +150,7 @@ function parseEntry(content: unknown, folder: string, defaults: AccountDefaults)
   const { text: token, file: tokenFile } = readToken(entry, folder, problems);
   const settings = {
     equipmentTypes: read('equipment_types', EQUIPMENT_TYPES) ?? [],
-    schedule: readSchedule(entry, defaults.schedule, problems),
+    schedule: readCronMap(entry, defaults.schedule, problems),
     reportingTimezone: read('reporting_timezone', value.namedTimezone) ?? defaults.reportingTimezone,
     reportTitle: read('report_title', value.lineOfText) ?? defaults.reportTitle,
     reportEmailTo: read('report_email_to', value.addressList),
@@ -209,7 +211,7 @@ export function readAccountsFile(
 ): FoundAccounts {
   const entries = readEntries(path);
   if (typeof entries === 'string') {
-    problems.push(`${NAME}: ${entries}`);
+    problems.push(`${VARIABLE}: ${entries}`);
     return { accounts: [], tokens: [] };
   }
   const folder = dirname(resolve(path));
@@ -219,12 +221,12 @@ export function readAccountsFile(
   for (const [index, content] of entries.entries()) {
     const entry = parseEntry(content, folder, defaults);
     const label = `entry ${index + 1}${entry.name === undefined ? '' : ` (${entry.name})`}`;
-    problems.push(...entry.problems.map((problem) => `${NAME}, ${label}, ${problem}`));
+    problems.push(...entry.problems.map((problem) => `${VARIABLE}, ${label}, ${problem}`));
     if (entry.token !== undefined) tokens.push(entry.token);
     if (entry.name === undefined) continue;
     const owner = owners.get(entry.name);
     if (owner !== undefined) {
-      problems.push(`${NAME}, ${label}, name: expected one of its own, it is also that of ${owner}`);
+      problems.push(`${VARIABLE}, ${label}, name: expected one of its own, it is also that of ${owner}`);
     } else owners.set(entry.name, `entry ${index + 1}`);
     if (entry.account !== undefined) accounts.push(entry.account);
   }

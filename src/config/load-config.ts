@@ -31,7 +31,7 @@ const ACCOUNT_VARIABLES = [
 ] as const;
 
 /** The path of the file that holds a variable. */
-function fileOf(env: Environment, name: string): string | undefined {
+function variableFile(env: Environment, name: string): string | undefined {
   const path = env[`${name}_FILE`];
   return path === '' ? undefined : path;
 }
@@ -97,7 +97,7 @@ function findAccounts(env: Environment, read: ReadVariables, options: LoadConfig
   const isDescribed =
     !isSet(env, 'SAFETY_ACCOUNTS_FILE') || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
   if (isDescribed) {
-    const tokenFile = fileOf(env, 'SAFETY_TOKEN');
+    const tokenFile = variableFile(env, 'SAFETY_TOKEN');
     own.push(accountOfVariables(read, { ...defaults, needsService: options.needsService, tokenFile }));
   }
   if (values.SAFETY_ACCOUNTS_FILE === undefined) return { accounts: own, tokens: [] };
@@ -140,7 +140,7 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
     /** undefined: the embedded server. */
     databaseUrl: values.DATABASE_URL,
     /** The file with that URL; the password in it may change. */
-    databaseUrlFile: fileOf(env, 'DATABASE_URL'),
+    databaseUrlFile: variableFile(env, 'DATABASE_URL'),
     /** Limits of each account's service. */
     api: {
       concurrency: values.API_CONCURRENCY,

@@ -10,7 +10,7 @@ export interface PrivacyConfig {
   readonly key: string | undefined;
 }
 
-const nameOf = ({ table, column }: StoredColumn): string => `${table}.${column}`;
+const columnName = ({ table, column }: StoredColumn): string => `${table}.${column}`;
 
 const MOST_NAMED = 3;
 
@@ -23,7 +23,7 @@ function nearest(name: string, names: readonly string[]): string {
     .join(', ');
 }
 
-const listed = (columns: readonly StoredColumn[]): string => columns.map(nameOf).join(', ');
+const listed = (columns: readonly StoredColumn[]): string => columns.map(columnName).join(', ');
 
 /** Sentences about impossible settings; none: all are possible. */
 export function privacyProblems(
@@ -31,7 +31,7 @@ export function privacyProblems(
   streams: readonly StreamDefinition[],
 ): string[] {
   const all = storedColumns(streams);
-  const byName = new Map(all.map((column) => [nameOf(column), column]));
+  const byName = new Map(all.map((column) => [columnName(column), column]));
   const canGo = all.filter(({ needed }) => needed === null);
   const canBePseudonyms = canGo.filter(({ isText }) => isText);
   const problems: string[] = [];
@@ -41,7 +41,7 @@ export function privacyProblems(
       const ofTable = possible.filter(({ table }) => table === found?.table);
       if (found === undefined) {
         problems.push(
-          `${variable}: there is no column ${name}; near it: ${nearest(name, possible.map(nameOf))} (expected table.column, with commas between)`,
+          `${variable}: there is no column ${name}; near it: ${nearest(name, possible.map(columnName))} (expected table.column, with commas between)`,
         );
       } else if (!possible.includes(found)) {
         const why =

@@ -34,10 +34,11 @@ export function shownPath(path: string, full: string = path): string {
   return isPath ? full : 'the file that it names (not shown: it may be the secret itself)';
 }
 
-type Source = { readonly text: string; readonly from: string } | { readonly problem: string } | undefined;
+type VariableSource =
+  { readonly text: string; readonly from: string } | { readonly problem: string } | undefined;
 
 /** An empty variable counts as not set: compose files and shells make them. */
-function sourceOf(env: Environment, name: string, isSecret: boolean): Source {
+function sourceOf(env: Environment, name: string, isSecret: boolean): VariableSource {
   const direct = env[name];
   const path = env[`${name}_FILE`];
   const hasDirect = direct !== undefined && direct !== '';

@@ -11,7 +11,7 @@ const IN_URLS = '`@ / : # ? %` in user or password are written `%40 %2F %3A %23 
 /** A shorter one can be found by trying. */
 const SHORTEST_KEY = 16;
 
-const recordUrl = (about: string, options: { readonly example?: string } = {}) =>
+const recordUrlVariable = (about: string, options: { readonly example?: string } = {}) =>
   variable(form.recordUrl, about, options);
 
 const SERVICE = {
@@ -112,7 +112,7 @@ const PAGES = {
     z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .describe('trace, debug, info, warn, error, fatal or silent'),
-    'trace, debug (also every request: method, part, size, time, request id; and every statement: its purpose, rows, time), info, warn, error, fatal or silent.',
+    'trace, debug (also every request: method, range, size, time, request id; and every statement: its purpose, rows, time), info, warn, error, fatal or silent.',
     { default: 'info' },
   ),
 } as const;
@@ -152,13 +152,13 @@ const ALERTS = {
     form.lineOfText,
     'The organisation’s name, at the head of its [report](cli.md). Not set: the account is named.',
   ),
-  RECORD_URL_TEMPLATE_FOLLOWUP: recordUrl(
+  RECORD_URL_TEMPLATE_FOLLOWUP: recordUrlVariable(
     'Page of a follow-up in the service, with `{id}` in the place of its id: the report, its mail and its lists [link to it](operations.md#take-the-report-along), and views have it as [`record_url`](bi.md#links-to-records). Not set: the last one that was set applies, if any.',
     { example: 'https://service.example.com/followups/{id}' },
   ),
-  RECORD_URL_TEMPLATE_RESOURCE: recordUrl('Page of a document, in the same form.'),
-  RECORD_URL_TEMPLATE_EQUIPMENT: recordUrl('Page of a piece of equipment, in the same form.'),
-  RECORD_URL_TEMPLATE_EMPLOYEE: recordUrl('Page of a person, in the same form.'),
+  RECORD_URL_TEMPLATE_RESOURCE: recordUrlVariable('Page of a document, in the same form.'),
+  RECORD_URL_TEMPLATE_EQUIPMENT: recordUrlVariable('Page of a piece of equipment, in the same form.'),
+  RECORD_URL_TEMPLATE_EMPLOYEE: recordUrlVariable('Page of a person, in the same form.'),
 } as const;
 
 type Common = typeof SERVICE &

@@ -2,14 +2,14 @@
 import type { Description, Descriptions, Meanings } from './description.ts';
 
 /** A table with rows of accounts, with its other columns. */
-const table = (comment: string, columns: Meanings): Description => ({
+const describeControlTable = (comment: string, columns: Meanings): Description => ({
   comment,
   columns: { account_id: 'Account (SAFETY_ACCOUNT).', ...columns },
 });
 
 /** `stream`: the description of the column `stream`. */
 export const describeControl = (stream: string): Descriptions => ({
-  runs: table(
+  runs: describeControlTable(
     'One row per run of one stream. Rows are kept for RETENTION_RUNS_DAYS, or for ever when it is not set.',
     {
       run_id: 'Number of the run.',
@@ -41,7 +41,7 @@ export const describeControl = (stream: string): Descriptions => ({
       backend_pid: 'Database session that held the lock of the stream; null when the run was skipped.',
     },
   ),
-  stream_state: table('State from which the next run of a stream continues.', {
+  stream_state: describeControlTable('State from which the next run of a stream continues.', {
     stream,
     watermark:
       'followups: every change that the service made up to this time (by its own clock) is stored; null before the first sync.',
@@ -50,15 +50,14 @@ export const describeControl = (stream: string): Descriptions => ({
     backfill_watermark: 'followups: watermark that the backfill sets at its end; null without a backfill.',
     backfill_clock_offset_ms: 'followups: clock_offset_ms of that watermark; null without a backfill.',
     backfill_started_at: 'followups: start of the backfill; null without a backfill.',
-    calculated_at: 'training: last_updated of the newest stored report; null before the first sync.',
+    calculated_at: 'training: last_updated of the newest stored list; null before the first sync.',
     clock_offset_ms:
       'Lead of the service’s clock over the worker’s clock in ms, when watermark or calculated_at was recorded; null where the service sent no time.',
     older_since:
-      'training: start of the period in which the service has sent only older reports, by the worker’s clock; null while it sends current reports.',
-    checked_at:
-      'training: last request for the report, by the worker’s clock; null before the first request.',
-    checked_at_database: 'training: last request for the report, by the database’s clock.',
-    fresh_for_ms: 'training: period in ms after this request during which the report cannot have changed.',
+      'training: start of the period in which the service has sent only older lists, by the worker’s clock; null while it sends current lists.',
+    checked_at: 'training: last request for the list, by the worker’s clock; null before the first request.',
+    checked_at_database: 'training: last request for the list, by the database’s clock.',
+    fresh_for_ms: 'training: period in ms after this request during which the list cannot have changed.',
     last_success_at: 'End of the last successful run; null before the first.',
     complete_until:
       'Time directly after the last transaction that stored records of the stream; safety.freshness shows it. null before the first.',
@@ -69,7 +68,7 @@ export const describeControl = (stream: string): Descriptions => ({
     retained_at:
       'Last removal of everything that is older than RETENTION_… allows; null: never removed, or retention is off.',
   }),
-  backfill_slices: table(
+  backfill_slices: describeControlTable(
     'Ledger of a first sync or backfill of follow-ups, with one row per slice of creation time.',
     {
       stream,
@@ -79,14 +78,14 @@ export const describeControl = (stream: string): Descriptions => ({
         'State of the slice: pending, done or failed. A slice with failures that is not done is left out of reads of changes; later runs try it again at growing intervals.',
       read_to:
         'Everything that was created from this time on is stored, so an interrupted slice without failures continues here; null before the first store.',
-      expected: 'Total that the service reported at the start of the slice; null before the start.',
+      expected: 'Total that the service sent at the start of the slice; null before the start.',
       records: 'Number of distinct records read.',
       failures:
         'Number of consecutive attempts for which the service failed for every response with a certain record of the slice; 1 also for a slice of a new backfill that contains such a record; 0: none.',
       finished_at: 'End of the slice; null before.',
     },
   ),
-  data_issues: table(
+  data_issues: describeControlTable(
     'Values and records that could not be stored as received; the column value keeps them.',
     {
       stream,
@@ -106,32 +105,38 @@ export const describeControl = (stream: string): Descriptions => ({
       resolved_at: 'Time at which the problem was corrected or disappeared; null while the issue is open.',
     },
   ),
-  forgotten: table('Ids and names of forgotten people, as keyed hashes (docs/privacy.md).', {
+  forgotten: describeControlTable('Ids and names of forgotten people, as keyed hashes (docs/privacy.md).', {
     pseudonym: 'Keyed hash of the id or the name.',
     person: 'Replacement for id and name: the keyed hash of the id.',
     words: 'Number of words in the name; null: the row is an id.',
     key_id: 'Identifies the PRIVACY_KEY of the hashes.',
     forgotten_at: 'Time of the command safety-sync forget.',
   }),
-  privacy_cleanings: table('Progress of applying the privacy settings to the stored rows of a stream.', {
-    stream,
-    policy: 'Applied settings.',
-    position: 'Key of the record after which the cleaning continues; null: done.',
-    rows_seen: 'Number of checked rows.',
-    rows_changed: 'Number of rewritten rows.',
-    started_at: 'Start of the cleaning.',
-    finished_at: 'End of the cleaning; null: not done.',
-  }),
-  user_lookups: table('Every user id in the records of a stream, with the time of its next lookup.', {
-    user_id: 'Id of the user.',
-    first_met_at: 'First record with the id.',
-    asked_at: 'Last request to the service; null before the first.',
-    is_known: 'Whether the service knew the id; null before the first request.',
-    failures: 'Number of failed lookups since the last successful one; 0: none.',
-    last_error: 'Error code of the last lookup; null when it succeeded.',
-    due_at: 'Time of the next request.',
-  }),
-  outbox: table(
+  privacy_cleanings: describeControlTable(
+    'Progress of applying the privacy settings to the stored rows of a stream.',
+    {
+      stream,
+      policy: 'Applied settings.',
+      position: 'Key of the record after which the cleaning continues; null: done.',
+      rows_seen: 'Number of checked rows.',
+      rows_changed: 'Number of rewritten rows.',
+      started_at: 'Start of the cleaning.',
+      finished_at: 'End of the cleaning; null: not done.',
+    },
+  ),
+  user_lookups: describeControlTable(
+    'Every user id in the records of a stream, with the time of its next lookup.',
+    {
+      user_id: 'Id of the user.',
+      first_met_at: 'First record with the id.',
+      asked_at: 'Last request to the service; null before the first.',
+      is_known: 'Whether the service knew the id; null before the first request.',
+      failures: 'Number of failed lookups since the last successful one; 0: none.',
+      last_error: 'Error code of the last lookup; null when it succeeded.',
+      due_at: 'Time of the next request.',
+    },
+  ),
+  outbox: describeControlTable(
     'Everything that is sent once: alerts, one row for each channel, and the scheduled report of each account, with the state of the delivery.',
     {
       event: 'Kind of alert: docs/operations.md, Alerts; or report.',
@@ -150,7 +155,7 @@ export const describeControl = (stream: string): Descriptions => ({
         'Cause of the last failed attempt, for the report its error code (docs/errors.md); null when it did not fail.',
     },
   ),
-  account_changes: table(
+  account_changes: describeControlTable(
     'Accounts that are being renamed or removed (safety-sync accounts), one row each until the change is finished. No run of these accounts starts meanwhile.',
     {
       renamed_to: 'New name of the account; null: the account is being removed.',

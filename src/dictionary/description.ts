@@ -28,7 +28,7 @@ export const BOOKKEEPING = {
 } as const;
 
 /** The columns that views have in addition to ids and times. */
-export const labelOf = (what: string): string =>
+export const labelMeaning = (what: string): string =>
   `Name of ${what} in safety.labels; without a label, the id as text.`;
 const localDay = (column: string): string => `Day of ${column} in the reporting time zone.`;
 /** The day of each time: `created` has `created_on` for `created_at`. */

@@ -6,7 +6,7 @@ import {
   type Descriptions,
   historyOf,
   keyTo,
-  labelOf,
+  labelMeaning,
   linkTo,
   localDays,
   type Meanings,
@@ -19,9 +19,9 @@ const SINCE =
 
 const equipment_id = { equipment_id: 'Equipment: equipment.id.' };
 const equipment_key = keyTo('The equipment', 'equipment_id');
-const equipment_type_label = labelOf('the type');
-const line_of_business_label = labelOf('the line of business');
-const schedule_label = labelOf('the inspection schedule');
+const equipment_type_label = labelMeaning('the type');
+const line_of_business_label = labelMeaning('the line of business');
+const schedule_label = labelMeaning('the inspection schedule');
 const scheduleDays = {
   schedule_label,
   ...localDays('last_completed', 'expiring', 'expires'),
@@ -34,10 +34,10 @@ const shown = {
   ...localDays('created'),
   equipment_key: keyTo('The equipment', 'id'),
 };
-type Table = 'equipment' | 'equipment_schedules' | 'equipment_metavalues' | 'equipment_asked_types';
+type EquipmentTable = 'equipment' | 'equipment_schedules' | 'equipment_metavalues' | 'equipment_asked_types';
 
 /** @param own The columns that the stream declares. */
-export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descriptions {
+export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>>): Descriptions {
   const equipment = relation(
     'Equipment of the configured types, in and out of service (source: equipments.list).',
     {
@@ -84,21 +84,21 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     equipment_field_offices: relation('One row for each field office of each live equipment.', {
       ...equipment_id,
       field_office_id: 'Field office. Source: element of fieldOffice_id.',
-      field_office_label: labelOf('the field office'),
+      field_office_label: labelMeaning('the field office'),
       equipment_key,
     }),
     equipment_clients: relation('One row for each client of each live equipment.', {
       ...equipment_id,
       client_id: 'Client. Source: element of clients_id.',
-      client_label: labelOf('the client'),
+      client_label: labelMeaning('the client'),
       equipment_key,
     }),
     equipment_metavalue_items: relation('One row for each selected item in a field of a live equipment.', {
       ...equipment_id,
       ...columnsOf(equipment_metavalues, 'metafield_id'),
       item_id: 'The item. Source: element of item_ids.',
-      metafield_label: labelOf('the field'),
-      item_label: labelOf('the item'),
+      metafield_label: labelMeaning('the field'),
+      item_label: labelMeaning('the item'),
       equipment_key,
     }),
     equipment_fields: relation(
@@ -108,7 +108,7 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
         ...columnsOf(equipment, 'title', 'equipment_type_id'),
         equipment_type_label,
         ...columnsOf(equipment_metavalues, 'metafield_id', 'number_value', 'text_value'),
-        metafield_label: labelOf('the field'),
+        metafield_label: labelMeaning('the field'),
         is_empty: 'True when the field has no number, no text and no list of items.',
         equipment_key,
       },

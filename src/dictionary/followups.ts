@@ -5,7 +5,7 @@ import {
   type Descriptions,
   historyOf,
   keyTo,
-  labelOf,
+  labelMeaning,
   linkTo,
   localDays,
   type Meanings,
@@ -15,7 +15,7 @@ import {
 
 /** The columns that every view of complete follow-ups has in addition. */
 const shown = {
-  form_label: labelOf('the form'),
+  form_label: labelMeaning('the form'),
   ...localDays('created', 'updated', 'resolved'),
   followup_key: keyTo('The follow-up', 'id'),
 };
@@ -152,7 +152,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         status,
         followups: 'Number of follow-ups, at least 1.',
         form_id: 'Form of the responses that raised them; null where the source sent none.',
-        form_label: labelOf('the form'),
+        form_label: labelMeaning('the form'),
       },
     ),
     followup_days: relation(

@@ -59,7 +59,7 @@ export const describeReporting = (stream: string): Descriptions => ({
       user_id: 'Identifier of the person: users.id; a pseudonym after the person was forgotten.',
       name: 'Name in users; the id if the service sends no name, or if the name was not requested yet.',
       is_trained_here:
-        'Whether the training report contains the person, that is, training_employee_status has a live row.',
+        'Whether the training list contains the person, that is, training_employee_status has a live row.',
       is_forgotten: 'Whether the person was forgotten (safety-sync forget).',
       user_key: keyTo('The person', 'user_id'),
     },

@@ -5,7 +5,7 @@ import {
   DAY,
   type Descriptions,
   historyOf,
-  labelOf,
+  labelMeaning,
   linkTo,
   localDays,
   type Meanings,
@@ -13,16 +13,16 @@ import {
   relation,
 } from './description.ts';
 
-const training_label = labelOf('the training');
+const training_label = labelMeaning('the training');
 const employee = person('user', 'the employee', 'The employee');
 const calculated = localDays('calculated');
 
 const SINCE =
-  'last_updated of the first report that contained it, but not later than its first read and never before the end of the previous state.';
-type Table = 'training_employee_status' | 'training_completions';
+  'last_updated of the first list that contained it, but not later than its first read and never before the end of the previous state.';
+type TrainingTable = 'training_employee_status' | 'training_completions';
 
 /** @param own The columns that the stream declares. */
-export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descriptions {
+export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>): Descriptions {
   const training_employee_status = relation(
     'Training status of each employee (source: training-employee-status.list).',
     {
@@ -44,7 +44,7 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
     shown: { ...employee, training_label },
   });
   const history = historyOf(training_employee_status, {
-    what: 'the training status of employees (all its columns except calculated_at, which shows the last report that changed the row)',
+    what: 'the training status of employees (all its columns except calculated_at, which shows the last list that changed the row)',
     since: SINCE,
     shown: { ...calculated, ...employee },
   });
@@ -108,7 +108,7 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
           'Whether the employee needs the training: the value of the completion if it has one, otherwise true for assigned trainings and null for others.',
         days_until_expiry:
           'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past; null when the completion does not expire, or the training was never completed.',
-        is_assigned: 'Whether the training report lists it as complete or incomplete for the employee.',
+        is_assigned: 'Whether the training list lists it as complete or incomplete for the employee.',
         completed_on: 'Day of the last completion; null when the service sends none.',
         ...employee,
         training_label,

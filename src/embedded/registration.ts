@@ -1,6 +1,6 @@
 import { SECOND_MS, sleep } from '../shared/time.ts';
 import { isErrorWithCode, isProcessAlive } from './process.ts';
-import { closeSession, openSession, type Session } from './session.ts';
+import { closeSession, openAdminSession, type Session } from './session.ts';
 
 /** Unregisters. For the last user it calls `stop`, which has to stop the server: until then no other user can register. */
 export type Unregister = (stop: () => Promise<void>) => Promise<void>;
@@ -19,7 +19,7 @@ const POLL_MS = 20;
  * the server has stopped, and then starts it again. Undefined when the server is unavailable: starting or stopping.
  */
 export async function register(url: string): Promise<Unregister | undefined> {
-  const session = openSession(url, `${APPLICATION_NAME} ${process.pid}`);
+  const session = openAdminSession(url, `${APPLICATION_NAME} ${process.pid}`);
   try {
     await session.unsafe(`select pg_advisory_lock_shared(${USERS_LOCK})`);
   } catch (error) {

@@ -14,7 +14,7 @@ import {
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import { childExit, isErrorWithCode, isRunning } from './process.ts';
 import { register, type Unregister } from './registration.ts';
-import { closeSession, isFromServer, openSession } from './session.ts';
+import { closeSession, isFromServer, openAdminSession } from './session.ts';
 
 /** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
 export interface EmbeddedServer {
@@ -69,7 +69,7 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
   const layout = clusterLayout(await realpath(options.dataDir));
   const { unregister, urlOf, child } = await joinOrStart(layout, options.postgresOptions ?? {});
   let released: Promise<void> | undefined;
-  const release = (): Promise<void> => (released ??= unregister(() => stop(layout, child)));
+  const release = (): Promise<void> => (released ??= unregister(() => stopServer(layout, child)));
   try {
     await ensureDatabase(urlOf('postgres'), options.database);
     return { url: urlOf(options.database), joined: child === undefined, urlOf, release };
@@ -79,7 +79,7 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
   }
 }
 
-interface Access {
+interface RunningServer {
   readonly unregister: Unregister;
   readonly urlOf: EmbeddedServer['urlOf'];
   /** The server's process, if this process started it. */
@@ -90,7 +90,7 @@ interface Access {
 async function joinOrStart(
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
-): Promise<Access> {
+): Promise<RunningServer> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   let child: ChildProcess | undefined;
   let attempts = 0;
@@ -108,7 +108,7 @@ async function joinOrStart(
       } else if (found === undefined && !isRunning(child)) {
         if (attempts === START_ATTEMPTS) break;
         attempts += 1;
-        child = await start(layout, settings);
+        child = await startServer(layout, settings);
       }
       await sleep(POLL_MS);
     }
@@ -121,7 +121,7 @@ async function joinOrStart(
   }
 }
 
-async function start(
+async function startServer(
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<ChildProcess> {
@@ -132,7 +132,7 @@ async function start(
   return spawnPostmaster({ layout, postgres, account, settings });
 }
 
-async function stop(layout: ClusterLayout, child: Access['child']): Promise<void> {
+async function stopServer(layout: ClusterLayout, child: RunningServer['child']): Promise<void> {
   const found = await findPostmaster(layout.pgData);
   if (typeof found !== 'object') return;
   await stopPostmaster(layout.pgData, found.pid);
@@ -146,7 +146,7 @@ async function urlBuilder(layout: ClusterLayout, { port }: Postmaster): Promise<
 }
 
 async function ensureDatabase(adminUrl: string, database: string): Promise<void> {
-  const session = openSession(adminUrl, 'safety-sync');
+  const session = openAdminSession(adminUrl, 'safety-sync');
   try {
     const known = await session.unsafe('select 1 from pg_database where datname = $1', [database]);
     if (known.length === 0) await session.unsafe(`create database "${database.replaceAll('"', '""')}"`);

@@ -6,7 +6,7 @@ export type Session = Sql;
 const CONNECT_TIMEOUT_SECONDS = 10;
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-export function openSession(url: string, applicationName: string): Session {
+export function openAdminSession(url: string, applicationName: string): Session {
   return postgres(url, {
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,

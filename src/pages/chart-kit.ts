@@ -24,7 +24,7 @@ export interface Series {
   readonly color: string;
 }
 
-export const widthOf = (text: string): number => text.length * CHARACTER_PX;
+export const textWidth = (text: string): number => text.length * CHARACTER_PX;
 
 /** Rounds to a tenth of a pixel. */
 export const round = (px: number): number => Math.round(px * 10) / 10;
@@ -72,7 +72,12 @@ interface Segment extends Attributes {
 }
 
 /** Segments of one column, the first at the bottom. Those without a height are left out. */
-export function column(x: number, width: number, bottom: number, segments: readonly Segment[]): Html[] {
+export function stackedColumn(
+  x: number,
+  width: number,
+  bottom: number,
+  segments: readonly Segment[],
+): Html[] {
   let y = bottom;
   return segments
     .filter(({ height }) => height > 0)

@@ -1,7 +1,7 @@
 /** The HTML document around each page: one file with its style included. */
 import { type Html, html, trusted } from './html.ts';
 
-interface DocumentParts {
+interface DocumentContent {
   readonly title: string;
   /** Further style or script of this page, before the common style. */
   readonly head: Html;
@@ -11,7 +11,7 @@ interface DocumentParts {
   readonly body: Html;
 }
 
-export function renderDocument({ title, head, style, nonce, body }: DocumentParts): string {
+export function renderDocument({ title, head, style, nonce, body }: DocumentContent): string {
   const allowed = nonce !== null && html` nonce="${nonce}"`;
   const page = html`<!doctype html>
     <html lang="en">

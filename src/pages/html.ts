@@ -38,8 +38,8 @@ function toText(value: HtmlValue): string {
   return value.map(toText).join('');
 }
 
-export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html {
-  return new Html(parts.reduce((text, part, index) => text + toText(values[index - 1] ?? null) + part));
+export function html(texts: TemplateStringsArray, ...values: HtmlValue[]): Html {
+  return new Html(texts.reduce((before, text, index) => before + toText(values[index - 1] ?? null) + text));
 }
 
 /** For constants of this program only, such as style and script; never for data. */

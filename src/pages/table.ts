@@ -8,23 +8,23 @@ export interface TableColumn<Row> {
   readonly isSpare?: true;
 }
 
-interface Table<Row> {
+interface TableContent<Row> {
   /** Absent: a heading above names the table. */
   readonly caption?: string;
   readonly rows: readonly Row[];
   /** The first cell of a row is its header. */
   readonly columns: readonly TableColumn<Row>[];
   /** Shown below the row, across the whole table. null: there is none. */
-  readonly remark?: (row: Row) => HtmlValue;
+  readonly streamRemark?: (row: Row) => HtmlValue;
 }
 
-export function table<Row>({ caption, rows, columns, remark }: Table<Row>): Html {
+export function table<Row>({ caption, rows, columns, streamRemark }: TableContent<Row>): Html {
   const styled = columns.map(({ isNumber, isSpare, ...column }) => ({
     ...column,
     style: [isNumber && 'num', isSpare && 'spare'].filter((name) => name !== undefined).join(' '),
   }));
   const renderRow = (row: Row): Html => {
-    const below = remark?.(row) ?? null;
+    const below = streamRemark?.(row) ?? null;
     return html`<tr>
         ${styled.map(({ cell, style }, at) =>
           at === 0

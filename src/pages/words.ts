@@ -85,13 +85,15 @@ function warningOf({
 
 /** For example `13 updated, 2 new`; empty when nothing changed. */
 export function changesOf({ inserted, updated, deleted, rejected }: RunSummary): string {
-  const parts = [
+  const phrases = [
     [inserted, 'new'],
     [updated, 'changed'],
     [deleted, 'deleted'],
     [rejected, 'rejected'],
   ] as const;
-  return parts.flatMap(([count, word]) => (count === 0 ? [] : [`${formatCount(count)} ${word}`])).join(', ');
+  return phrases
+    .flatMap(([count, word]) => (count === 0 ? [] : [`${formatCount(count)} ${word}`]))
+    .join(', ');
 }
 
 export function describeRun(run: RunSummary): string {
@@ -186,10 +188,10 @@ export function formatDays(count: number | null): string {
 }
 
 /** Whole percents with a non-breaking space; 0 and 100 only when exact. */
-export function formatShare(part: number, whole: number): string {
+export function formatShare(count: number, whole: number): string {
   if (whole === 0) return '–';
-  const percent = Math.round((100 * part) / whole);
-  const shown = percent === 100 && part < whole ? 99 : percent === 0 && part > 0 ? 1 : percent;
+  const percent = Math.round((100 * count) / whole);
+  const shown = percent === 100 && count < whole ? 99 : percent === 0 && count > 0 ? 1 : percent;
   return `${shown}\u00a0%`;
 }
 
@@ -216,9 +218,9 @@ export function describeRetention({ deletedDays, runsDays, issuesDays }: Storage
 
 /** Describes privacy settings; null: there are none. */
 export function describeProtection({ omitted, pseudonyms }: StorageRules): string | null {
-  const parts = [
+  const phrases = [
     ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
   ];
-  return parts.length === 0 ? null : parts.join(' ');
+  return phrases.length === 0 ? null : phrases.join(' ');
 }

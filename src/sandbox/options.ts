@@ -23,7 +23,7 @@ export interface SandboxOptions {
   latencyMs?: number;
   /** Adds odd but allowed values, and omits optional fields. Default true. */
   oddities?: boolean;
-  /** How long a cached training report is served, ms. Default 15 minutes. */
+  /** How long a cached training list is served, ms. Default 15 minutes. */
   cacheMs?: number;
   /** Rate of changes after `live.start()`. */
   live?: LiveOptions;

@@ -47,22 +47,24 @@ export function isStorableJson(value: unknown): boolean {
 
 /** JSON.stringify with exact numbers as numbers, as far as PostgreSQL can hold them. */
 export function stringifyExactJson(value: unknown): string {
-  return holdsExactNumbers(value) ? write(value, (number) => number.toJsonText()) : JSON.stringify(value);
+  return holdsExactNumbers(value)
+    ? writeValue(value, (number) => number.toJsonText())
+    : JSON.stringify(value);
 }
 
 /** Returns equal text for values that differ in the order of their fields, or in the notation of a number: 1.50 and 1.5. */
 export function toCanonicalText(value: unknown): string {
-  return write(value, String, true);
+  return writeValue(value, String, true);
 }
 
-function write(value: unknown, ofNumber: (number: ExactNumber) => string, isSorted = false): string {
+function writeValue(value: unknown, ofNumber: (number: ExactNumber) => string, isSorted = false): string {
   if (value instanceof ExactNumber) return ofNumber(value);
   if (!isNested(value)) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((one) => write(one, ofNumber, isSorted)).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((one) => writeValue(one, ofNumber, isSorted)).join(',')}]`;
   const entries = Object.entries(value);
   if (isSorted) entries.sort(([one], [other]) => (one < other ? -1 : 1));
   const fields = entries.map(
-    ([name, inner]) => `${JSON.stringify(name)}:${write(inner, ofNumber, isSorted)}`,
+    ([name, inner]) => `${JSON.stringify(name)}:${writeValue(inner, ofNumber, isSorted)}`,
   );
   return `{${fields.join(',')}}`;
 }

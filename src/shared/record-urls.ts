@@ -8,7 +8,7 @@ export type RecordUrls = Readonly<Partial<Record<RecordKind, string | undefined>
 
 const ID = '{id}';
 /** Also of a shortened pseudonym. */
-const PSEUDONYM = 'pseudonym:';
+const PSEUDONYM_PREFIX = 'pseudonym:';
 
 /** https or http, with `{id}` behind the host name: an id must not choose the host. */
 export function isRecordUrlTemplate(template: string): boolean {
@@ -25,6 +25,6 @@ export function isRecordUrlTemplate(template: string): boolean {
 /** null: there is no template, no id, or the id is not stored (a pseudonym). */
 export function recordUrlOf(urls: RecordUrls, kind: RecordKind, id: string | null): string | null {
   const template = urls[kind];
-  if (template === undefined || id === null || id === '' || id.startsWith(PSEUDONYM)) return null;
+  if (template === undefined || id === null || id === '' || id.startsWith(PSEUDONYM_PREFIX)) return null;
   return template.replaceAll(ID, () => encodeURIComponent(id));
 }

@@ -180,8 +180,8 @@ export const READ_ERRORS = {
   calculation_unsettled: {
     recovery: 'fail_stream',
     meaning:
-      'Pages of the training report kept coming from different reports (`last_updated` differed), each time the read was repeated. The reports are not mixed, and none is stored.',
-    advice: 'The training report changed between pages again and again; the next run tries it again.',
+      'Pages of the training list kept coming from different calculations of it (`last_updated` differed), each time the read was repeated. They are not mixed, and none is stored.',
+    advice: 'The training list changed between pages again and again; the next run tries it again.',
     details: 'If it lasts, the service recalculates more often than its 15-minute cache says.',
   },
   privacy_key_wrong: {

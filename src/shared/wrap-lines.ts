@@ -5,7 +5,7 @@ const HANGING = /^ *(?:- |\S+(?: \S+)*? {2,})?/;
 /** Least room for words beside the indent. */
 const LEAST_ROOM = 20;
 
-const widthOf = (text: string): number => stripVTControlCharacters(text).length;
+export const widthOf = (text: string): number => stripVTControlCharacters(text).length;
 
 function wrapLine(line: string, width: number, leastIndent: number): string {
   const bare = stripVTControlCharacters(line);

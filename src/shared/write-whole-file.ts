@@ -21,10 +21,10 @@ const FULL: Readonly<Record<string, string>> = {
 /** Read permission for the owner only, because most files contain names of people; the owner may grant more. */
 const FOR_OWNER = 0o600;
 
-type Content = string | AsyncIterable<string | Uint8Array>;
+type FileContent = string | AsyncIterable<string | Uint8Array>;
 
 /** Errors: `usage_invalid`; `report_unwritable` on a full disk. Chunks are pulled as they are written. */
-export async function writeWholeFile(path: string, content: Content): Promise<void> {
+export async function writeWholeFile(path: string, content: FileContent): Promise<void> {
   const target = await realpath(path).catch(() => resolve(path));
   const draft = `${target}.${process.pid}.tmp`;
   try {

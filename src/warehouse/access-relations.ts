@@ -72,7 +72,7 @@ export const readUnsecuredViews = (connection: TextQueries) =>
 export const NAMED_RELATIONS = 3;
 
 /** A right by which a role sees more than its accounts. */
-export interface Fault {
+export interface PolicyFault {
   /** Confined to accounts, or to be confined. */
   readonly role: string;
   /** The role itself, or one that inherits from it. */
@@ -83,7 +83,10 @@ export interface Fault {
 }
 
 /** Relations without policies that these roles, or roles that inherit from them, may read. */
-export async function readOverreach(connection: TextQueries, roles: readonly string[]): Promise<Fault[]> {
+export async function readOverreach(
+  connection: TextQueries,
+  roles: readonly string[],
+): Promise<PolicyFault[]> {
   const rows = await connection.query<{ role: string; member: string; relations: string }>(
     `select r.rolname as role, m.rolname as member, json_agg(n.name order by n.name)::text as relations
      from pg_roles r

@@ -4,13 +4,13 @@
  */
 import { type TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
-import { type Fault, quoted, readOverreach } from './access-relations.ts';
+import { type PolicyFault, quoted, readOverreach } from './access-relations.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const SERVER_WITH_SET_OPTION = 160000;
 
 /** Roles that policies do not restrict, or that could remove them. */
-async function readUnfit(connection: TextQueries, roles: readonly string[]): Promise<Fault[]> {
+async function readUnfit(connection: TextQueries, roles: readonly string[]): Promise<PolicyFault[]> {
   const rows = await connection.query<{ role: string; member: string; reason: string | null }>(
     `select r.rolname as role, m.rolname as member, case
          when m.rolsuper then 'is a superuser'
@@ -39,7 +39,7 @@ export async function hasRole(connection: TextQueries, role: string): Promise<bo
  * Ways around a confinement: a role that is confined as one of `roles`, or inherits from it, can become another role, and
  * then reads that role's rows.
  */
-async function readWaysOut(connection: TextQueries, roles: readonly string[]): Promise<Fault[]> {
+async function readWaysOut(connection: TextQueries, roles: readonly string[]): Promise<PolicyFault[]> {
   const becomes = (await readServerNumber(connection)) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
   const rows = await connection.query<{ role: string; member: string; other: string }>(
     `select r.rolname as role, m.rolname as member, u.rolname as other
@@ -61,7 +61,10 @@ async function readWaysOut(connection: TextQueries, roles: readonly string[]): P
 }
 
 /** By which these roles, or roles that inherit from them, see more than the accounts of the policies. */
-export const readFaults = async (connection: TextQueries, roles: readonly string[]): Promise<Fault[]> => [
+export const readFaults = async (
+  connection: TextQueries,
+  roles: readonly string[],
+): Promise<PolicyFault[]> => [
   ...(await readUnfit(connection, roles)),
   ...(await readOverreach(connection, roles)),
   ...(await readWaysOut(connection, roles)),

@@ -13,7 +13,7 @@ import { type TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
 
 /** From this version on PostgreSQL supports `security_invoker` for views. */
-const OLDEST_SERVER = 150000;
+const OLDEST_SERVER_WITH_POLICIES = 150000;
 
 /** Why roles cannot be confined here; null: they can. */
 export async function whyNotConfine(connection: TextQueries): Promise<string | null> {
@@ -24,7 +24,7 @@ export async function whyNotConfine(connection: TextQueries): Promise<string | n
   if (server?.has_citus === true) {
     return 'Citus does not keep row-level security on its nodes: what one account may not read, another that lies on the same node would show';
   }
-  return (server?.number ?? 0) >= OLDEST_SERVER
+  return (server?.number ?? 0) >= OLDEST_SERVER_WITH_POLICIES
     ? null
     : `PostgreSQL ${String(server?.version)} has no views that read with the rights of the caller: they would show every account (PostgreSQL 15 has them)`;
 }
@@ -38,17 +38,17 @@ export interface PolicyTable {
   readonly isEnabled: boolean;
   /** It has the policy `public`. */
   readonly isOpen: boolean;
-  readonly policies: ReadonlyMap<string, Policy>;
+  readonly policies: ReadonlyMap<string, RowPolicy>;
 }
 
-interface Policy {
+interface RowPolicy {
   /** The role's name when it was confined. */
   readonly name: string;
   /** Those that the role may read. */
   readonly accounts: readonly string[];
 }
 
-const TABLES = `select format('%I.%I', n.nspname, c.relname) as name, c.relrowsecurity as "isEnabled", pg_has_role(c.relowner, 'usage') as "isOwn",
+const TABLES_SQL = `select format('%I.%I', n.nspname, c.relname) as name, c.relrowsecurity as "isEnabled", pg_has_role(c.relowner, 'usage') as "isOwn",
     exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive and p.polname = 'public') as "isOpen",
     (select coalesce(json_object_agg(r.rolname, json_build_object('name', p.polname, 'accounts', coalesce(
         (regexp_match(pg_get_expr(p.polqual, p.polrelid), $$account_id = ANY \\('(.*)'::text$$))[1]::text[], '{""}'))), '{}')::text
@@ -59,18 +59,18 @@ const TABLES = `select format('%I.%I', n.nspname, c.relname) as name, c.relrowse
   order by c.relname`;
 
 export async function readPolicyTables(connection: TextQueries): Promise<PolicyTable[]> {
-  const tables = await connection.query<Omit<PolicyTable, 'policies'> & { policies: string }>(TABLES);
+  const tables = await connection.query<Omit<PolicyTable, 'policies'> & { policies: string }>(TABLES_SQL);
   return tables.map(({ policies, ...table }) => {
-    const byRole = JSON.parse(policies) as Record<string, Policy>;
+    const byRole = JSON.parse(policies) as Record<string, RowPolicy>;
     return { ...table, policies: new Map(Object.entries(byRole)) };
   });
 }
 
 /** Names of accounts contain no character that PostgreSQL escapes in them. */
-const NAME = /^[\w.@:-]{1,100}$/;
+const ROLE_NAME = /^[\w.@:-]{1,100}$/;
 
 function toCondition(accounts: readonly string[]): string {
-  const odd = accounts.find((name) => !NAME.test(name));
+  const odd = accounts.find((name) => !ROLE_NAME.test(name));
   if (odd !== undefined) throw new TypeError(`no name of an account: ${odd}`);
   return `account_id = any ('{${accounts.map((name) => `"${name}"`).join(',')}}'::text[])`;
 }
@@ -139,7 +139,7 @@ export function confinementsIn(tables: readonly PolicyTable[]): Confinement[] {
  * migration replaces has lost the setting. Takes no lock where nothing is missing.
  */
 export async function completeAccess(connection: TextQueries): Promise<void> {
-  if ((await readServerNumber(connection)) < OLDEST_SERVER) return;
+  if ((await readServerNumber(connection)) < OLDEST_SERVER_WITH_POLICIES) return;
   const views = await readUnsecuredViews(connection);
   const statements = views.filter((view) => view.isOwn).map(({ statement }) => statement);
   const tables = await readPolicyTables(connection);

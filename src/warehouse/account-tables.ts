@@ -6,7 +6,7 @@
 import type { TextQueries } from '../engine/database/connection.ts';
 import { HAS_ACCOUNT } from './access-relations.ts';
 
-interface Column {
+interface AccountColumn {
   readonly name: string;
   /** As PostgreSQL spells it. */
   readonly type: string;
@@ -15,7 +15,7 @@ interface Column {
 /** A table with a foreign key to its parent. */
 interface ChildTable {
   readonly name: string;
-  readonly key: readonly Column[];
+  readonly key: readonly AccountColumn[];
   /** The table that the foreign key points to, and the pairs of columns, without `account_id`. */
   readonly parent: string;
   readonly refers: readonly { readonly column: string; readonly to: string }[];
@@ -25,7 +25,7 @@ interface ChildTable {
 export interface AccountTable {
   readonly name: string;
   /** Primary key without `account_id`. */
-  readonly key: readonly Column[];
+  readonly key: readonly AccountColumn[];
   /** Tables that refer to this one, directly or not, parents first. */
   readonly children: readonly ChildTable[];
 }
@@ -39,7 +39,7 @@ export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean
  * Rows of the source come before `stream_state`, so `complete_until` never covers rows that were not renamed yet.
  * `account_changes` is not changed, because it records the change.
  */
-const TABLES = `select json_build_object('name', format('%I.%I', n.nspname, c.relname), 'key',
+const ACCOUNT_TABLES_SQL = `select json_build_object('name', format('%I.%I', n.nspname, c.relname), 'key',
     (select coalesce(json_agg(json_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, a.atttypmod))
         order by u.position) filter (where a.attname <> 'account_id'), '[]')
       from pg_constraint k cross join unnest(k.conkey) with ordinality u (number, position)
@@ -70,7 +70,7 @@ function childrenOf(name: string, all: readonly FoundTable[]): ChildTable[] {
 }
 
 export async function readAccountTables(connection: TextQueries): Promise<AccountTable[]> {
-  const rows = await connection.query<{ found: string }>(TABLES);
+  const rows = await connection.query<{ found: string }>(ACCOUNT_TABLES_SQL);
   const all = rows.map(({ found }) => JSON.parse(found) as FoundTable);
   return all
     .filter(({ parent }) => parent === null)
@@ -101,10 +101,10 @@ const STEP_ROWS = 500;
 /** The values of a key, as text. */
 type Position = readonly string[];
 
-const names = (key: readonly Column[], alias = ''): string =>
+const names = (key: readonly AccountColumn[], alias = ''): string =>
   key.map(({ name }) => `${alias}${name}`).join(', ');
 /** Parameters are sent as text, because the driver rounds times to milliseconds. */
-const values = (key: readonly Column[], first: number): string =>
+const values = (key: readonly AccountColumn[], first: number): string =>
   key.map(({ type }, index) => `$${first + index}::text::${type}`).join(', ');
 
 /** Finds the last key of the next step; undefined: no row is left. */

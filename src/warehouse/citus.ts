@@ -16,15 +16,15 @@ const LOCAL_TABLES = ['safety_sync.migrations'];
 /** The first table that is distributed; the others are colocated with it. */
 const FIRST_TABLE = 'safety.followups';
 
-interface Table {
+interface DistributedTable {
   readonly name: string;
   readonly placed: string | null;
   readonly has_account: boolean;
 }
 
 /** Parents first: a foreign key may only point to a table that is distributed already. */
-async function readTables(connection: TextQueries): Promise<readonly Table[]> {
-  return await connection.query<Table>(
+async function readTables(connection: TextQueries): Promise<readonly DistributedTable[]> {
+  return await connection.query<DistributedTable>(
     `with recursive ours as (
        select c.oid, n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p')),
@@ -39,7 +39,7 @@ async function readTables(connection: TextQueries): Promise<readonly Table[]> {
   );
 }
 
-const isPlaced = ({ name, placed, has_account }: Table): boolean =>
+const isPlaced = ({ name, placed, has_account }: DistributedTable): boolean =>
   LOCAL_TABLES.includes(name) ||
   (REFERENCE_TABLES.includes(name) ? placed === 'n' : placed === 'h' || !has_account);
 

@@ -19,13 +19,13 @@ export type ImportOutcome = Awaited<ReturnType<typeof importLabels>>;
 const MOST_LISTED = 20;
 
 /** The key separates kind and id by a space, because kinds contain none. */
-const keyOf = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
+const labelKey = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
 
 function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
   const first = new Map<string, number>();
   return lines.flatMap((one) => {
     const { line } = one;
-    const key = keyOf(one);
+    const key = labelKey(one);
     const before = first.get(key);
     if (before === undefined) first.set(key, line);
     return before === undefined
@@ -43,15 +43,15 @@ function cycleOf(
   parents: ReadonlyMap<string, string | null>,
   ending: Set<string>,
 ): string[] | null {
-  const parentOf = (one: string) => parents.get(keyOf({ kind, id: one })) ?? null;
+  const parentOf = (one: string) => parents.get(labelKey({ kind, id: one })) ?? null;
   const way = new Set<string>();
-  for (let at = parentOf(id); at !== null && !ending.has(keyOf({ kind, id: at })); at = parentOf(at)) {
+  for (let at = parentOf(id); at !== null && !ending.has(labelKey({ kind, id: at })); at = parentOf(at)) {
     if (at === id) return [id, ...way, id];
-    // A cycle further up is reported by its own lines.
+    // A cycle further up is named by its own lines.
     if (way.has(at)) return null;
     way.add(at);
   }
-  for (const one of [id, ...way]) ending.add(keyOf({ kind, id: one }));
+  for (const one of [id, ...way]) ending.add(labelKey({ kind, id: one }));
   return null;
 }
 
@@ -60,18 +60,18 @@ function cycleOf(
  * parents, cycles.
  */
 export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
-  const parents = new Map([...staying, ...lines].map((one) => [keyOf(one), one.parentId] as const));
+  const parents = new Map([...staying, ...lines].map((one) => [labelKey(one), one.parentId] as const));
   const ending = new Set<string>();
   const hierarchy = lines.flatMap((line): BadLine[] => {
     const { kind, parentId } = line;
     if (parentId === null) return [];
-    if (!parents.has(keyOf({ kind, id: parentId }))) {
-      const problem = `parent_id ${parentId} of ${keyOf(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
+    if (!parents.has(labelKey({ kind, id: parentId }))) {
+      const problem = `parent_id ${parentId} of ${labelKey(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
       return [{ line: line.line, problem }];
     }
     const circle = cycleOf(line, parents, ending);
     if (circle === null) return [];
-    const problem = `${keyOf(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
+    const problem = `${labelKey(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
     return [{ line: line.line, problem }];
   });
   return [...duplicatesOf(lines), ...hierarchy];
@@ -106,14 +106,14 @@ export async function importLabels(
       .select({ kind: labels.kind, id: labels.id, label: labels.label, parentId: labels.parent_id })
       .from(labels)
       .where(eq(labels.account_id, accountId));
-    const named = new Set(lines.map(keyOf));
-    const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(keyOf(one));
+    const named = new Set(lines.map(labelKey));
+    const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(labelKey(one));
     const staying = stored.filter((one) => !isGone(one));
     refuse([...bad, ...checkLabels(lines, staying)]);
 
-    const known = new Map(stored.map((one) => [keyOf(one), one]));
+    const known = new Map(stored.map((one) => [labelKey(one), one]));
     const isNews = (one: Label) => {
-      const before = known.get(keyOf(one));
+      const before = known.get(labelKey(one));
       return before?.label !== one.label || before.parentId !== one.parentId;
     };
     const news = lines.filter(isNews);
@@ -127,7 +127,7 @@ export async function importLabels(
     await tx.execute(sql`
       delete from ${labels} where account_id = ${accountId} and (kind, id) in (
         select kind, id from json_to_recordset(${JSON.stringify(gone)}::json) as r (kind text, id text))`);
-    const changed = news.filter((one) => known.has(keyOf(one))).length;
+    const changed = news.filter((one) => known.has(labelKey(one))).length;
     return {
       added: news.length - changed,
       changed,

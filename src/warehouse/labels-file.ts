@@ -6,8 +6,8 @@ import { usageError } from '../shared/errors.ts';
 import { fromSpreadsheet, toSpreadsheet } from '../shared/spreadsheet.ts';
 
 /** The columns of the template. `seen` is the number of records with the id, and is ignored by an import. */
-const COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'] as const;
-type ColumnName = (typeof COLUMNS)[number];
+const CSV_COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'] as const;
+type ColumnName = (typeof CSV_COLUMNS)[number];
 const NEEDED: readonly ColumnName[] = ['kind', 'id', 'label'];
 
 export interface Label {
@@ -46,7 +46,7 @@ const MOST_LABEL = 500;
 /** The form that a spreadsheet gives to a long number. */
 const ROUNDED = /^\d([.,]\d+)?E\+\d+$/i;
 
-function decode(bytes: Uint8Array): string {
+function decodeFile(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
@@ -77,7 +77,7 @@ function readCells(text: string): Cells[] {
     const found = parsed as unknown as { record: string[]; raw: string; info: Info }[];
     return found.flatMap(({ record, raw, info }) => {
       const cells = record.map((cell) => fromSpreadsheet(cell.trim()));
-      // The parser reports the last line of a record; quoted texts may span several lines.
+      // The parser gives the last line of a record; quoted texts may span several lines.
       const lines = raw.replace(/[\r\n]+$/, '').split(/\r\n|\r|\n/).length;
       return cells.every((cell) => cell === '') ? [] : [{ line: info.lines - lines + 1, cells }];
     });
@@ -93,23 +93,23 @@ function readCells(text: string): Cells[] {
 
 function readHeader(header: Cells | undefined): ColumnName[] {
   const names = (header?.cells ?? []).map((name) => name.toLowerCase());
-  const unknown = names.filter((name) => !(COLUMNS as readonly string[]).includes(name));
+  const unknown = names.filter((name) => !(CSV_COLUMNS as readonly string[]).includes(name));
   const missing = NEEDED.filter((name) => !names.includes(name));
   if (unknown.length === 0 && missing.length === 0 && new Set(names).size === names.length) {
     return names as ColumnName[];
   }
   throw usageError(
-    `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(',').slice(0, 200))}; expected ${COLUMNS.join(',')} (parent_id and seen can be left out)`,
+    `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(',').slice(0, 200))}; expected ${CSV_COLUMNS.join(',')} (parent_id and seen can be left out)`,
     'safety-sync labels template writes such a file.',
   );
 }
 
 const isKind = (text: string): text is LabelKind => (LABEL_KINDS as readonly string[]).includes(text);
 
-type Cell = (column: ColumnName) => string;
+type CellReader = (column: ColumnName) => string;
 
 /** Checks one line alone; undefined: it is valid. */
-function problemOf(kind: string, cell: Cell): string | undefined {
+function lineProblem(kind: string, cell: CellReader): string | undefined {
   const id = cell('id');
   if (!isKind(kind)) {
     return `kind ${JSON.stringify(kind.slice(0, 60))} is not known; it is one of ${LABEL_KINDS.join(', ')}`;
@@ -124,7 +124,7 @@ function problemOf(kind: string, cell: Cell): string | undefined {
   if (cell('label').length > MOST_LABEL) {
     return `${kind} ${id} has a label of more than ${MOST_LABEL} characters; shorten it`;
   }
-  if (COLUMNS.some((column) => cell(column).includes('\0'))) return 'holds a NUL character; remove it';
+  if (CSV_COLUMNS.some((column) => cell(column).includes('\0'))) return 'holds a NUL character; remove it';
   if (cell('label') === '' && cell('parent_id') !== '') {
     return `${kind} ${id} has a parent_id and no label; give it one (its id will do)`;
   }
@@ -133,7 +133,7 @@ function problemOf(kind: string, cell: Cell): string | undefined {
 
 /** Separates valid and invalid lines. Throws `usage_invalid` when the file is not a CSV file of labels. */
 export function readLabelsFile(bytes: Uint8Array): LabelsFile {
-  const [header, ...rows] = readCells(decode(bytes));
+  const [header, ...rows] = readCells(decodeFile(bytes));
   const columns = readHeader(header);
   const lines: LabelLine[] = [];
   const kinds = new Set<LabelKind>();
@@ -145,9 +145,9 @@ export function readLabelsFile(bytes: Uint8Array): LabelsFile {
       bad.push({ line, problem });
       continue;
     }
-    const cell: Cell = (column) => cells[columns.indexOf(column)] ?? '';
+    const cell: CellReader = (column) => cells[columns.indexOf(column)] ?? '';
     const kind = cell('kind').toLowerCase();
-    const problem = problemOf(kind, cell);
+    const problem = lineProblem(kind, cell);
     if (isKind(kind)) kinds.add(kind);
     if (problem !== undefined || !isKind(kind)) bad.push({ line, problem: problem ?? '' });
     else if (cell('label') === '') unfilled += 1;
@@ -171,6 +171,6 @@ export function renderLabelsFile(lines: readonly TemplateLine[]): string {
       ...[kind, id, label, parentId ?? ''].map(toSpreadsheet),
       seen ?? '',
     ]),
-    { header: true, columns: [...COLUMNS] },
+    { header: true, columns: [...CSV_COLUMNS] },
   );
 }

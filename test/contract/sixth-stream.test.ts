@@ -62,8 +62,8 @@ const workSitesStream: StreamDefinition = {
   histories: [],
   identityFields: ['opened'],
   version: 1,
-  toRows(record, _context, report) {
-    const fields = readSite(record, { report });
+  toRows(record, _context, addIssue) {
+    const fields = readSite(record, { addIssue });
     const parent: RowOf<typeof workSites> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },
@@ -151,7 +151,7 @@ describe('a sixth stream', () => {
         api,
         equipmentTypes: [],
         signal,
-        report: (one) => checks.push(one),
+        onCheck: (one) => checks.push(one),
         streams: SIX,
       });
       expect(checks).toContainEqual({

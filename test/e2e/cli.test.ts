@@ -255,15 +255,15 @@ describe('a sync', () => {
     expect(code).toBe(0);
   });
 
-  it('succeeds without a request while the training report is cached; --force sends one', async () => {
+  it('succeeds without a request while the training list is cached; --force sends one', async () => {
     const lazy = await stage.run(['sync', 'training-employee-status']);
     expect(lazy.stdout).toContain(
-      'training-employee-status: the service calculates the training report at most every 15 minutes',
+      'training-employee-status: the service calculates the training list at most every 15 minutes',
     );
     expect(lazy.code).toBe(0);
     expect(stage.sandbox.requests).toEqual([]);
     const forced = await stage.run(['sync', 'training-employee-status', '--force']);
-    expect(forced.stdout).toContain('training-employee-status: the training report has not changed');
+    expect(forced.stdout).toContain('training-employee-status: the training list has not changed');
     expect(forced.code).toBe(0);
   });
 

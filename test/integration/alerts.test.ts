@@ -799,7 +799,9 @@ describe('safety-sync alerts', () => {
       ALERT_EMAIL_TO: 'you@example.com,unknown@example.com',
     });
     expect(mail.mails.map(({ to }) => to)).toEqual([['you@example.com']]);
-    expect(stdout).toMatch(/^not taken by .*: it refused unknown@example\.com \(550 no such user\)\n {2}Correct ALERT_EMAIL_TO/);
+    expect(stdout).toMatch(
+      /^not taken by .*: it refused unknown@example\.com \(550 no such user\)\n {2}Correct ALERT_EMAIL_TO/,
+    );
     expect(code).toBe(1);
   });
 

@@ -1,4 +1,4 @@
-/** COPY: a refusal by PostgreSQL is reported at any moment, and the connection goes on. */
+/** COPY: a refusal by PostgreSQL is noticed at any moment, and the connection goes on. */
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, test } from 'vitest';
 import { toArrayLiteral } from '../../src/engine/database/array-literal.ts';

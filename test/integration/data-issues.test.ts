@@ -1,5 +1,5 @@
 /**
- * Data issues: a value that cannot be stored as received is reported and held; the issue closes when the value is right
+ * Data issues: a value that cannot be stored as received becomes an issue that holds it; the issue closes when the value is right
  * (contract, 5.5).
  */
 import { describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training
 const openIssues = async (stream: string) =>
   (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
 
-test('each kind of problem in one follow-up is reported with its place, and all of them close together', async () => {
+test('each kind of problem in one follow-up has an issue with its place, and all of them close together', async () => {
   const whole = SPECIMENS.followups.build('odd');
   worker.sandbox.store.followups.put({
     ...whole,
@@ -109,7 +109,7 @@ test('a record without a key that changes for ever leaves no more than its last 
   ]);
 });
 
-test('an unknown field is reported as long as a record has it, also with a dot in its name or on its way', async () => {
+test('an unknown field has an issue as long as a record has it, also with a dot in its name or on its way', async () => {
   const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), ...odd });
   await sync('resources');
@@ -123,7 +123,7 @@ test('an unknown field is reported as long as a record has it, also with a dot i
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('a service that uses data as names of fields is reported with a thousand of them, and one issue counts the others', async () => {
+test('a service that uses data as names of fields leads to issues for a thousand of them, and one issue counts the others', async () => {
   const odd = (id: string, names: number) => ({
     ...SPECIMENS.resources.build(id),
     ...Object.fromEntries(Array.from({ length: names }, (_, at) => [`${id}-${at}`, at])),
@@ -173,7 +173,7 @@ test('a record with thousands of values that cannot be stored has a hundred issu
   expect(await openIssues('followups')).toEqual([]);
 });
 
-test('identifiers that become equal because of characters that PostgreSQL cannot store are reported', async () => {
+test('identifiers that become equal because of characters that PostgreSQL cannot store have an issue', async () => {
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k\ud801') }, 'k2');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k'), title: 'k\ud801' });
@@ -223,7 +223,7 @@ test('a record that is no object is held, and settled when it is gone', async ()
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('a follow-up without a key stays reported when only another one of its form response changes', async () => {
+test('the issue of a follow-up without a key stays open when only another one of its form response changes', async () => {
   Object.assign(worker.settings, { followupsOverlapMs: 0 });
   const sibling = SPECIMENS.followups.build('sibling');
   worker.sandbox.store.followups.put(
@@ -365,7 +365,7 @@ describe('putting stored records through again', () => {
   });
 });
 
-test('a field whose name is as long as a text is reported by the beginning of the name, and its record is stored', async () => {
+test('a field whose name is as long as a text has an issue with the beginning of the name, and its record is stored', async () => {
   // Many different characters, because PostgreSQL would compress repetitions.
   const name = Array.from({ length: 9000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
     '',

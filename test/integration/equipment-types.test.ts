@@ -87,9 +87,9 @@ it('where no type is configured any more, all live rows are not read', async () 
 
 it('retire marks the rows of one type deleted as a snapshot does that has none of them, once', async () => {
   await run(['sync', 'equipments']);
-  const readParts = () =>
+  const readPartitions = () =>
     stage.query(`select read_parts::text, last_success_at::text from safety_sync.stream_state`);
-  const parts = await readParts();
+  const partitions = await readPartitions();
   const refused = await run(['equipment-types', 'retire', '24']);
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain('First take it out of SAFETY_EQUIPMENT_TYPES');
@@ -132,13 +132,13 @@ it('retire marks the rows of one type deleted as a snapshot does that has none o
     'sync manual succeeded 0 3',
     'sync manual succeeded 0 0',
   ]);
-  expect(await readParts()).toEqual(parts);
+  expect(await readPartitions()).toEqual(partitions);
 });
 
 it('a type that is configured again comes back by the ordinary read, and the warehouse is the source again', async () => {
   const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
   expectSucceeded(await worker.run('equipments'));
-  expectSucceeded(await worker.run('equipments', { retirePart: '24', allowMassDelete: true }));
+  expectSucceeded(await worker.run('equipments', { retirePartition: '24', allowMassDelete: true }));
   const live = () =>
     worker.query(
       `select count(*)::int as n from safety.equipment where equipment_type_id = '24' and _deleted_at is null`,

@@ -5,7 +5,7 @@ import { ElementCutter } from '../../src/engine/api/element-cutter.ts';
 import { RawNumber } from '../../src/sandbox/index.ts';
 import { stringifyExactJson } from '../../src/shared/exact-json.ts';
 import { resourcesStream } from '../../src/engine/streams/resources.ts';
-import { parseRecord, readRecord } from '../../src/engine/loading/record.ts';
+import { parseRecord, toReadRecord } from '../../src/engine/loading/record.ts';
 import { toUserParameters } from '../../src/engine/reading/ask-user.ts';
 import { readIssues } from '../../src/engine/control-tables/issues.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
@@ -66,7 +66,8 @@ test('the stored record is what PostgreSQL itself reads of the text that was rec
       const stored = cutter
         .take()
         .map(
-          (one) => parseRecord(resourcesStream, readRecord(one, { stream: resourcesStream, about: {} })).text,
+          (one) =>
+            parseRecord(resourcesStream, toReadRecord(one, { stream: resourcesStream, about: {} })).text,
         );
       expect(stored).toHaveLength(records.length);
       const differing = await connection.query(
@@ -80,7 +81,7 @@ test('the stored record is what PostgreSQL itself reads of the text that was rec
   );
 });
 
-test('columns have every digit; a value beyond its column is null, reported with every digit, and its record is stored', async () => {
+test('columns have every digit; a value beyond its column is null, with every digit in its issue, and its record is stored', async () => {
   const worker = await start();
   const { sandbox, connection } = worker;
   sandbox.store.followups.put({

@@ -304,8 +304,8 @@ describe('equipment', () => {
 
 describe('completions of trainings', () => {
   const NO_DAY = { expiresOn: null, startsExpiringOn: null, is_required: true };
-  /** Each training with its day; returns when the report with them was calculated, µs since 1970. */
-  async function report(days: Readonly<Record<number, number>> | null): Promise<number> {
+  /** Each training with its day; returns when the list with them was calculated, µs since 1970. */
+  async function sendList(days: Readonly<Record<number, number>> | null): Promise<number> {
     const { store } = worker.sandbox;
     if (days === null) store.employees.delete('E');
     else {
@@ -333,13 +333,13 @@ describe('completions of trainings', () => {
 
   test('a renewal that leaves the employee complete makes a state of the completion, none of the employee and none of other completions', async () => {
     await start();
-    const first = await report({ 1: 20250110, 2: 20250111 });
+    const first = await sendList({ 1: 20250110, 2: 20250111 });
     const sibling = () =>
       worker.query(
         `select ctid::text, xmin::text from safety.training_completions where user_id = 'E' and training_id = 2`,
       );
     const before = await sibling();
-    const renewed = await report({ 1: 20260115, 2: 20250111 });
+    const renewed = await sendList({ 1: 20260115, 2: 20250111 });
     expect(await completions(1)).toEqual([
       ['20250110', first, renewed],
       ['20260115', renewed, null],
@@ -351,11 +351,11 @@ describe('completions of trainings', () => {
 
   test('a completion that disappears ends with that report, and begins again with the report that has it', async () => {
     await start();
-    const first = await report({ 1: 20250110 });
-    const gone = await report({});
+    const first = await sendList({ 1: 20250110 });
+    const gone = await sendList({});
     expect(await completions(1)).toEqual([['20250110', first, gone]]);
-    await report({});
-    const back = await report({ 1: 20250110 });
+    await sendList({});
+    const back = await sendList({ 1: 20250110 });
     expect(await completions(1)).toEqual([
       ['20250110', first, gone],
       ['20250110', back, null],
@@ -364,16 +364,16 @@ describe('completions of trainings', () => {
 
   test('completions end with their employee and begin again with them, also where the report is older than the deletion', async () => {
     await start();
-    const first = await report({ 1: 20250110 });
-    await report(null);
+    const first = await sendList({ 1: 20250110 });
+    await sendList(null);
     const [row] = await worker.query<{ at: string }>(
       `select (extract(epoch from _deleted_at) * 1000000)::bigint::text as at from safety.training_employee_status where user_id = 'E'`,
     );
     const ended = Number(row?.at);
     expect(await completions(1)).toEqual([['20250110', first, ended]]);
-    await report({ 1: 20250110 });
+    await sendList({ 1: 20250110 });
     const [employee] = (await historyOf('training_employee_status_history', 'E')).slice(-1);
-    // The clock of this warehouse is ahead of the service's, so that the reports come from before the deletion.
+    // The clock of this warehouse is ahead of the service's, so that the lists come from before the deletion.
     expect(employee?.from).toBeGreaterThan(ended);
     expect(await completions(1)).toEqual([
       ['20250110', first, ended],
@@ -381,10 +381,10 @@ describe('completions of trainings', () => {
     ]);
   });
 
-  test('a report that the service dates ahead begins states when they are seen', async () => {
+  test('a list that the service dates ahead begins states when they are seen', async () => {
     await start();
     worker.time.now += Date.now() - NOON + 24 * 60 * MINUTE_MS;
-    for (const day of [20250110, 20260115, 20260116]) await report({ 1: day });
+    for (const day of [20250110, 20260115, 20260116]) await sendList({ 1: day });
     const states = await completions(1);
     expect(states.map(([day]) => day)).toEqual(['20250110', '20260115', '20260116']);
     expect(states.map(([, , to]) => to)).toEqual([...states.slice(1).map(([, from]) => from), null]);
@@ -393,11 +393,11 @@ describe('completions of trainings', () => {
 
   test('states follow one another without a gap where the database’s clock was put back', async () => {
     await start();
-    await report({ 1: 20250110 });
+    await sendList({ 1: 20250110 });
     await worker.query(
       `update safety.training_employee_status set _valid_from = now() + interval '1 hour' where user_id = 'E'`,
     );
-    for (const day of [20260115, 20260116]) await report({ 1: day });
+    for (const day of [20260115, 20260116]) await sendList({ 1: day });
     const states = await completions(1);
     expect(states.map(([day]) => day)).toEqual(['20250110', '20260115', '20260116']);
     expect(states.map(([, , to]) => to)).toEqual([...states.slice(1).map(([, from]) => from), null]);

@@ -9,7 +9,7 @@ import { streamShape } from '../../src/engine/database/table-shape.ts';
 import {
   countVanished,
   markVanished,
-  readVanished,
+  selectVanished,
   readVanishedFields,
 } from '../../src/engine/loading/merge-sql.ts';
 import * as issues from '../../src/engine/loading/issue-sql.ts';
@@ -22,7 +22,7 @@ import { openTestDatabase } from '../support/test-database.ts';
 const MANY = 2000;
 const GONE = 2;
 const NOW = '2026-11-20T10:00:00Z';
-const COVERED = { parts: null };
+const COVERED = { partitions: null };
 const scope = { accountId: 'default', stream: 'resources', now: NOW, syncedAt: NOW } as const;
 
 const connection = forEachTest(() => openTestDatabase());
@@ -103,9 +103,9 @@ test.each(['resources', 'equipments'] as const)(
     const definition = streamNamed(stream);
     const shape = streamShape(definition);
     const { parent } = shape;
-    const inParts = definition.partition !== undefined;
-    const covered = { parts: inParts ? ['21'] : null };
-    const [column, value] = inParts ? [', equipment_type_id', ", '21'"] : ['', ''];
+    const isPartitioned = definition.partitionedBy !== undefined;
+    const covered = { partitions: isPartitioned ? ['21'] : null };
+    const [column, value] = isPartitioned ? [', equipment_type_id', ", '21'"] : ['', ''];
     await connection.query(`insert into safety.${parent.name} (account_id, id, _run_id, _synced_at ${column})
       select 'default', 'r' || n, 1, '${NOW}' ${value} from generate_series(1, ${MANY}) as n`);
     for (const gone of [0, GONE]) {
@@ -120,7 +120,7 @@ test.each(['resources', 'equipments'] as const)(
       // Some versions of PostgreSQL then choose the loop by themselves.
       await connection.query('set enable_hashjoin = off');
       for (const statement of [
-        readVanished(shape, covered, 'default'),
+        selectVanished(shape, covered, 'default'),
         readVanishedFields(shape, { covered, accountId: 'default' }),
         markVanished(shape, covered, within),
       ]) {

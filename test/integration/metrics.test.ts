@@ -189,8 +189,8 @@ describe('equal to the report and to docs/questions.md:', () => {
     for (const suffix of ['', '_by_day']) {
       expect(await readOne(`overdue_followups${suffix}`)).toBe(now('overdue'));
       expect(await readOne(`open_followups${suffix}`)).toBe(now('open') + now('overdue'));
-      const { part, whole } = trainedOf(answers.trainingNow);
-      expect(await readOne(`trained${suffix}`)).toBe(part / whole);
+      const { count, whole } = trainedOf(answers.trainingNow);
+      expect(await readOne(`trained${suffix}`)).toBe(count / whole);
       expect(await readOne(`expired_equipment${suffix}`)).toBe(outOfDateOf(report).expired);
     }
     await expectColumn(

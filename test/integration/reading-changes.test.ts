@@ -428,8 +428,8 @@ test('no way of storing loses a row for the reader, also after the clock of the 
       expect(await worker.query(`select id from safety.resources where id = 'late'`)).toHaveLength(1);
     },
     retire: async () => {
-      const retirePart = worker.settings.equipmentTypes[0] ?? '';
-      expectSucceeded(await worker.run('equipments', { retirePart, allowMassDelete: true }));
+      const retirePartition = worker.settings.equipmentTypes[0] ?? '';
+      expectSucceeded(await worker.run('equipments', { retirePartition, allowMassDelete: true }));
     },
     protect: () => cleanAccount({ ...worker.context, privacy }),
     lift: async () => {

@@ -54,7 +54,7 @@ export function createPeace(options: PeaceOptions): Peace {
     for (const stream of lists) {
       const { outcome } = await succeed(stream, {});
       if (outcome === 'succeeded') continue;
-      // Without a Date header that shows a `last_updated` in the future, an older report is accepted after the cache has
+      // Without a Date header that shows a `last_updated` in the future, an older list is accepted after the cache has
       // expired.
       expect(stream, 'a stream that takes nothing').toBe('training-employee-status');
       options.pass(CACHE_MS);

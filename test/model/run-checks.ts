@@ -33,7 +33,7 @@ export interface RunChecks {
   hold(ended: Ended): Promise<void>;
   /** For a killed worker only its requests are known. */
   recordKilled(stream: StreamName, requestsBefore: number): void;
-  /** The service has calculated the cached report again, and may have sent an older time for it, or an equal one. */
+  /** The service has calculated the cached list again, and may have sent an older time for it, or an equal one. */
   recordOddReport(): void;
   /** Streams with a record that may have been skipped and was not sent again since. */
   readonly mayLack: ReadonlySet<StreamName>;
@@ -115,7 +115,7 @@ export function createRunChecks(options: {
   /** The only faults are records that cannot be stored: each is skipped, and the run succeeds. */
   function isHarmless(requests: readonly RequestLogEntry[], code: string): boolean {
     const { pagingFields, pagingTotal, trainingCache, repeatedRows, followupTies } = sandbox.readings;
-    // An interrupted run has left some pages in the cache, of an older report than the other pages will have.
+    // An interrupted run has left some pages in the cache, of an older list than the other pages will have.
     if (code === 'calculation_unsettled' && trainingCache === 'per-request') return false;
     // Records that no filter shows are read by pages of a list that may grow: one attempt must show all ties.
     const isLottery = followupTies === 'changing' && isAnyUnfiltered(sandbox.readings);
@@ -206,7 +206,7 @@ export function createRunChecks(options: {
       const isEverything = stream === 'followups' ? kind === 'reconcile' : result.note === null;
       if (isEverything && !isPassedBy) mayLack.delete(stream);
       if (isTraining && result.note === null) isReportOdd = false;
-      // A successful run has read all data, also if it reports no changes.
+      // A successful run has read all data, also if it counts no changes.
       const isTaken = result.note === null || (isTraining && !isReportOdd);
       const isPart = kind === 'backfill' && stream === 'followups';
       if (!isStill || !isTaken || isPart || stream === 'users' || mayLack.has(stream)) return;

@@ -13,7 +13,7 @@ export interface Source {
   /** The newest `updated_on` that was ever correct: no watermark is later. */
   newestUpdate: number;
   made: number;
-  /** `stream/key` of all records ever deleted: a cached report may still lack them. */
+  /** `stream/key` of all records ever deleted: a cached list may still lack them. */
   readonly everDeleted: Set<string>;
   /** `stream/key` of records deleted since the run began, and the number of type changes of equipment. */
   readonly deletedInRun: Set<string>;

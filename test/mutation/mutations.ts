@@ -149,7 +149,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a response that starts over keeps what came of it before',
       file: 'src/engine/loading/transaction.ts',
-      search: "await connection.query('rollback to savepoint part');",
+      search: "await connection.query('rollback to savepoint reading');",
       tests: ['test/integration/loader.test.ts > a rollback'],
     },
     {
@@ -341,8 +341,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
   ],
   3: [
     {
-      breaks: 'a cached report older than the stored one is taken',
-      file: 'src/engine/reading/cached-report.ts',
+      breaks: 'a cached list older than the stored one is taken',
+      file: 'src/engine/reading/cached-list.ts',
       search: 'if (isOlder(calculatedAtMs, state.calculatedAt, responseClock)) {',
       replace: 'if (isOlder(calculatedAtMs, null, responseClock)) {',
       tests: ['test/integration/training.test.ts > a last_updated that moved'],
@@ -359,7 +359,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'an equipment type that fails takes the types before it back with it',
       file: 'src/engine/loading/transaction.ts',
-      search: "if (saved !== undefined) await connection.query('release savepoint part');",
+      search: "if (saved !== undefined) await connection.query('release savepoint reading');",
       replace: 'if (saved !== undefined) return;',
       tests: ['test/integration/snapshots.test.ts > equipment'],
     },
@@ -439,7 +439,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'two workers claim one alert or one report',
       file: 'src/operate/alerts/outbox.ts',
-      search: '    .where(sql`${matches(rows)} and due_at <= ${instant(nowMs)}`)',
+      search: '    .where(sql`${matches(rows)} and due_at <= ${timestampLiteral(nowMs)}`)',
       replace: '    .where(matches(rows))',
       tests: [
         'test/integration/alerts.test.ts > one of several workers',

@@ -1,5 +1,5 @@
 /**
- * `npm run mutation`: applies each deliberate break to a copy of the tree and reports whether the tests detect it.
+ * `npm run mutation`: applies each deliberate break to a copy of the tree and prints whether the tests detect it.
  * `npm run mutation -- --only watermark` takes the breaks with that text in their description, `--shard 1/2` every second one.
  * A break counts as caught when a test fails that passes without it. Every other result is exit code 1: no test failed, the
  * tests did not run (no database, a timeout, a full disk) or fail without it, it does not compile, its place was not found.

@@ -3,15 +3,15 @@ import type { WarehouseReads } from '../../src/engine/reading/read-request.ts';
 import type { Note } from '../../src/engine/reading/step.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../../src/engine/streams/state.ts';
 import type { Coverage, ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
-import { keyOf } from '../../src/engine/streams/wire.ts';
+import { recordKey } from '../../src/engine/streams/wire.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import type { Received } from '../../src/shared/received.ts';
 import type { WireObject } from './source-wire.ts';
 
 interface StoredRecord {
   readonly text: string;
-  /** The part that returned it last; null: the stream has no parts. */
-  readonly part: string | null;
+  /** The partition that returned it last; null: the stream has none. */
+  readonly partition: string | null;
   readonly isLive: boolean;
 }
 
@@ -75,7 +75,7 @@ export class MemoryWarehouse {
 
   /** Within a run an older version of a record does not replace a newer one. */
   add(received: Received, about: ReadContext): void {
-    const key = keyOf(received, this.#stream.keyField);
+    const key = recordKey(received, this.#stream.keyField);
     if (key === null) return;
     const record = received.parse() as WireObject;
     const before = this.records.get(key);
@@ -87,7 +87,7 @@ export class MemoryWarehouse {
     if (isOlder) return;
     this.records.set(key, {
       text: JSON.stringify(record),
-      part: about.equipmentTypeId ?? null,
+      partition: about.equipmentTypeId ?? null,
       isLive: true,
     });
   }
@@ -97,9 +97,9 @@ export class MemoryWarehouse {
     return new Map(live.map(([key, { text }]) => [key, JSON.parse(text) as WireObject]));
   }
 
-  vanished({ parts }: Coverage): Set<string> {
-    const isCovered = ({ part, isLive }: StoredRecord): boolean =>
-      isLive && (parts === null || parts.includes(part ?? ''));
+  vanished({ partitions }: Coverage): Set<string> {
+    const isCovered = ({ partition, isLive }: StoredRecord): boolean =>
+      isLive && (partitions === null || partitions.includes(partition ?? ''));
     const unseen = [...this.records].filter(([key, one]) => isCovered(one) && !this.seen.has(key));
     return new Set(unseen.map(([key]) => key));
   }
@@ -142,7 +142,7 @@ export class MemoryWarehouse {
         break;
       case 'cut':
         this.slices = this.slices.filter(({ slice }) => !isSame(slice, note.slice));
-        this.#put(note.parts);
+        this.#put(note.pieces);
         break;
       case 'hole': {
         const known = this.slices.find(({ slice }) => isSame(slice, note.slice))?.slice;

@@ -200,7 +200,7 @@ export async function expectMemoryEqualsSource(
   const { method, responseKey: list, keyField, versionColumn, readMode } = streamNamed(name);
   const parameters = {
     incremental: [{ limit: 500, status: 'all' }],
-    cached_report: [{ include_all_completions: true, limit: 1000 }],
+    cached_list: [{ include_all_completions: true, limit: 1000 }],
     snapshot: [{}],
     lookup: [],
   };

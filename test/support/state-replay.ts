@@ -70,7 +70,7 @@ export async function readHistory(compared: Compared, history: HistoryName): Pro
 }
 
 /**
- * `user from` of states with which an employee came back: they begin when that was observed, if the report is older than the
+ * `user from` of states with which an employee came back: they begin when that was observed, if the list is older than the
  * deletion.
  */
 async function readReturns(compared: Compared): Promise<Set<string>> {

@@ -1,5 +1,9 @@
 import { buildStatus, type Status } from '../../src/operate/status/build-status.ts';
-import { type AccountFacts, NOT_READ, type StatusFacts } from '../../src/operate/status/status-facts.ts';
+import {
+  type AccountFacts,
+  NO_WAREHOUSE_STATE,
+  type StatusFacts,
+} from '../../src/operate/status/status-facts.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
@@ -177,7 +181,7 @@ export function manyFacts(
     ...WORKER,
     queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
     ...change,
-    warehouse: { ...NOT_READ, seen: seen === null ? null : read, problem },
+    warehouse: { ...NO_WAREHOUSE_STATE, seen: seen === null ? null : read, problem },
     databaseOutage: undefined,
     accounts: accounts.map(([one]) => one),
     nextRuns: null,

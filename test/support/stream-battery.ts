@@ -233,7 +233,7 @@ export function describeStream({
       await isEqual(worker);
     });
 
-    test('an unknown field is reported once, stored in _raw, and closed when no record has it any longer', async () => {
+    test('an unknown field has one issue, stored in _raw, and closed when no record has it any longer', async () => {
       const worker = await synced();
       const records = specimen.records(worker);
       const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
@@ -256,7 +256,7 @@ export function describeStream({
 
     if (specimen.unknownValue !== null) {
       const { patch: fields, field, value } = specimen.unknownValue;
-      test('an undocumented value is stored unchanged and reported', async () => {
+      test('an undocumented value is stored unchanged, with an issue', async () => {
         const worker = await synced();
         const key = someKey(worker);
         patch(worker, key, fields);

@@ -72,7 +72,7 @@ export async function issuesOf(worker: Queried, stream: string): Promise<IssueRo
   }));
 }
 
-/** The newest stored report and change. */
+/** The newest stored training list and change. */
 export async function stateOf(
   worker: Queried,
   stream: string,

@@ -11,12 +11,12 @@ interface CheckServiceOptions {
   readonly api: ApiClient;
   readonly equipmentTypes: readonly string[];
   readonly signal: AbortSignal;
-  readonly report: (check: Check) => void;
+  readonly onCheck: (check: Check) => void;
   /** Default: the registry. */
   readonly streams?: readonly StreamDefinition[];
 }
 
-function toFailure(what: string, error: unknown): Check {
+function failedCheck(what: string, error: unknown): Check {
   if (!(error instanceof SafetySyncError)) throw error;
   const request = error.requestId === undefined ? '' : ` [request ${error.requestId}]`;
   // The line already begins with the method.
@@ -29,7 +29,7 @@ export async function checkService({
   api,
   equipmentTypes,
   signal,
-  report,
+  onCheck,
   streams = STREAMS,
 }: CheckServiceOptions): Promise<void> {
   const meter = createRequestMeter();
@@ -54,13 +54,13 @@ export async function checkService({
       }
       const response = next.value;
       const total = response.paging?.total ?? response.count;
-      report(ok(what, `responds, ${total} records`));
+      onCheck(ok(what, `responds, ${total} records`));
     } catch (error) {
-      const failure = toFailure(what, error);
+      const failure = failedCheck(what, error);
       // Another method may be allowed.
       state.refused = failure.isRefusal === true && failure.code !== 'token_permission';
       state.unreachable = failure.code === 'network_error';
-      report(failure);
+      onCheck(failure);
     }
   }
 
@@ -68,21 +68,21 @@ export async function checkService({
     if (state.refused || state.unreachable) return;
     const what = `service: ${method}`;
     if (userId === undefined) {
-      report(skipped(what, 'no user id is known yet to ask for'));
+      onCheck(skipped(what, 'no user id is known yet to ask for'));
       return;
     }
     try {
       const number = Number(userId);
       const user = String(number) === userId ? number : userId;
       await api.fetchObject({ method, objectKey: responseKey, params: { user }, meter, signal });
-      report(ok(what, 'responds'));
+      onCheck(ok(what, 'responds'));
     } catch (error) {
-      const failure = toFailure(what, error);
+      const failure = failedCheck(what, error);
       const isOptional = failure.code === 'api_method_not_found' || failure.code === 'token_permission';
       const isWell = failure.code === 'content_not_found' || failure.code === 'parameter_invalid';
-      if (isWell) report(ok(what, 'responds (the sample user is not known there)'));
-      else if (isOptional) report(skipped(what, `${failure.code ?? ''}: names of users stay unknown`));
-      else report(failure);
+      if (isWell) onCheck(ok(what, 'responds (the sample user is not known there)'));
+      else if (isOptional) onCheck(skipped(what, `${failure.code ?? ''}: names of users stay unknown`));
+      else onCheck(failure);
     }
   }
 
@@ -93,7 +93,7 @@ export async function checkService({
     }
     if (equipmentTypes.length > 0 || state.refused || state.unreachable) return;
     const finding = 'no equipment types are configured: equipment is not synced';
-    report(skipped(what, finding, 'List the ids of your equipment types.'));
+    onCheck(skipped(what, finding, 'List the ids of your equipment types.'));
   }
 
   for (const stream of streams) {

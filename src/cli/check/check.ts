@@ -8,14 +8,14 @@ import type { AccountConfig } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { readReportingTimezones } from '../../engine/history/reporting.ts';
-import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
+import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createLogger } from '../../shared/logger.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from '../verb.ts';
 import { readAccountFindings } from '../verbs/accounts.ts';
-import { readUnread } from '../verbs/status.ts';
+import { readUnreadPartitions } from '../verbs/status.ts';
 
 /** Retries would only delay the result that the user waits for. */
 const CHECK_RETRIES = 1;
@@ -48,8 +48,12 @@ async function checkTimezones({ accounts, accountIds, db }: App): Promise<Check[
  */
 async function checkStored(app: App, hasAll: boolean): Promise<Check[]> {
   const isMany = app.accounts.length > 1;
-  const unread = [...(await readUnread(app))].map(([account, parts]) =>
-    skipped(isMany ? `equipments of ${account}` : 'equipments', describeUnread(parts) ?? '', UNREAD_ADVICE),
+  const unread = [...(await readUnreadPartitions(app))].map(([account, partitions]) =>
+    skipped(
+      isMany ? `equipments of ${account}` : 'equipments',
+      describeUnread(partitions) ?? '',
+      UNREAD_ADVICE,
+    ),
   );
   const others = hasAll ? await readAccountFindings(app) : [];
   return [...unread, ...others.map(({ finding, advice }) => skipped('accounts', finding, advice))];
@@ -85,12 +89,12 @@ async function checkWarehouse(
 async function checkAccount(
   context: CommandContext,
   config: Config,
-  { account, report }: { readonly account: AccountConfig; readonly report: (check: Check) => void },
+  { account, onCheck }: { readonly account: AccountConfig; readonly onCheck: (check: Check) => void },
 ): Promise<void> {
   const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
   const api = buildApiClient(account, { ...config.api, retryAttempts: CHECK_RETRIES }, { log });
   try {
-    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, report });
+    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, onCheck });
   } finally {
     await api.close();
   }
@@ -111,7 +115,7 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const config = configOf(context, { ...options, needsService: true });
   const isMany = config.accounts.length > 1;
   const checks: (Check & { readonly account_id?: string })[] = [];
-  const report = (more: readonly Check[], accountId?: string) => {
+  const print = (more: readonly Check[], accountId?: string) => {
     const own = accountId === undefined ? {} : accountFields(isMany, accountId);
     checks.push(...more.map((one) => ({ ...own, ...one })));
     if (options.json) return;
@@ -123,21 +127,21 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   const usable = isMany
     ? `every variable is usable, ${config.accounts.length} accounts`
     : 'every variable is usable';
-  report([ok('configuration', usable)]);
-  report(await checkWarehouse(context, config, options.account === undefined));
+  print([ok('configuration', usable)]);
+  print(await checkWarehouse(context, config, options.account === undefined));
   const limit = pLimit(ACCOUNTS_AT_ONCE);
   const asked = config.accounts.map((account) =>
     limit(async () => {
       const found: Check[] = [];
       await checkAccount(context, config, {
         account,
-        report: (one) => (isMany ? void found.push(one) : report([one], account.accountId)),
+        onCheck: (one) => (isMany ? void found.push(one) : print([one], account.accountId)),
       });
       return { accountId: account.accountId, found };
     }),
   );
   // In the order of the accounts, with the results of one account together, whichever responds first.
-  for (const { accountId, found } of await Promise.all(asked)) report(found, accountId);
+  for (const { accountId, found } of await Promise.all(asked)) print(found, accountId);
   const failures = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));
   else {

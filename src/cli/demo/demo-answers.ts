@@ -9,7 +9,7 @@ import type { Colors } from '../terminal.ts';
 
 const { equipmentByType, overdueByAssignee, lapsingNext, trainingNow } = QUESTIONS;
 
-const SHOWN = 5;
+const MOST_ROWS_SHOWN = 5;
 
 const right = <Row>(title: string, cellOf: (row: Row) => string): ColumnOf<Row> => ({
   title,
@@ -29,7 +29,7 @@ export async function renderAnswers(db: Database, accountId: string, colors: Col
     return { label: rows[0]?.equipment_type_label, all, expired };
   });
   function render<Row>(title: string, rows: readonly Row[], columns: readonly ColumnOf<Row>[]): string {
-    const shown = rows.slice(0, SHOWN);
+    const shown = rows.slice(0, MOST_ROWS_SHOWN);
     const answer = rows.length === 0 ? 'nobody and nothing' : renderRows(shown, columns, { colors });
     return `${colors.bold(title)}\n${indent(answer)}`;
   }

@@ -22,9 +22,9 @@ import type { CommandContext, Verb } from '../verb.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 
-const ACCOUNT = 'demo';
+const DEMO_ACCOUNT = 'demo';
 const DEMO_DATABASE = 'safety_sync_demo';
-/** Enough for the service to make a new training report. */
+/** Enough for the service to make a new training list. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 60;
 const WEEK_DAYS = 7;
@@ -69,7 +69,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
       SAFETY_BASE_URL: sandbox.url,
       SAFETY_TOKEN: sandbox.token,
       SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
-      SAFETY_ACCOUNT: ACCOUNT,
+      SAFETY_ACCOUNT: DEMO_ACCOUNT,
       SYNC_CRON: '*/10 * * * * *',
       HTTP_PORT: env['HTTP_PORT'],
       LOG_LEVEL: env['LOG_LEVEL'] ?? (serves ? 'info' : 'warn'),
@@ -80,7 +80,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 }
 
 /** Next to the embedded database, so that the working directory stays as it was. */
-const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
+const demoFile = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
 /** Labels ids as a user would; returns how many. */
 async function giveNames({ db, signal }: App, accountId: string, file: string): Promise<number> {
@@ -95,7 +95,7 @@ async function giveNames({ db, signal }: App, accountId: string, file: string): 
 }
 
 async function writeReport({ connection }: App, accountId: string): Promise<string> {
-  const file = fileOf('safety-report.html');
+  const file = demoFile('safety-report.html');
   const report = await readReport(connection, accountId);
   await writeWholeFile(file, renderReport(report, { title: 'Northline Yards (demo)' }));
   return file;
@@ -157,8 +157,8 @@ async function runDemo(
     const first = await syncInThePast(db, -passedMs, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
     refuseToGoOn(signal);
-    const names = fileOf('safety-labels.csv');
-    const named = await giveNames(app, ACCOUNT, names);
+    const names = demoFile('safety-labels.csv');
+    const named = await giveNames(app, DEMO_ACCOUNT, names);
     step(
       `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
     );
@@ -187,10 +187,10 @@ async function runDemo(
     refuseToGoOn(signal);
 
     section('4  What the warehouse can answer');
-    terminal.print(indent(await renderAnswers(db, ACCOUNT, colors)));
+    terminal.print(indent(await renderAnswers(db, DEMO_ACCOUNT, colors)));
     terminal.print('');
     step('drawing the report …');
-    const report = await writeReport(app, ACCOUNT);
+    const report = await writeReport(app, DEMO_ACCOUNT);
 
     const code = exitCodeOf(both);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);

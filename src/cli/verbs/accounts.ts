@@ -156,7 +156,7 @@ const runChange = withApp<ChangeOptions>(async ({ app, terminal, signal }, optio
 
 const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
 
-const list: Verb<CommonOptions> = {
+const listVerb: Verb<CommonOptions> = {
   name: 'list',
   about:
     'show accounts that are configured or stored, with their rows and last success, and changes that were cut off',
@@ -185,4 +185,8 @@ const remove: Verb<ChangeOptions> = {
   run: runChange,
 };
 
-export const accounts: Verb<CommonOptions> = { ...list, name: 'accounts', verbs: [list, rename, remove] };
+export const accounts: Verb<CommonOptions> = {
+  ...listVerb,
+  name: 'accounts',
+  verbs: [listVerb, rename, remove],
+};

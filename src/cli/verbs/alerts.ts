@@ -36,7 +36,7 @@ interface Listed extends Pick<AlertRow, 'accountId' | 'event' | 'subject' | 'cod
   readonly isOver: boolean;
 }
 
-function listOf(rows: readonly AlertRow[], conditions: readonly Condition[]): Listed[] {
+function listAlerts(rows: readonly AlertRow[], conditions: readonly Condition[]): Listed[] {
   const present = new Set(conditions.map(textOfKey));
   const recorded = new Set(rows.map(textOfKey));
   return [
@@ -61,7 +61,7 @@ function stateOf({ row, isOver }: Listed, hasChannels: boolean): string {
   return sentMs === null ? 'sent when it has lasted long enough' : 'sent';
 }
 
-const toJson = ({ accountId, event, subject, code, detail, row }: Listed) => ({
+const alertJson = ({ accountId, event, subject, code, detail, row }: Listed) => ({
   account_id: accountId,
   event,
   subject,
@@ -92,7 +92,7 @@ const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
   const channels = configuredChannels(notifications).map(({ name }) => name);
   const hasChannels = channels.length > 0;
   const ofChannels = rows.filter(isAlert).filter(({ channel }) => !hasChannels || channels.includes(channel));
-  const listed = listOf(
+  const listed = listAlerts(
     ofChannels.toSorted((one, other) => one.beganMs - other.beganMs),
     conditions,
   );
@@ -114,7 +114,7 @@ const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
   const missing = wrong.workerMissing === null ? [] : [terminal.colors.red(wrong.workerMissing)];
   return {
     json: {
-      alerts: listed.map(toJson),
+      alerts: listed.map(alertJson),
       is_well: wrong.isWell,
       worker_last_seen_at: toIso(wrong.workerSeenMs),
     },

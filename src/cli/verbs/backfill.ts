@@ -52,7 +52,7 @@ function streamsOf(names: readonly string[], range: TimeSlice): StreamName[] {
   return streams.filter(isSliced);
 }
 
-interface BackfillAsked {
+interface BackfillFlags {
   readonly streams: readonly StreamName[];
   readonly range: TimeSlice;
   readonly restart: boolean;
@@ -78,7 +78,7 @@ const CHECK_REQUESTS = 3;
 async function forecast(
   context: RunContext,
   stream: StreamName,
-  { isMigrated, ...asked }: BackfillAsked & { readonly isMigrated: boolean },
+  { isMigrated, ...asked }: BackfillFlags & { readonly isMigrated: boolean },
 ): Promise<Forecast> {
   const { readMode, method, responseKey } = streamNamed(stream);
   const whole = { stream, records: null, slices: 0, slices_done: null, requests: null };
@@ -119,7 +119,7 @@ async function forecast(
 async function readResumable(
   { db, settings: { accountId } }: RunContext,
   stream: StreamName,
-  { range, restart }: BackfillAsked,
+  { range, restart }: BackfillFlags,
 ): Promise<readonly LedgerSlice[] | undefined> {
   const stored = await readLedger(db, { accountId, stream });
   const watermarkMs = (await readStreamState(db, accountId, stream)).watermark?.ms ?? null;
@@ -157,7 +157,7 @@ function describePending({ known, pending }: MigrationStatus): string[] {
 async function readPlan(
   { terminal }: CommandContext,
   { accounts, connection }: App,
-  asked: BackfillAsked,
+  asked: BackfillFlags,
 ): Promise<Output> {
   const status = await readMigrationStatus(connection);
   const isMigrated = status.pending === 0;

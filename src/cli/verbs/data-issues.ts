@@ -22,13 +22,13 @@ export const MEANING: Readonly<Record<IssueKind, string>> = {
   unknown_value: 'kept as it came',
 };
 
-interface Group extends IssueRow {
+interface ListedIssueGroup extends IssueRow {
   records: number;
 }
 
 /** Issues that differ only in the record and in positions are one line for a person. */
-function groupIssues(issues: readonly IssueRow[]): Group[] {
-  const groups = new Map<string, Group>();
+function groupIssues(issues: readonly IssueRow[]): ListedIssueGroup[] {
+  const groups = new Map<string, ListedIssueGroup>();
   for (const issue of issues) {
     const field = (issue.field ?? '').replace(/\[\d+\]/g, '[]');
     const { account_id: accountId, stream, kind, resolved_at: resolvedAt } = issue;

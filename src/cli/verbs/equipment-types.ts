@@ -1,9 +1,9 @@
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
 import { nameEntries } from '../../shared/token-place.ts';
-import { placeOf } from '../../config/account-config.ts';
+import { tokenPlaceOf } from '../../config/account-config.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { App } from '../../app.ts';
 import { accountFields, afterBlank, EXIT, outputOf } from '../run-results.ts';
@@ -21,9 +21,9 @@ import {
 
 /** For each account its configured types in their order, then the other types that have rows. */
 async function readTypes({ accounts, accountIds, db }: App) {
-  const stored = await readStoredParts(db, accountIds);
+  const stored = await readStoredPartitions(db, accountIds);
   return accounts.flatMap(({ id, config: { equipmentTypes } }) => {
-    const own = new Map((stored.get(id) ?? []).map((one) => [one.part, one]));
+    const own = new Map((stored.get(id) ?? []).map((one) => [one.partition, one]));
     return [...new Set([...equipmentTypes, ...own.keys()])].map((type) => ({
       ...accountFields(accounts.length > 1, id),
       equipment_type_id: type,
@@ -75,7 +75,7 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
       `equipment type ${type} is configured: the next run would bring its rows back`,
       nameEntries(
         'First take it out of SAFETY_EQUIPMENT_TYPES, here and where safety-sync start runs; then try again.',
-        [placeOf(account.config)],
+        [tokenPlaceOf(account.config)],
       ),
     );
   }
@@ -87,12 +87,12 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
       `Types that have rows and are not configured: ${which}.`,
     );
   }
-  const stream = STREAMS.find(({ partition }) => partition !== undefined)?.name ?? '';
+  const stream = STREAMS.find(({ partitionedBy }) => partitionedBy !== undefined)?.name ?? '';
   const all = await runAccounts(app, {
     kind: 'sync',
     streamsOf: () => [stream],
     allowMassDelete: true,
-    retirePart: type,
+    retirePartition: type,
     isAtTerminal: isAtTerminal(context, app, options),
   });
   const deleted = all.reduce((sum, { result }) => sum + result.counts.deleted, 0);
@@ -104,7 +104,7 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
   return output.code === EXIT.ok ? { ...output, lines: () => [said] } : output;
 });
 
-const list: Verb<CommonOptions> = {
+const listVerb: Verb<CommonOptions> = {
   name: 'list',
   about: 'show equipment types that are configured or have rows, and when each was last read',
   hasAccounts: true,
@@ -122,7 +122,7 @@ const retire: Verb<CommonOptions> = {
 };
 
 export const equipmentTypes: Verb<CommonOptions> = {
-  ...list,
+  ...listVerb,
   name: 'equipment-types',
-  verbs: [list, retire],
+  verbs: [listVerb, retire],
 };

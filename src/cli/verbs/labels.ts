@@ -35,9 +35,9 @@ function coverageOf(accountIds: readonly string[], met: readonly MetId[]) {
   );
 }
 
-type Coverage = ReturnType<typeof coverageOf>[number];
+type KindCoverage = ReturnType<typeof coverageOf>[number];
 
-function adviceOn(coverage: readonly Coverage[]): string[] {
+function coverageAdvice(coverage: readonly KindCoverage[]): string[] {
   const missing = coverage.reduce((sum, { unlabelled }) => sum + unlabelled.length, 0);
   if (coverage.every(({ ids }) => ids === 0)) return ['No ids were met yet: run safety-sync sync first.'];
   if (missing === 0) return ['Every id has a label.'];
@@ -50,9 +50,9 @@ function adviceOn(coverage: readonly Coverage[]): string[] {
 }
 
 const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
-  const labelledOf = ({ ids, labelled }: Coverage): string =>
+  const labelledOf = ({ ids, labelled }: KindCoverage): string =>
     (labelled === ids ? terminal.colors.green : terminal.colors.yellow)(formatCount(labelled));
-  const mostUsedOf = ({ unlabelled }: Coverage): string =>
+  const mostUsedOf = ({ unlabelled }: KindCoverage): string =>
     unlabelled
       .slice(0, MOST_NAMED)
       .map(({ id, seen }) => `${id} (${formatCount(seen)})`)
@@ -71,7 +71,7 @@ const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
       ],
       terminal,
     );
-  return { json: { labels: coverage }, lines: () => [table(), '', ...adviceOn(coverage)] };
+  return { json: { labels: coverage }, lines: () => [table(), '', ...coverageAdvice(coverage)] };
 });
 
 interface TemplateOptions extends CommonOptions {
@@ -132,10 +132,10 @@ async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array>
 
 function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): string[] {
   const { added, changed, unchanged, removed, unfilled } = outcome;
-  const parts = [`${formatNumber(added, 'label')} added`, `${formatCount(changed)} changed`];
-  parts.push(`${formatCount(unchanged)} as before`);
-  if (removed > 0) parts.push(`${formatCount(removed)} removed`);
-  const lines = [`${parts.join(', ')}.`];
+  const phrases = [`${formatNumber(added, 'label')} added`, `${formatCount(changed)} changed`];
+  phrases.push(`${formatCount(unchanged)} as before`);
+  if (removed > 0) phrases.push(`${formatCount(removed)} removed`);
+  const lines = [`${phrases.join(', ')}.`];
   if (unfilled > 0) lines.push(`${formatNumber(unfilled, 'line')} without a label skipped.`);
   if (unmet.length > 0) {
     lines.push(

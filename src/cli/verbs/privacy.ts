@@ -17,7 +17,7 @@ interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
 }
 
-const toRow = (
+const privacyRow = (
   account: { readonly account_id?: string },
   { stream, policy, progress, cleaning }: StreamCleaning,
 ) => ({
@@ -37,7 +37,7 @@ const columnsText = (columns: readonly string[]): string => (columns.length === 
 const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) => {
   const { config, accounts, accountIds, db } = app;
   const isMany = accounts.length > 1;
-  const streams: ReturnType<typeof toRow>[] = [];
+  const streams: ReturnType<typeof privacyRow>[] = [];
   const uncleaned: UncleanedStream[] = [];
   for (const account of accounts) {
     if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
@@ -46,7 +46,7 @@ const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) =>
     const progress = await readCleaningProgress(db, [account.id], config.privacy);
     const read = progress.get(account.id) ?? [];
     uncleaned.push(...uncleanedOf(read, account.offReasons));
-    streams.push(...read.map((one) => toRow(accountFields(isMany, account.id), one)));
+    streams.push(...read.map((one) => privacyRow(accountFields(isMany, account.id), one)));
   }
   const { lastMs, people, finding, advice } = await findForgotten(db, accountIds);
   const table = () =>

@@ -29,7 +29,7 @@ function describeFound(result: RunResult, label: string): string | null {
   const isFirst = updated + deleted + unchanged === 0;
   const since = isFirst ? '' : ' since the last sync';
   const news = found.length === 0 ? 'everything was in step' : `${found.join(', ')}${since}`;
-  const sentence = [news, describeMissed(result.repaired)].filter((part) => part !== null).join('; ');
+  const sentence = [news, describeMissed(result.repaired)].filter((phrase) => phrase !== null).join('; ');
   // Only a reconciliation that can count missed changes reads in two passes.
   const twice =
     result.repaired === null

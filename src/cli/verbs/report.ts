@@ -11,13 +11,13 @@ import { type CommonOptions, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } fr
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
 
-interface ReportOptions extends CommonOptions {
+interface ReportFlags extends CommonOptions {
   readonly out?: string;
   readonly csv?: string;
   readonly xlsx?: string;
 }
 
-const runReport = withApp<ReportOptions>(async ({ app, terminal }, options) => {
+const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
   const { csv, xlsx, json } = options;
   const isTakenAlong = csv !== undefined || xlsx !== undefined;
   const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
@@ -58,7 +58,7 @@ const runReport = withApp<ReportOptions>(async ({ app, terminal }, options) => {
   return EXIT.ok;
 });
 
-export const report: Verb<ReportOptions> = {
+export const report: Verb<ReportFlags> = {
   name: 'report',
   about:
     'write the report, one HTML file that needs no other: figures with those of a week ago, tasks of this week by person, charts and tables; or its lists with all their rows',

@@ -14,7 +14,7 @@ interface RunsOptions extends CommonOptions {
 }
 
 /** The first line of its error or note. */
-function remark(run: RunRow): string {
+function runRemark(run: RunRow): string {
   const error = run.error_code === null ? run.note : `${run.error_code}: ${run.error_message ?? ''}`;
   return (error ?? '').split('\n')[0] ?? '';
 }
@@ -43,7 +43,7 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
           countColumn('requests', ({ requests }) => requests, 7),
           countColumn('read', (run) => run.records_read, 6),
           ...changes.map((title) => countColumn(title, (run: RunRow) => run[title], 4)),
-          { title: 'remark', isCut: true, cellOf: remark },
+          { title: 'remark', isCut: true, cellOf: runRemark },
         ],
         terminal,
       );

@@ -77,7 +77,7 @@ function renderRequest(entry: RequestLogEntry, colors: Colors): string {
   return `${colors.dim(time)} ${entry.httpMethod} ${entry.method} ${JSON.stringify(entry.params)} ${outcome}${fault} ${colors.dim(entry.requestId ?? '')}`;
 }
 
-/** Reports an address that cannot be used; all flags are valid here. */
+/** Throws an error for an address that cannot be used; all flags are valid here. */
 async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     return await createSandbox(options);

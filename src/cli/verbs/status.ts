@@ -1,8 +1,8 @@
 import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
-import { placeOf } from '../../config/account-config.ts';
+import { tokenPlaceOf } from '../../config/account-config.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readLastRuns } from '../../engine/control-tables/runs.ts';
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { adviceOf, type ErrorCode } from '../../shared/errors.ts';
 import {
   capital,
@@ -17,13 +17,13 @@ import { STREAMS } from '../../engine/streams/index.ts';
 import {
   countUnread,
   describeUnread,
-  type StoredPart,
+  type StoredPartition,
   UNREAD_ADVICE,
   unreadOf,
-} from '../../engine/streams/unread-parts.ts';
+} from '../../engine/streams/unread-partitions.ts';
 import { describeProtection, describeRetention } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
-import { byKey, keyOf, readAccounts } from '../../operate/status/read-accounts.ts';
+import { byKey, streamKey, readAccounts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { streamProblems } from '../../operate/status/status.ts';
 import { describeUncleaned, storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
@@ -45,17 +45,21 @@ import { type Colors, type Terminal, withIsoTimes } from '../terminal.ts';
 import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 type State = Awaited<ReturnType<typeof readState>>;
-type AccountState = State['accounts'][number];
+type ShownAccount = State['accounts'][number];
 /** A stream of an account. */
-type StreamState = AccountState['streams'][number];
+type ShownStream = ShownAccount['streams'][number];
 
 /** By account, only those with rows of equipment types that are not configured. */
-export async function readUnread({ accounts, accountIds, db }: App): Promise<Map<string, StoredPart[]>> {
-  const stored = await readStoredParts(db, accountIds);
+export async function readUnreadPartitions({
+  accounts,
+  accountIds,
+  db,
+}: App): Promise<Map<string, StoredPartition[]>> {
+  const stored = await readStoredPartitions(db, accountIds);
   const unread = accounts.map(
     ({ id, config }) => [id, unreadOf(stored.get(id) ?? [], config.equipmentTypes)] as const,
   );
-  return new Map(unread.filter(([, parts]) => parts.length > 0));
+  return new Map(unread.filter(([, partitions]) => partitions.length > 0));
 }
 
 /** A few statements for all accounts. */
@@ -70,12 +74,12 @@ async function readState(app: App, isOneOfMany: boolean) {
   const countOf = byKey(counts);
   const wrong = await findWhatIsWrong(db, { accounts, seen: read, config });
   const cleanings = await readCleaningProgress(db, accountIds, config.privacy);
-  const unreadOfAccounts = await readUnread(app);
+  const unreadOfAccounts = await readUnreadPartitions(app);
   const states = accounts.map(({ id, config: own, offReasons }) => {
     const unread = unreadOfAccounts.get(id) ?? [];
     const streams = (read.accounts.get(id) ?? []).map((facts) => {
-      const key = keyOf({ account_id: id, stream: facts.stream });
-      const isPartitioned = STREAMS.some(({ name, partition }) => name === facts.stream && partition);
+      const key = streamKey({ account_id: id, stream: facts.stream });
+      const isPartitioned = STREAMS.some(({ name, partitionedBy }) => name === facts.stream && partitionedBy);
       return {
         ...accountFields(accounts.length > 1, id),
         facts,
@@ -88,7 +92,7 @@ async function readState(app: App, isOneOfMany: boolean) {
         deletedRows: countOf.get(key)?.deleted ?? 0,
         /** Live rows that the last success did not bring up to date. */
         unreadRows: isPartitioned ? countUnread(unread) : 0,
-        tokenPlace: placeOf(own),
+        tokenPlace: tokenPlaceOf(own),
       };
     });
     return { id, streams, uncleaned: uncleanedOf(cleanings.get(id) ?? [], offReasons), unread };
@@ -102,7 +106,7 @@ async function readState(app: App, isOneOfMany: boolean) {
   };
 }
 
-function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: StreamState) {
+function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: ShownStream) {
   return {
     stream: facts.stream,
     freshness,
@@ -121,13 +125,13 @@ function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: StreamS
   };
 }
 
-function toJson({ accounts, wrong, rules }: State) {
+function statusJson({ accounts, wrong, rules }: State) {
   const bodies = accounts.map(({ id, streams, uncleaned, unread }) => ({
     account_id: id,
     streams: streams.map(toJsonStream),
     not_cleaned: uncleaned.map(({ stream }) => stream),
-    unread_equipment_types: unread.map(({ part, live, readAtMs }) => ({
-      equipment_type_id: part,
+    unread_equipment_types: unread.map(({ partition, live, readAtMs }) => ({
+      equipment_type_id: partition,
       live_rows: live,
       last_read_at: toIso(readAtMs),
     })),
@@ -142,7 +146,7 @@ function toJson({ accounts, wrong, rules }: State) {
   };
 }
 
-function freshnessText({ facts, freshness, offReason, unreadRows }: StreamState, colors: Colors): string {
+function freshnessText({ facts, freshness, offReason, unreadRows }: ShownStream, colors: Colors): string {
   if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
   if (facts.heldUpBy !== undefined) return colors.red(`${freshness}, held up`);
   switch (freshness) {
@@ -155,7 +159,7 @@ function freshnessText({ facts, freshness, offReason, unreadRows }: StreamState,
   }
 }
 
-function lastRunText({ lastRun }: StreamState, nowMs: number, colors: Colors): string {
+function lastRunText({ lastRun }: ShownStream, nowMs: number, colors: Colors): string {
   if (lastRun === null) return colors.dim('–');
   const { status, kind, started_at: startedAt, finished_at: finishedAt } = lastRun;
   const outcome = `${statusText(status, colors)} ${kind === 'sync' ? '' : `${kind} `}`;
@@ -164,7 +168,7 @@ function lastRunText({ lastRun }: StreamState, nowMs: number, colors: Colors): s
   return `${outcome}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 
-function toFailure({ account_id: accountId, facts, lastRun, tokenPlace }: StreamState): Failure[] {
+function streamFailures({ account_id: accountId, facts, lastRun, tokenPlace }: ShownStream): Failure[] {
   if (lastRun?.status !== 'failed') return [];
   const { error_code: code, error_message: message, request_id: requestId } = lastRun;
   return [
@@ -181,21 +185,21 @@ function toFailure({ account_id: accountId, facts, lastRun, tokenPlace }: Stream
 /** With more accounts than this, healthy ones are only counted. */
 const MOST_LISTED = 20;
 
-const needsAttention = ({ facts, lastRun, freshness, offReason }: StreamState): boolean =>
+const needsAttention = ({ facts, lastRun, freshness, offReason }: ShownStream): boolean =>
   facts.heldUpBy !== undefined ||
   facts.failedReconcile !== undefined ||
   (offReason === null && freshness !== 'fresh') ||
   lastRun?.status === 'failed';
 
 /** With many accounts: streams that need attention, and the number of accounts without any. */
-function chooseListed(accounts: readonly AccountState[]): { listed: readonly StreamState[]; left: number } {
+function chooseListed(accounts: readonly ShownAccount[]): { listed: readonly ShownStream[]; left: number } {
   const all = accounts.flatMap(({ streams }) => streams);
   if (accounts.length <= MOST_LISTED) return { listed: all, left: 0 };
-  const isWell = ({ streams }: AccountState): boolean => !streams.some(needsAttention);
+  const isWell = ({ streams }: ShownAccount): boolean => !streams.some(needsAttention);
   return { listed: all.filter(needsAttention), left: accounts.filter(isWell).length };
 }
 
-function streamTable(streams: readonly StreamState[], nowMs: number, terminal: Terminal): string {
+function streamTable(streams: readonly ShownStream[], nowMs: number, terminal: Terminal): string {
   const { colors } = terminal;
   return renderRows(
     streams,
@@ -226,7 +230,7 @@ function describeState({ accounts, wrong, rules, findings, nowMs }: State, termi
     const others = listed.length === 0 ? 'All' : '\nThe other';
     lines.push(`${others} ${formatNumber(left, 'account')} are fresh; --account NAME shows one, --json all.`);
   }
-  lines.push(...afterBlank(renderFailures(listed.flatMap(toFailure), terminal.colors)));
+  lines.push(...afterBlank(renderFailures(listed.flatMap(streamFailures), terminal.colors)));
   if (wrong.workerMissing !== null) lines.push(red(`\n${wrong.workerMissing}`));
   for (const { account_id: id, facts } of listed) {
     for (const reason of streamProblems([facts]))
@@ -250,7 +254,7 @@ function describeState({ accounts, wrong, rules, findings, nowMs }: State, termi
 const runStatus = withApp<CommonOptions>(async ({ app, terminal }, options) => {
   const state = await readState(app, options.account !== undefined);
   return {
-    json: toJson(state),
+    json: statusJson(state),
     lines: () => describeState(state, terminal),
     code: state.wrong.isWell ? EXIT.ok : EXIT.failed,
   };

@@ -29,21 +29,21 @@ interface VerifyOptions extends CommonOptions {
 /** Characters of a value that a table shows; --json has all. */
 const MOST_SHOWN = 48;
 
-function toText(value: unknown): string {
+function valueText(value: unknown): string {
   if (value === null) return '–';
   return (typeof value === 'string' ? value : stringifyExactJson(value)).replace(/\s+/g, ' ');
 }
 
-/** The part of a long value with the first difference. */
+/** The excerpt of a long value with the first difference. */
 function excerpt(value: unknown, other: unknown): string {
-  const text = toText(value);
+  const text = valueText(value);
   if (text.length <= MOST_SHOWN) return text;
-  const beside = toText(other);
+  const beside = valueText(other);
   let at = 0;
   while (at < text.length && text[at] === beside[at]) at += 1;
   const from = at === text.length ? 0 : Math.max(0, at - MOST_SHOWN / 4);
-  const part = text.slice(from, from + MOST_SHOWN);
-  return `${from > 0 ? '…' : ''}${part}${from + MOST_SHOWN < text.length ? '…' : ''}`;
+  const excerpt = text.slice(from, from + MOST_SHOWN);
+  return `${from > 0 ? '…' : ''}${excerpt}${from + MOST_SHOWN < text.length ? '…' : ''}`;
 }
 
 const STORED = { live: 'is stored', deleted: 'is marked as deleted', absent: 'is not stored' };
@@ -84,7 +84,7 @@ function nextStep({ stream, key, isEqual, source, storedAt }: Verification): str
         case 'incremental':
           return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}`];
         case 'snapshot':
-        case 'cached_report':
+        case 'cached_list':
           return [`What is gone is marked as deleted by the next complete sync: safety-sync sync ${stream}`];
       }
   }
@@ -96,7 +96,7 @@ function describe(verification: Verification, terminal: Terminal): string[] {
   const lines = [colors.bold(headline(verification)), `Read with ${formatNumber(requests, 'request')}.`];
   if (calculatedAtMs !== null) {
     lines.push(
-      `It comes from the training report of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,
+      `It comes from the training list of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,
     );
   }
   if (fields.length > 0) {
@@ -127,7 +127,7 @@ function describe(verification: Verification, terminal: Terminal): string[] {
   return [...lines, ...afterBlank(nextStep(verification))];
 }
 
-function toJson(app: App, accountId: string, verification: Verification) {
+function verificationJson(app: App, accountId: string, verification: Verification) {
   const { stream, key, isEqual, stored, source, storedAt, calculatedAtMs, requests } = verification;
   return {
     ...accountFields(app.accounts.length > 1, accountId),
@@ -158,7 +158,7 @@ async function runVerify(
     const account = onlyAccountOf(app, { what: 'a record', example });
     const verification = await verifyRecord(account.runContext(), { stream, key });
     const { isEqual, source, known } = verification;
-    const json = { verification: toJson(app, account.id, verification) };
+    const json = { verification: verificationJson(app, account.id, verification) };
     const lines = describe(verification, terminal);
     if (options.repair !== true || isEqual || source !== 'present') {
       return { json, lines: () => lines, code: isEqual ? EXIT.ok : EXIT.failed };

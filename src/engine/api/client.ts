@@ -6,7 +6,7 @@ import { markFailed, startSpan } from '../../shared/with-span.ts';
 import { createHttp, type Sending } from './http.ts';
 import { createLimiter } from './limiter.ts';
 import type {
-  ListParts,
+  ListEvents,
   ApiClientOptions,
   ApiRequest,
   ClientPressure,
@@ -29,7 +29,7 @@ export interface ApiClient {
    * The request keeps its slot until its last records are taken. A consumer must not use this client in between, because with
    * a concurrency of 1 it would wait for itself.
    */
-  list(request: ListRequest): ListParts;
+  list(request: ListRequest): ListEvents;
   /** A list that fits into memory, because the service limits the size of a page. */
   page(request: ListRequest): Promise<ListPage>;
   /** The property that holds the object. */
@@ -41,11 +41,11 @@ export interface ApiClient {
   close(): Promise<void>;
 }
 
-/** Parameters that select a part of a list. */
-const PART_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
+/** Parameters that select a range of a list. */
+const RANGE_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
 
-function partOf(params: ApiRequest['params']): Readonly<Record<string, number>> {
-  const named = PART_PARAMETERS.flatMap((name) => {
+function requestRange(params: ApiRequest['params']): Readonly<Record<string, number>> {
+  const named = RANGE_PARAMETERS.flatMap((name) => {
     const value = params[name];
     return typeof value === 'number' ? [[name, value] as const] : [];
   });
@@ -61,7 +61,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const closing = new AbortController();
 
   /** One HTTP request, in a span and for `onRequest`. The span has no parameters, because they may be personal data. */
-  async function* send(request: ApiRequest, attempt: number, sending: Omit<Sending, 'onBytes'>): ListParts {
+  async function* send(request: ApiRequest, attempt: number, sending: Omit<Sending, 'onBytes'>): ListEvents {
     const { method, params } = request;
     const startedMs = clock.monotonicMs();
     let bytes = 0;
@@ -90,12 +90,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       if (end.errorCode !== null) markFailed(span, end.errorCode);
       span.end();
       const durationMs = clock.monotonicMs() - startedMs;
-      options.onRequest?.({ method, part: partOf(params), attempt, durationMs, bytes, ...end });
+      options.onRequest?.({ method, range: requestRange(params), attempt, durationMs, bytes, ...end });
     }
   }
 
   /** Repeats the request at once if the service refused the token and a new one is available. */
-  async function* ask(request: ApiRequest, signal: AbortSignal, attempt: number): ListParts {
+  async function* ask(request: ApiRequest, signal: AbortSignal, attempt: number): ListEvents {
     for (let isRepeated = attempt > 1; ; isRepeated = true) {
       request.meter.requests += 1;
       if (isRepeated) {
@@ -112,7 +112,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  async function* attempt(request: ApiRequest, signal: AbortSignal, attemptNumber: number): ListParts {
+  async function* attempt(request: ApiRequest, signal: AbortSignal, attemptNumber: number): ListEvents {
     const ordinal = await slots.enter(signal);
     try {
       const response = yield* ask(request, signal, attemptNumber);
@@ -129,7 +129,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
-  async function* list(request: ApiRequest): ListParts {
+  async function* list(request: ApiRequest): ListEvents {
     const { method } = request;
     const stop = new AbortController();
     const sources = [closing.signal, request.signal].filter((source) => source !== undefined);
@@ -160,10 +160,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   }
 
   async function page(request: ApiRequest): Promise<ListPage> {
-    const parts = list(request);
+    const events = list(request);
     let records: Received[] = [];
     for (;;) {
-      const next = await parts.next();
+      const next = await events.next();
       if (next.done === true) return { ...next.value, records };
       records = next.value.kind === 'restart' ? [] : [...records, ...next.value.records];
     }

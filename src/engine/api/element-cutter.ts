@@ -7,7 +7,7 @@ import { DEEPEST, Received, TOO_DEEP } from '../../shared/received.ts';
 import { CLOSING_BRACKET, COMMA, ElementScan, ElementSkip, readOutline, SPACE } from './json-elements.ts';
 import { UnusableResponse } from './response-errors.ts';
 
-/** An element and the parts outside of the list are held in memory. Of a larger element only the fields at its beginning are read. */
+/** An element and what is outside of the list are held in memory. Of a larger element only the fields at its beginning are read. */
 const LARGEST_HELD_BYTES = 16 * 1024 * 1024;
 
 /** If more is held, it is scanned again when its length has doubled, because each scan begins at its start. */
@@ -20,24 +20,24 @@ export interface CutResponse {
   readonly count: number;
 }
 
-/** The part of the response that the held bytes belong to; `skip`: an element that is too large to be held. */
-type Place = 'head' | 'list' | 'skip' | 'tail';
+/** The section of the response that the held bytes belong to; `skip`: an element that is too large to be held. */
+type ResponseSection = 'head' | 'list' | 'skip' | 'tail';
 
-const NOTHING = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 const notJson = (message: string) => new UnusableResponse('response_not_json', message);
 
 export class ElementCutter {
   private readonly listKey: string | undefined;
   private readonly scan: ElementScan;
   private skipping = new ElementSkip();
-  private place: Place = 'head';
+  private place: ResponseSection = 'head';
   /** Bytes that are not cut yet. */
   private held: Buffer[] = [];
   private heldBytes = 0;
   private scanFromBytes = 0;
   private receivedBytes = 0;
   /** The response up to the bracket that opens its list. */
-  private head = NOTHING;
+  private head = NO_BYTES;
   private elements: Received[] = [];
   private count = 0;
 
@@ -88,8 +88,8 @@ export class ElementCutter {
 
   /** Cuts the held bytes as far as they go. */
   private cut(): void {
-    let bytes = this.held.length === 1 ? (this.held[0] ?? NOTHING) : Buffer.concat(this.held);
-    let place: Place;
+    let bytes = this.held.length === 1 ? (this.held[0] ?? NO_BYTES) : Buffer.concat(this.held);
+    let place: ResponseSection;
     do {
       ({ place } = this);
       if (place === 'head') bytes = this.cutHead(bytes);
@@ -138,7 +138,7 @@ export class ElementCutter {
       this.count += 1;
       const excess = `the record is larger than ${LARGEST_HELD_BYTES} bytes (number ${this.count} of its response)`;
       // The fields that ended in the beginning of the element are kept.
-      this.elements.push(new Received(NOTHING, { fields: this.scan.fields(bytes), excess }));
+      this.elements.push(new Received(NO_BYTES, { fields: this.scan.fields(bytes), excess }));
       this.skipping = new ElementSkip();
       this.place = 'skip';
     }
@@ -147,7 +147,7 @@ export class ElementCutter {
 
   private cutSkipped(bytes: Buffer): Buffer {
     const end = this.skipping.run(bytes);
-    if (end === -1) return NOTHING;
+    if (end === -1) return NO_BYTES;
     if (bytes[end] !== COMMA) return this.close(bytes, end);
     this.place = 'list';
     return bytes.subarray(end + 1);

@@ -8,7 +8,7 @@ import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { ElementCutter } from './element-cutter.ts';
 import { readPaging } from './paging.ts';
-import type { ListParts, ApiClientOptions, ApiRequest, ListResponse } from './requests.ts';
+import type { ListEvents, ApiClientOptions, ApiRequest, ListResponse } from './requests.ts';
 import { ACCEPTED_ENCODINGS, createWaitingBudget, readBody } from './response-body.ts';
 import {
   type ResponseContext,
@@ -105,7 +105,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
   };
 
   /** Rejects with a SafetySyncError only. */
-  async function* send(request: ApiRequest, { token, onBytes, signal }: Sending): ListParts {
+  async function* send(request: ApiRequest, { token, onBytes, signal }: Sending): ListEvents {
     const { method, params, meter, listKey } = request;
     const timedOut = new AbortController();
     const ended = AbortSignal.any([signal, timedOut.signal]);

@@ -203,7 +203,7 @@ interface Outline {
   readonly end: number | undefined;
 }
 
-function isKey(text: Buffer, key: string): boolean {
+function isKeyText(text: Buffer, key: string): boolean {
   try {
     return JSON.parse(`"${text.toString()}"`) === key;
   } catch {
@@ -237,7 +237,7 @@ export function readOutline(bytes: Buffer, listKey: string | undefined, untilLis
       depth -= 1;
       if (depth === 0) return { listAt, keys, end: at + 1 };
     }
-    isList = byte === COLON && depth === 1 && listKey !== undefined && isKey(text, listKey);
+    isList = byte === COLON && depth === 1 && listKey !== undefined && isKeyText(text, listKey);
     if (isList) keys += 1;
   }
   return { listAt, keys, end: undefined };

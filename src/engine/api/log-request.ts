@@ -4,13 +4,13 @@ import type { RequestEvent } from './requests.ts';
 
 /** A line of the debug log for a request that was answered or failed. */
 export function logRequest(log: Logger, event: RequestEvent): void {
-  const { method, part, attempt, durationMs, bytes, records, requestId, errorCode } = event;
+  const { method, range, attempt, durationMs, bytes, records, requestId, errorCode } = event;
   const outcome = errorCode ?? formatNumber(records ?? 0, 'record');
-  const asked = Object.entries(part).map(([name, value]) => `${name} ${value}`);
+  const asked = Object.entries(range).map(([name, value]) => `${name} ${value}`);
   log.debug(
     {
       method,
-      ...part,
+      ...range,
       attempt,
       duration_ms: Math.round(durationMs),
       bytes,

@@ -52,7 +52,7 @@ export function createRequestMeter(): RequestMeter {
 }
 
 export interface ApiRequest {
-  /** The last part of the path, as the specification names it: `followups.list`. */
+  /** The last segment of the path, as the specification names it: `followups.list`. */
   readonly method: string;
   /** Without the token: the client adds it. */
   readonly params: Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ export type ListRequest = ApiRequest & { readonly listKey: string };
 export type ObjectRequest = ApiRequest & { readonly objectKey: string };
 
 /** `restart`: the request is repeated; the records so far are void. */
-export type ListPart =
+export type ListEvent =
   { readonly kind: 'records'; readonly records: readonly Received[] } | { readonly kind: 'restart' };
 
 /** A successful response (`ok: true`). */
@@ -88,8 +88,8 @@ export interface ListResponse {
   readonly requestId: string | undefined;
 }
 
-/** The parts of a response as it arrives, and the rest of it at its end. */
-export type ListParts = AsyncGenerator<ListPart, ListResponse, undefined>;
+/** The events of a response as it arrives, and the rest of it at its end. */
+export type ListEvents = AsyncGenerator<ListEvent, ListResponse, undefined>;
 
 export interface ListPage extends ListResponse {
   readonly records: readonly Received[];
@@ -115,7 +115,7 @@ export interface RetryEvent {
 export interface RequestEvent {
   readonly method: string;
   /** Page, limit and bounds of time: no personal data, and no token. */
-  readonly part: Readonly<Record<string, number>>;
+  readonly range: Readonly<Record<string, number>>;
   readonly attempt: number;
   readonly durationMs: number;
   /** Size of the response's body as received (compressed where the service compresses). */

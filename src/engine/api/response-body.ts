@@ -4,7 +4,7 @@ import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzi
 import { type Clock, SECOND_MS } from '../../shared/time.ts';
 import type { Received } from '../../shared/received.ts';
 import type { CutResponse, ElementCutter } from './element-cutter.ts';
-import type { ListPart } from './requests.ts';
+import type { ListEvent } from './requests.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** Sent as Accept-Encoding: what `createDecompressor` can undo. */
@@ -107,10 +107,10 @@ interface BodyReading {
 }
 
 /**
- * Yields the records as they arrive, and returns the part outside of the list at the end of the response. Throws
+ * Yields the records as they arrive, and returns what is outside of the list at the end of the response. Throws
  * UnusableResponse, or the error that broke the connection.
  */
-export async function* readBody(reading: BodyReading): AsyncGenerator<ListPart, CutResponse, undefined> {
+export async function* readBody(reading: BodyReading): AsyncGenerator<ListEvent, CutResponse, undefined> {
   const { body, cutter, budget } = reading;
   let head = Buffer.alloc(0);
   let elements: Received[] = [];

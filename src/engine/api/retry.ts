@@ -4,7 +4,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
 import type { Limiter } from './limiter.ts';
 import { isRequestSpecific } from './response-errors.ts';
-import type { ListParts, ApiClientOptions, ApiRequest } from './requests.ts';
+import type { ListEvents, ApiClientOptions, ApiRequest } from './requests.ts';
 
 type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
 
@@ -13,7 +13,7 @@ interface RetryRequest {
   readonly limiter: Pick<Limiter, 'coolingMs'>;
   readonly request: ApiRequest;
   readonly signal: AbortSignal;
-  readonly attempt: (attemptNumber: number) => ListParts;
+  readonly attempt: (attemptNumber: number) => ListEvents;
 }
 
 export function drawRetryDelayMs(policy: RetryPolicy, attemptNumber: number, retryAfterMs = 0): number {
@@ -33,7 +33,7 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
 }
 
 /** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
-export async function* retry({ options, limiter, request, signal, attempt }: RetryRequest): ListParts {
+export async function* retry({ options, limiter, request, signal, attempt }: RetryRequest): ListEvents {
   const { method, mostRetries = Infinity } = request;
   const { clock } = options;
   let failedMs: number | undefined;

@@ -90,7 +90,7 @@ export async function writeLedger(
       await db.execute(sql`
         delete from ${backfillSlices} where account_id = ${scope.accountId} and stream = ${scope.stream}
           and created_from = ${toIso(change.slice.fromMs)} and created_to = ${toIso(change.slice.toMs)}`);
-      await addSlices(db, scope, change.parts);
+      await addSlices(db, scope, change.pieces);
     }
   }
   // After a cut, because a slice that was cut has no row any more.
@@ -168,7 +168,7 @@ function rowsOf(slices: readonly LedgerSlice[]): SQL {
 const finishedAt = (scope: TransactionTime): SQL =>
   sql`case when u.status <> 'pending' then ${instantOf(scope)} end`;
 
-/** A part may have the bounds of a hole that a sync has left out meanwhile: it takes its place. */
+/** A piece may have the bounds of a hole that a sync has left out meanwhile: it takes its place. */
 async function addSlices(
   db: Queryable,
   scope: StreamKey & TransactionTime,

@@ -7,7 +7,7 @@ import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
-/** Events that an alert reports; their texts: `operate/alerts/events.ts`. */
+/** Events of alerts; their texts: `operate/alerts/events.ts`. */
 export type AlertEvent =
   | 'stale'
   | 'credentials_refused'
@@ -101,16 +101,16 @@ export const streamState = controlSchema.table(
     backfill_watermark: instant(),
     backfill_clock_offset_ms: bigint({ mode: 'number' }), // `clock_offset_ms` of that watermark.
     backfill_started_at: instant(),
-    /** training: `last_updated` of the newest report that was stored. */
+    /** training: `last_updated` of the newest list that was stored. */
     calculated_at: instant(),
     /** How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded; null: unknown. */
     clock_offset_ms: bigint({ mode: 'number' }),
-    /** training: since when every response was older than the stored report, by the worker's clock. */
+    /** training: since when every response was older than the stored list, by the worker's clock. */
     older_since: instant(),
-    /** training: when the report was last requested, by the worker's clock and by the database's. */
+    /** training: when the list was last requested, by the worker's clock and by the database's. */
     checked_at: instant(),
     checked_at_database: instant(),
-    /** training: how long after that check the report cannot have changed, in ms. */
+    /** training: how long after that check the list cannot have changed, in ms. */
     fresh_for_ms: bigint({ mode: 'number' }),
     last_success_at: instant(),
     /** Records that came without a usable key, and the rows that they may be (keyless.ts). */
@@ -159,7 +159,7 @@ export const dataIssues = controlSchema.table(
     kind: text().$type<IssueKind>().notNull(),
     problem: text().notNull(),
     value: json(),
-    /** For a record without a usable key: a hash of the parts that do not change when its key is repaired. */
+    /** For a record without a usable key: a hash of the values that do not change when its key is repaired. */
     identity: text(),
     /** The context that `data-issues --retry` needs to process the record again. */
     context: jsonb(),

@@ -16,7 +16,7 @@ type RunningRow = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
 /**
  * Returns the given runs that are recorded as running although their worker died. A run takes its lock before it has a record and closes the
  * record before it releases the lock: a record that still says `running` after its lock was seen free belongs
- * to a worker that died. A standby cannot see the locks of its primary, so it reports none.
+ * to a worker that died. A standby cannot see the locks of its primary, so it shows none.
  */
 export async function findDeadRuns(db: Queryable, open: readonly RunningRow[]): Promise<ReadonlySet<number>> {
   const accountIds = [...new Set(open.map((run) => run.account_id))];

@@ -10,7 +10,7 @@ export type IssueRow = typeof dataIssues.$inferSelect;
 /** Open issues, which the loader needs to find records that have become valid. */
 export interface OpenIssues {
   readonly areAny: boolean;
-  /** The parts that do not change, for records without a usable key. */
+  /** The values that do not change, for records without a usable key. */
   readonly identities: ReadonlySet<string>;
   /** Keys of rejected records that have a usable key. */
   readonly keys: ReadonlySet<string>;

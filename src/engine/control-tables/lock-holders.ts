@@ -39,11 +39,11 @@ export async function readHolders(
       join held h on h.key = ${sql.raw(streamLockKey('a.account_id', 's.stream'))}`);
 }
 
-const nameOf = ({ role, application, pid }: Holder): string =>
+const holderName = ({ role, application, pid }: Holder): string =>
   `role ${role ?? 'unknown'} (${application === null || application === '' ? '' : `${application}, `}pid ${pid})`;
 
 const describeForeign = (holder: Holder): string =>
-  `${nameOf(holder)}, which is no loader (to end that session: select pg_terminate_backend(${holder.pid}))`;
+  `${holderName(holder)}, which is no loader (to end that session: select pg_terminate_backend(${holder.pid}))`;
 
 interface NamedHolder {
   readonly name: string;
@@ -60,7 +60,9 @@ export async function describeHolder(db: Queryable, { accountId, stream }: Strea
   const running = await readLastRuns(db, [accountId], sql`r.status = 'running'`);
   const run = running.find((one) => one.stream === stream && one.backend_pid === holder.pid);
   const name =
-    run === undefined ? `another run, ${nameOf(holder)},` : `run ${run.run_id} (${run.kind}, ${run.owner})`;
+    run === undefined
+      ? `another run, ${holderName(holder)},`
+      : `run ${run.run_id} (${run.kind}, ${run.owner})`;
   return { name, isForeign: false };
 }
 

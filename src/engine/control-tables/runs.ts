@@ -27,7 +27,7 @@ interface RunRequests {
   readonly lastRequestId: string | undefined;
 }
 
-interface RunEnd extends RunKey {
+interface RunEndRow extends RunKey {
   readonly requests: RunRequests;
   /** null: those of the last commit stay. */
   readonly counts: Readonly<RecordCounts> | null;
@@ -120,7 +120,7 @@ export async function updateRunCounts(
 }
 
 /** Closes a run, in the transaction that stored its data; or one that failed and stored nothing since its last commit. */
-export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
+export async function finishRun(db: Queryable, end: RunEndRow): Promise<void> {
   const { counts, requests, failure } = end;
   await db
     .update(runs)

@@ -43,7 +43,7 @@ export async function countForgotten(db: Queryable, accountIds: readonly string[
 }
 
 /** The protection of a stream; equal values mean equal protection. */
-export interface Policy {
+export interface StoredPolicy {
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
   /** null: no key is needed. */
@@ -60,7 +60,7 @@ export interface Policy {
 export type Lifted = Readonly<Record<string, string>>;
 
 export interface Cleaning {
-  readonly policy: Policy;
+  readonly policy: StoredPolicy;
   /** The key of the last record that was loaded again; null: it is done. */
   readonly position: string | null;
   readonly rowsSeen: number;
@@ -69,7 +69,9 @@ export interface Cleaning {
 
 const COLUMNS = {
   // As text: not every client parses JSON.
-  policy: sql<Policy>`${privacyCleanings.policy}::text`.mapWith((text: string) => JSON.parse(text) as Policy),
+  policy: sql<StoredPolicy>`${privacyCleanings.policy}::text`.mapWith(
+    (text: string) => JSON.parse(text) as StoredPolicy,
+  ),
   position: privacyCleanings.position,
   rowsSeen: privacyCleanings.rows_seen,
   rowsChanged: privacyCleanings.rows_changed,
@@ -131,7 +133,7 @@ export async function endLifted(db: Queryable, { accountId, stream }: StreamKey)
     where account_id = ${accountId} and stream = ${stream}`);
 }
 
-export const isSamePolicy = (one: Policy, other: Policy): boolean =>
+export const isSamePolicy = (one: StoredPolicy, other: StoredPolicy): boolean =>
   isDeepStrictEqual({ ...one, lifted: null }, { ...other, lifted: null });
 
 function hasMore(now: readonly string[], before: readonly string[]): boolean {
@@ -140,7 +142,7 @@ function hasMore(now: readonly string[], before: readonly string[]): boolean {
 }
 
 /** Whether the new settings protect more than the old ones. */
-const protectsMore = (now: Policy, before: Policy): boolean =>
+const protectsMore = (now: StoredPolicy, before: StoredPolicy): boolean =>
   hasMore(now.omit, before.omit) ||
   hasMore(now.pseudonymize, [...before.omit, ...before.pseudonymize]) ||
   hasMore(now.forgotten, before.forgotten);
@@ -148,11 +150,11 @@ const protectsMore = (now: Policy, before: Policy): boolean =>
 /** `due`: it has not begun with these settings. */
 export type CleaningProgress = 'due' | 'under_way' | 'done';
 
-export function cleaningProgress(found: Cleaning | undefined, policy: Policy): CleaningProgress {
+export function cleaningProgress(found: Cleaning | undefined, policy: StoredPolicy): CleaningProgress {
   const before = found?.policy ?? NO_POLICY;
   if (found !== undefined && found.position !== null)
     return isSamePolicy(before, policy) ? 'under_way' : 'due';
   return protectsMore(policy, before) ? 'due' : 'done';
 }
 
-export const NO_POLICY: Policy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };
+export const NO_POLICY: StoredPolicy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };

@@ -70,8 +70,8 @@ async function successTime(db: Queryable, accountId: string, success: Success) {
 interface StateWrite {
   readonly change: StateChange;
   readonly success: Success;
-  /** Parts that the success covers, and when; undefined: the stream is not requested in parts. */
-  readonly readParts: Readonly<Record<string, string>> | undefined;
+  /** Partitions that the success covers, and when; undefined: the stream has none. */
+  readonly readPartitions: Readonly<Record<string, string>> | undefined;
 }
 
 /** undefined: the column stays as it is. */
@@ -82,7 +82,7 @@ const toTimeColumn = (time: ServiceTime | null | undefined) => toColumn(time ===
 export async function writeStreamState(
   db: Queryable,
   { accountId, stream }: StreamKey,
-  { change, success, readParts }: StateWrite,
+  { change, success, readPartitions }: StateWrite,
 ): Promise<void> {
   const { watermark, calculatedAt, olderSinceMs, check } = change;
   // One column of the offset serves both: a row is of one stream.
@@ -96,10 +96,10 @@ export async function writeStreamState(
     checked_at_database: check && sql`statement_timestamp()`,
     fresh_for_ms: check?.freshForMs,
     last_success_at: await successTime(db, accountId, success),
-    read_parts: readParts && sql`${JSON.stringify(readParts)}::jsonb`,
+    read_parts: readPartitions && sql`${JSON.stringify(readPartitions)}::jsonb`,
   };
   if (Object.values(values).every((value) => value === undefined)) return;
-  const { backfill_watermark: backfill, read_parts: parts } = streamState;
+  const { backfill_watermark: backfill, read_parts: partitions } = streamState;
   const set = {
     ...asGiven(values),
     // Cleared when the watermark becomes earlier than it; otherwise `isUnclosed` would resume a finished backfill.
@@ -107,7 +107,7 @@ export async function writeStreamState(
       watermark === undefined
         ? undefined
         : sql`case when ${backfill} <= ${toTimeColumn(watermark)}::timestamptz then ${backfill} end`,
-    read_parts: readParts && sql`coalesce(${parts}, '{}') || excluded.read_parts`,
+    read_parts: readPartitions && sql`coalesce(${partitions}, '{}') || excluded.read_parts`,
   };
   await db
     .insert(streamState)

@@ -1,11 +1,11 @@
 const NEEDS_ESCAPE = /[\\"]/;
 
-function quote(text: string): string {
+function quoteElement(text: string): string {
   return NEEDS_ESCAPE.test(text) ? `"${text.replace(/[\\"]/g, '\\$&')}"` : `"${text}"`;
 }
 
 /** A PostgreSQL array as one text, with any number of values: `{"a","b\"c"}` */
 export function toArrayLiteral(values: readonly (string | number | null)[]): string {
-  const cells = values.map((value) => (value === null ? 'NULL' : quote(String(value))));
+  const cells = values.map((value) => (value === null ? 'NULL' : quoteElement(String(value))));
   return `{${cells.join(',')}}`;
 }

@@ -55,14 +55,14 @@ export interface Connection {
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
   /**
-   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL reports only that it was
+   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL says only that it was
    * (25P02).
    */
   readonly abortedBy: unknown;
   close(): Promise<void>;
 }
 
-/** The part of a connection that runs statements as text. */
+/** The members of a connection that run statements as text. */
 export type TextQueries = Pick<Connection, 'query'>;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
@@ -139,7 +139,7 @@ function connectOnce(onLost: () => void): typeof connectSocket {
 }
 
 /**
- * Begins a COPY. PostgreSQL can report an error after the last row (a duplicate key, a line that it cannot read), or before
+ * Begins a COPY. PostgreSQL can send an error after the last row (a duplicate key, a line that it cannot read), or before
  * postgres.js's promise has returned the stream. Such an error reaches neither of the two, only the query's own `resolve`
  * and `reject`, and an `error` event of a stream that has no listener yet.
  */
@@ -155,7 +155,7 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
     };
     void Object.assign(query, { resolve: onResult, reject });
   });
-  // Never settles: the query reports the result.
+  // Never settles: the query returns the result.
   query.writable().catch(() => undefined);
   void query.execute();
   return { sink, done };
@@ -209,14 +209,14 @@ export function openConnection(options: ConnectionOptions): Connection {
   let abortedBy: unknown;
   /** Called when a statement begins; the returned function is called with its result or its error. */
   const follow = (query: Query, text: string) => {
-    const report = options.onStatement && timeStatement(text, options.onStatement);
+    const measure = options.onStatement && timeStatement(text, options.onStatement);
     statements?.add(query);
     return (end: { readonly result: unknown } | { readonly error: unknown }): void => {
       statements?.delete(query);
-      if ('result' in end) return report?.(toRowCount(end.result), null);
+      if ('result' in end) return measure?.(toRowCount(end.result), null);
       const code = toStatementCode(end.error);
       if (code !== ABORTED) abortedBy = end.error;
-      report?.(null, code);
+      measure?.(null, code);
     };
   };
   const turns = createTurns();

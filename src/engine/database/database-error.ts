@@ -58,7 +58,7 @@ const CERTIFICATE = new Set([
 ]);
 
 /** The next step, if the failure shows it; undefined: use the advice of its code. */
-function adviceOn(code: string | undefined, said: string): string | undefined {
+function errorAdvice(code: string | undefined, said: string): string | undefined {
   if (code === '3D000') {
     const [, name] = /"([^"]+)"/.exec(said) ?? [];
     const quoted = name === undefined ? 'NAME' : `"${name}"`;
@@ -110,7 +110,7 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   const message = `PostgreSQL: ${said}${code === undefined || said.includes(code) ? '' : ` (${code})`}`;
   const isUnreachable = code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'));
   if (isUnreachable || CERTIFICATE.has(code ?? '') || isConnectionRefused(error)) {
-    const advice = adviceOn(code, said);
+    const advice = errorAdvice(code, said);
     return new SafetySyncError('database_unreachable', message, { cause: error, advice });
   }
   if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });

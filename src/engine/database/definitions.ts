@@ -25,7 +25,7 @@ function readFolder(folder: URL, kind: 'functions' | 'views'): Definition[] {
 }
 
 /** Sorts the definitions: each one is after those that it refers to as `safety.NAME`. */
-function inOrder(definitions: readonly Definition[]): Definition[] {
+function orderByUse(definitions: readonly Definition[]): Definition[] {
   const ordered = new Set<Definition>();
   const add = (one: Definition, path: readonly Definition[]): void => {
     if (path.includes(one)) throw new TypeError(`${one.name} depends on itself`);
@@ -45,7 +45,7 @@ interface Definitions {
 
 export function readDefinitions(migrationsFolder: URL): Definitions {
   const kinds = ['functions', 'views'] as const;
-  const list = inOrder(kinds.flatMap((kind) => readFolder(migrationsFolder, kind)));
+  const list = orderByUse(kinds.flatMap((kind) => readFolder(migrationsFolder, kind)));
   const hash = createHash('sha256').update(list.map(({ statements }) => statements).join('\0'));
   return { list, hash: hash.digest('hex') };
 }

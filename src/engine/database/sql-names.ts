@@ -1,4 +1,4 @@
-/** The parts of SQL text: names, taken from the drizzle tables only, staged rows, times. */
+/** Elements of SQL text: names, taken from the drizzle tables only, staged rows, times. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { StreamDefinition } from '../streams/stream.ts';
 import { type TableShape, tableShape } from './table-shape.ts';
@@ -35,7 +35,7 @@ function each(names: readonly string[], toSql: (column: SQL) => SQL, separator =
   return sql.join(all, separator);
 }
 
-export const list = (names: readonly string[]): SQL => each(names, (column) => column);
+export const joinColumns = (names: readonly string[]): SQL => each(names, (column) => column);
 export const of = (alias: string, names: readonly string[]): SQL =>
   each(names, (column) => sql`${name(alias)}.${column}`);
 export const same = (left: string, right: string, names: readonly string[]): SQL =>
@@ -52,7 +52,7 @@ export const definitions = (columns: TableShape['columns']): SQL =>
   );
 
 /** The column with the key of the record. */
-export const keyOf = ({ key }: TableShape): SQL => name(key[0]);
+export const keyColumn = ({ key }: TableShape): SQL => name(key[0]);
 
 export function target(shape: TableShape): SQL {
   return sql`${name(shape.schema)}.${name(shape.name)}`;
@@ -67,23 +67,23 @@ export function stage(shape: TableShape): SQL {
  * temporary table itself exists only at the coordinator.
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
-  sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
+  sql`(select ${joinColumns(columns)} from pg_temp.${name(table)} offset 0)`;
 /** The staged rows of a table as such a subselect. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 
 /**
- * For rows `t` of the parent: the part whose response contained the row last, and the join that this needs. The part is null
+ * For rows `t` of the parent: the partition whose response contained the row last, and the join that this needs. It is null
  * where the stream is requested as a whole.
  */
-export function partOf({ partition, parent }: StreamDefinition): { part: SQL; join: SQL } {
-  if (partition === undefined) return { part: sql`null`, join: sql`` };
-  const [asked, owner] = [tableShape(partition.asked), tableShape(parent)];
+export function partitionOf({ partitionedBy, parent }: StreamDefinition): { partition: SQL; join: SQL } {
+  if (partitionedBy === undefined) return { partition: sql`null`, join: sql`` };
+  const [asked, owner] = [tableShape(partitionedBy.asked), tableShape(parent)];
   return {
-    part: sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partition.column)})`,
+    partition: sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, t.${name(partitionedBy.column)})`,
     join: sql`left join ${target(asked)} a
-      on a.account_id = t.account_id and a.${keyOf(asked)} = t.${keyOf(owner)}`,
+      on a.account_id = t.account_id and a.${keyColumn(asked)} = t.${keyColumn(owner)}`,
   };
 }
 
 /** A time, of ms since 1970. */
-export const instant = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;
+export const timestampLiteral = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;

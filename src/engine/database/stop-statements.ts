@@ -5,7 +5,7 @@
 import { SECOND_MS, untilAborted } from '../../shared/time.ts';
 import type { Query } from './watch-statements.ts';
 
-type Statements = Set<Query>;
+type OpenStatements = Set<Query>;
 
 const CANCEL_EVERY_MS = 250;
 /** With the time for closing the pool this is below ten seconds, after which service managers kill the process. */
@@ -16,7 +16,7 @@ export const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity
   where pid = any ($1::int[]) and state = 'active' and query_start < statement_timestamp() - interval '1 second'`;
 
 /** One set for all connections that end with one signal. */
-const bySignal = new WeakMap<AbortSignal, Statements>();
+const bySignal = new WeakMap<AbortSignal, OpenStatements>();
 
 /**
  * A set that holds statements while they are executed. After the signal `cancel` is called with their
@@ -25,10 +25,10 @@ const bySignal = new WeakMap<AbortSignal, Statements>();
 export function statementsUntil(
   signal: AbortSignal,
   cancel: (backends: readonly number[]) => Promise<unknown>,
-): Statements {
+): OpenStatements {
   const known = bySignal.get(signal);
   if (known !== undefined) return known;
-  const statements: Statements = new Set();
+  const statements: OpenStatements = new Set();
   bySignal.set(signal, statements);
   const cancelAll = (): void => {
     const backends = [...statements].flatMap(({ state }) => state?.pid ?? []);

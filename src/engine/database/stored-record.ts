@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { StreamDefinition, WireRecord } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
-import { keyOf, partOf, target } from './sql-names.ts';
+import { keyColumn, partitionOf, target } from './sql-names.ts';
 import { tableShape } from './table-shape.ts';
 
 export interface StoredRecord {
@@ -21,10 +21,10 @@ export async function readStoredRecord(
   { accountId, key }: { readonly accountId: string; readonly key: string },
 ): Promise<StoredRecord | undefined> {
   const parent = tableShape(stream.parent);
-  const { part, join } = partOf(stream);
+  const { partition, join } = partitionOf(stream);
   const [row] = await db.execute<StoredRecord & Record<string, unknown>>(sql`
-    select t._raw as raw, ${part} as "askedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
+    select t._raw as raw, ${partition} as "askedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
     from ${target(parent)} t ${join}
-    where t.account_id = ${accountId} and t.${keyOf(parent)} = ${key}`);
+    where t.account_id = ${accountId} and t.${keyColumn(parent)} = ${key}`);
   return row;
 }

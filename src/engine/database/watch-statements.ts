@@ -1,4 +1,4 @@
-/** Reports every statement by its operation and its table, without its parameters, because these contain texts of people. */
+/** Measures every statement, named by its operation and its table, without its parameters, because these contain texts of people. */
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 
@@ -32,7 +32,7 @@ export function nameStatement(text: string): string {
     .toLowerCase();
 }
 
-/** The used part of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
+/** The used members of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
 export interface Query {
   handler: (query: Query) => void;
   resolve: (result: unknown) => void;

@@ -175,18 +175,18 @@ async function writeSpans(db: Queryable, account: string, deltas = STAGED_DELTAS
   await db.execute(sql`truncate ${DELTAS}`);
 }
 
-type Change = Readonly<{ counted_by: string; id: string; first_on: string }>;
+type DayChange = Readonly<{ counted_by: string; id: string; first_on: string }>;
 
 /** Applies the deltas that were added: each changes its spans from its day on. */
 export async function applyDeltas(db: Queryable, account: string): Promise<void> {
   // Most changes of a follow-up add the deltas that they remove.
-  const changed = await db.execute<Change>(sql`
+  const changed = await db.execute<DayChange>(sql`
     select counted_by, id, min(day)::text as first_on from (${STAGED_DELTAS}) s where ${anyOf('s')} group by counted_by, id`);
   if (changed.length === 0) {
     await db.execute(sql`truncate ${DELTAS}`);
     return;
   }
-  const column = (name: keyof Change): SQL => sql`${toArrayLiteral(changed.map((one) => one[name]))}`;
+  const column = (name: keyof DayChange): SQL => sql`${toArrayLiteral(changed.map((one) => one[name]))}`;
   const keys = sql`unnest(${column('counted_by')}::text[], ${column('id')}::text[], ${column('first_on')}::date[])
     as c (counted_by, id, first_on)`;
   const spansOfKey = sql`${followupDays} d where d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id`;

@@ -1,5 +1,5 @@
 /**
- * The history's part of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
+ * The history's statements of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
  * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`.
  *
@@ -12,8 +12,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import {
   instantOf,
-  keyOf,
-  list,
+  keyColumn,
+  joinColumns,
   name,
   of,
   same,
@@ -38,9 +38,9 @@ const PRESENT_BEGAN = sql`t._valid_from`;
  * The beginning of a new state, from the parent's row `parent`: the source's own time if there is one, but no later than the
  * transaction's time, because the clock of a device may be ahead.
  */
-const sinceOf = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
+const stateBegin = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
-const NOTHING = sql``;
+const NO_SQL = sql``;
 
 /** The row `t` contains another version of a record that was received twice in this transaction. */
 const isRepeated = (scope: RunKey & WriteTime): SQL =>
@@ -64,27 +64,27 @@ export function fillColumn(
 ): SQL {
   const isParent = table === parent;
   const owner = sql`, ${target(parent)} t`;
-  const isOwned = sql`t.account_id = c.account_id and t.${keyOf(parent)} = c.${keyOf(table)}`;
+  const isOwned = sql`t.account_id = c.account_id and t.${keyColumn(parent)} = c.${keyColumn(table)}`;
   return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
-    from ${staged(table, [...table.key, column])} s${isParent ? NOTHING : owner}
-    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NOTHING : sql`and ${isOwned}`}
+    from ${staged(table, [...table.key, column])} s${isParent ? NO_SQL : owner}
+    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NO_SQL : sql`and ${isOwned}`}
       and ${name(isParent ? 'c' : 't')}._deleted_at is null and ${name(isParent ? 'c' : 't')}._synced_at < ${until}::timestamptz
       and c.${name(column)} is distinct from s.${name(column)}`;
 }
 
 /**
- * Parts of the statement that writes new and changed parents; empty where the table has no history. `before` keeps the
+ * Clauses of the statement that writes new and changed parents; empty where the table has no history. `before` keeps the
  * superseded rows, from the same snapshot, which still contains the old values.
  */
 export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {
   const { history } = parent;
   const now = instantOf(scope);
-  if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
-  const since = sinceOf(history, 's', now);
+  if (history === null) return { before: NO_SQL, column: NO_SQL, value: NO_SQL, change: NO_SQL };
+  const since = stateBegin(history, 's', now);
   const isNewState = sql`(t._hash is not null and not ${isRepeated(scope)} and ${differ('t', 'excluded', history)})`;
   return {
     before: sql`superseded as (
-      insert into ${states(parent, history)} (account_id, ${list([...history.columns, ...history.kept])}, valid_from, valid_to)
+      insert into ${states(parent, history)} (account_id, ${joinColumns([...history.columns, ...history.kept])}, valid_from, valid_to)
       select t.account_id, ${of('t', [...history.columns, ...history.kept])}, t._valid_from,
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
       from ${staged(parent, ['_hash', ...history.columns])} s join ${target(parent)} t
@@ -122,17 +122,17 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
   if (history === null) throw new TypeError(`${child.name} has no history`);
   return sql`with ended as (
       delete from ${target(child)} c using ${staged(parent, ['ord', '_hash', ...parent.key, ...(history.since === null ? [] : [history.since])])} p, ${target(parent)} t
-      where t.account_id = ${accountId} and t.${keyOf(parent)} = p.${keyOf(parent)}
+      where t.account_id = ${accountId} and t.${keyColumn(parent)} = p.${keyColumn(parent)}
         and (t._hash is distinct from p._hash or t._deleted_at is not null)
-        and c.account_id = ${accountId} and c.${keyOf(child)} = p.${keyOf(parent)}
+        and c.account_id = ${accountId} and c.${keyColumn(child)} = p.${keyColumn(parent)}
         and (t._deleted_at is not null or not exists (select from ${staged(child, ['ord', ...history.columns])} s
           where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
-      returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NOTHING : sql`p.${name(history.since)},`}
+      returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NO_SQL : sql`p.${name(history.since)},`}
         t._valid_from as parent_valid_from, t._deleted_at as parent_deleted_at,
         ${isRepeated(scope)} or (t._hash is null and t._deleted_at is null) as is_no_state)
-    insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
-    select account_id, ${list(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
-      greatest(${sinceOf(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})
+    insert into ${states(child, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
+    select account_id, ${joinColumns(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
+      greatest(${stateBegin(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})
     from ended where not is_no_state`;
 }
 
@@ -142,12 +142,12 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
  */
 export function childHistory(parent: TableShape, child: TableShape, scope: RunKey & TransactionTime) {
   const { history } = child;
-  if (history === null) return { column: NOTHING, value: NOTHING, from: NOTHING };
+  if (history === null) return { column: NO_SQL, value: NO_SQL, from: NO_SQL };
   return {
     column: sql`, _valid_from`,
-    value: sql`, greatest(${sinceOf(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${states(child, history)} h
+    value: sql`, greatest(${stateBegin(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${states(child, history)} h
         where h.account_id = ${scope.accountId} and ${same('h', 's', child.key)}))`,
     from: sql`join ${target(parent)} p on p.account_id = ${scope.accountId}
-      and p.${keyOf(parent)} = s.${keyOf(child)}`,
+      and p.${keyColumn(parent)} = s.${keyColumn(child)}`,
   };
 }

@@ -8,7 +8,7 @@ import { DAY_MS, SECOND_MS } from '../../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { finishDays } from './followup-days.ts';
-import { keyOf, target } from '../database/sql-names.ts';
+import { keyColumn, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { type StreamShape, tableShape } from '../database/table-shape.ts';
 
@@ -38,13 +38,13 @@ const MOST_ROWS = 100_000;
 /** The stream's next run removes the rest: another session may wait for the lock. */
 const MOST_MS = 10 * SECOND_MS;
 
-interface Scope {
+interface RetentionScope {
   readonly session: StreamSession;
   readonly shape: StreamShape;
   readonly accountId: string;
 }
 
-interface RetentionRequest extends Scope {
+interface RetentionRequest extends RetentionScope {
   readonly retention: Retention;
   readonly signal: AbortSignal;
   readonly monotonicMs: () => number;
@@ -82,12 +82,12 @@ async function inTransaction(session: StreamSession, statements: readonly SQL[])
 
 /** A row with all dependent rows; its children are deleted by their foreign keys. */
 async function removeRows(
-  { session, shape, accountId }: Scope,
+  { session, shape, accountId }: RetentionScope,
   before: string,
   goesOn: () => boolean,
 ): Promise<number> {
   const { parent, stream } = shape;
-  const key = keyOf(parent);
+  const key = keyColumn(parent);
   const { db } = session.connection;
   const expired = await db.execute<{ key: string }>(sql`
     select ${key} as key from ${target(parent)} where account_id = ${accountId} and _deleted_at < ${before}::timestamptz
@@ -101,7 +101,7 @@ async function removeRows(
     removed += await inTransaction(session, [
       ...histories.map(
         (states) => sql`delete from ${target(states)}
-          where account_id = ${accountId} and ${keyOf(states)} = any (${keys}::text[])`,
+          where account_id = ${accountId} and ${keyColumn(states)} = any (${keys}::text[])`,
       ),
       sql`delete from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream.name}
         and record_id = any (${keys}::text[]) and resolved_at is not null`,
@@ -123,9 +123,9 @@ async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () 
 
 /**
  * The newest run of a stream for each kind and status, with or without requests and a session, is kept at any
- * age, because other parts read it.
+ * age, because other code reads it.
  */
-function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
+function expiredRuns({ shape, accountId }: RetentionScope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
   return sql`delete from safety_sync.runs where ${ofStream} and run_id in (
     select run_id from safety_sync.runs where ${ofStream} and finished_at < ${before}::timestamptz and status <> 'running'
@@ -134,7 +134,7 @@ function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
     order by run_id limit ${STEP_ROWS}::int)`;
 }
 
-function expiredIssues({ shape, accountId }: Scope, before: string): SQL {
+function expiredIssues({ shape, accountId }: RetentionScope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
   return sql`delete from safety_sync.data_issues where ${ofStream} and fingerprint in (
     select fingerprint from safety_sync.data_issues where ${ofStream} and resolved_at < ${before}::timestamptz

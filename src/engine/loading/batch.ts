@@ -24,7 +24,7 @@ import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
 const RECORDS_OF_A_TURN = 10;
 
 /** Batches are prepared one after the other, because the first one is needed first. */
-const oneAtATime = pLimit(1);
+const inSequence = pLimit(1);
 
 interface BatchResult {
   readonly counts: RecordCounts;
@@ -182,7 +182,7 @@ export function createBatches(options: LoadOptions) {
     for (const one of records) {
       if (!isStorable(one)) batch.issues.put(buildRejection(stream, one, parseRecord(stream, one)));
     }
-    await oneAtATime(async () => {
+    await inSequence(async () => {
       // Rows in the order of their primary key fill its pages: the keys of 100,000 new follow-ups take a quarter less.
       const inKeyOrder = news.toSorted((one, other) => (one.read.key < other.read.key ? -1 : 1));
       for (let at = 0; at < news.length; at += RECORDS_OF_A_TURN) {

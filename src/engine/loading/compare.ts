@@ -1,7 +1,7 @@
 /** Compares records with the rows in the warehouse. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { keyOf, partOf, target } from '../database/sql-names.ts';
+import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
@@ -12,7 +12,7 @@ import type { StreamShape } from '../database/table-shape.ts';
  */
 type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
 
-const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
+const CHANGE_STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
 
 interface ParsedRow {
   readonly key: string;
@@ -69,7 +69,7 @@ export function createComparison(
         // Digits need no quotes.
         `{${records.map((record) => record.hash).join(',')}}`,
       ]);
-      return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
+      return Array.from(row?.digits ?? '', (digit) => CHANGE_STATUSES[Number(digit)] ?? 'changed');
     },
     /**
      * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of
@@ -79,12 +79,12 @@ export function createComparison(
       if (records.length === 0) return new Map();
       const column = (name: keyof ParsedRow): SQL =>
         sql`${toArrayLiteral(records.map((record) => record[name]))}::text[]`;
-      const { part, join } = partOf(stream);
+      const { partition, join } = partitionOf(stream);
       const rows = await connection.db.execute<{ key: string; hash: string }>(sql`
         select u.key, t._hash::text as hash
         from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, asked)
-        join ${target(parent)} t on t.account_id = ${accountId} and t.${keyOf(parent)} = u.key
-        ${join} where t._raw = u.raw::jsonb and u.asked is not distinct from ${part}`);
+        join ${target(parent)} t on t.account_id = ${accountId} and t.${keyColumn(parent)} = u.key
+        ${join} where t._raw = u.raw::jsonb and u.asked is not distinct from ${partition}`);
       return new Map(rows.map((row) => [row.key, row.hash]));
     },
   };

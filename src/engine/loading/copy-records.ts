@@ -3,7 +3,7 @@
  * which the merge takes them. If PostgreSQL refuses a record for its data, halving the batch finds it, and the others are
  * stored.
  */
-import { CopyChunks, toCell, toCopyLine } from './copy-text.ts';
+import { CopyChunks, toCopyText, toCopyLine } from './copy-text.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
@@ -23,11 +23,11 @@ interface RefusedRecord {
 }
 
 /** The destination of rows: the tables for new records, the staging tables for changed ones. */
-type Destination = 'tables' | 'stages';
+type CopyTarget = 'tables' | 'stages';
 
 /** Rows of records in the format of COPY. */
 export interface CopyText {
-  readonly destination: Destination;
+  readonly destination: CopyTarget;
   readonly records: ReadRecord[];
   /** One for each table, parents first. */
   readonly chunks: readonly CopyChunks[];
@@ -36,7 +36,7 @@ export interface CopyText {
 }
 
 /**
- * A report that the service calculated after the transaction began does not count as ahead, because its rows would be
+ * A list that the service calculated after the transaction began does not count as ahead, because its rows would be
  * written twice.
  */
 const MOST_AHEAD_MS = 15 * MINUTE_MS;
@@ -58,7 +58,7 @@ interface TableCopy {
 const copyInto = (table: string, columns: readonly string[]): string =>
   `copy ${table} (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`;
 
-const namesOf = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
+const columnNames = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
 
 /** True for tables with a source time for states; other rows get the table's default as the beginning of their state. */
 const hasSince = ({ history }: TableShape): boolean => (history?.since ?? null) !== null;
@@ -71,9 +71,9 @@ function toTarget(
   const columns = hasSince(shape) ? [...shape.columns, began] : shape.columns;
   const common = isParent ? { account_id: accountId, _run_id: String(runId) } : { account_id: accountId };
   const prefix = Object.values(common)
-    .map((value) => `${toCell(value, 'text')}\t`)
+    .map((value) => `${toCopyText(value, 'text')}\t`)
     .join('');
-  const names = [...Object.keys(common), ...namesOf(columns)];
+  const names = [...Object.keys(common), ...columnNames(columns)];
   return {
     statement: copyInto(`"${shape.schema}"."${shape.name}"`, names),
     columns,
@@ -82,13 +82,13 @@ function toTarget(
 }
 
 const toStage = (shape: TableShape): TableCopy => ({
-  statement: copyInto(`pg_temp."${shape.stage}"`, ['ord', ...namesOf(shape.columns)]),
+  statement: copyInto(`pg_temp."${shape.stage}"`, ['ord', ...columnNames(shape.columns)]),
   columns: shape.columns,
   prefixOf: ({ read }) => `${read.ord}\t`,
 });
 
 /** The lines of records in one table. */
-function toLines(
+function copyLines(
   { columns, prefixOf }: TableCopy,
   records: readonly PreparedRecord[],
   position: number,
@@ -104,7 +104,7 @@ function toLines(
 export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey) {
   const { connection } = session;
   const tables = [shape.parent, ...shape.children];
-  const copies: Readonly<Record<Destination, readonly TableCopy[]>> = {
+  const copies: Readonly<Record<CopyTarget, readonly TableCopy[]>> = {
     tables: tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent })),
     stages: tables.map(toStage),
   };
@@ -112,7 +112,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   const since = shape.parent.history?.since ?? undefined;
   const dated = tables.flatMap((table, position) => (hasSince(table) ? [position] : []));
 
-  const begin = (destination: Destination): CopyText => ({
+  const begin = (destination: CopyTarget): CopyText => ({
     destination,
     records: [],
     chunks: tables.map(() => new CopyChunks()),
@@ -131,7 +131,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       for (const position of dated) for (const row of rows[position] ?? []) Object.assign(row, began);
     }
     for (const [position, table] of copies[into.destination].entries())
-      into.chunks[position]?.add(toLines(table, records, position));
+      into.chunks[position]?.add(copyLines(table, records, position));
   }
 
   async function copy({ destination, chunks }: CopyText): Promise<void> {

@@ -14,13 +14,13 @@ import { ignoreRejection } from '../../shared/ignore-rejection.ts';
 import type { Connection } from '../database/connection.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
 
-type Settings = Readonly<Record<string, string>>;
+type SessionSettings = Readonly<Record<string, string>>;
 
-const KEEP_PLANS: Settings = { plan_cache_mode: 'auto', enable_seqscan: 'off' };
-const AS_REPLICA: Settings = { session_replication_role: 'replica' };
+const KEEP_PLANS: SessionSettings = { plan_cache_mode: 'auto', enable_seqscan: 'off' };
+const AS_REPLICA: SessionSettings = { session_replication_role: 'replica' };
 
 /** Until the end of the transaction. */
-const setLocally = (connection: Connection, settings: Settings) =>
+const setLocally = (connection: Connection, settings: SessionSettings) =>
   connection.query(
     `select ${Object.entries(settings)
       .map(([name, value]) => `set_config('${name}', '${value}', true)`)
@@ -47,12 +47,12 @@ export function createCopySettings(
   connection: Connection,
   { parent, children }: Pick<StreamShape, 'parent' | 'children'>,
 ): (copying: () => Promise<void>) => Promise<void> {
-  let known: { readonly usual: Settings; readonly forCopies: Settings } | undefined;
+  let known: { readonly usual: SessionSettings; readonly forCopies: SessionSettings } | undefined;
 
   async function choose(): Promise<NonNullable<typeof known>> {
     const forCopies = (await maySkipLookups(connection, [parent, ...children])) ? AS_REPLICA : KEEP_PLANS;
     const values = Object.keys(forCopies).map((name) => `current_setting('${name}') as ${name}`);
-    const [usual = {}] = await connection.query<Settings>(`select ${values.join(', ')}`);
+    const [usual = {}] = await connection.query<SessionSettings>(`select ${values.join(', ')}`);
     return { usual, forCopies };
   }
 

@@ -22,7 +22,7 @@ const PLAIN = new Set([
   'uuid',
 ]);
 
-export function toCell(value: unknown, type: string): string {
+export function toCopyText(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
   if (typeof value === 'string' && type !== 'jsonb') return PLAIN.has(type) ? value : escapeCell(value);
   if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : stringifyExactJson(value));
@@ -37,7 +37,7 @@ export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = '
     const column = columns[at];
     if (column === undefined) break;
     if (at > 0) line += '\t';
-    line += toCell(row[column.name], column.type);
+    line += toCopyText(row[column.name], column.type);
   }
   return `${line}\n`;
 }

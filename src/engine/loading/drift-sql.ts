@@ -5,7 +5,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { stringifyExactJson } from '../../shared/exact-json.ts';
-import { definitions, keyOf, name, of, same, stage, staged, target } from '../database/sql-names.ts';
+import { definitions, keyColumn, name, of, same, stage, staged, target } from '../database/sql-names.ts';
 import { receivedColumns, type StreamShape, type TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
 
@@ -50,7 +50,7 @@ export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape
     isDrifted: sql`(p.ord in (select s.ord from ${staged(child, ['ord', ...columns])} s where (
           select (${of('c', columns)}) is not distinct from (${of('s', columns)}) ${stored}
             and ${same('c', 's', child.key)}) is not true)
-      or p.children <> (select count(*) ${stored} and c.${keyOf(child)} = t.${keyOf(parent)}))`,
+      or p.children <> (select count(*) ${stored} and c.${keyColumn(child)} = t.${keyColumn(parent)}))`,
   });
 }
 
@@ -85,7 +85,7 @@ export function compareRows(table: TableShape, { rows, columns, accountId, key }
   const order = table.key.map((one) => sql`coalesce(s.${name(one)}, t.${name(one)})`);
   return sql`with s as ${givenRows(columns, rows)},
     t as (select ${of('x', names)} from ${target(table)} x
-      where x.account_id = ${accountId} and x.${keyOf(table)} = ${key})
+      where x.account_id = ${accountId} and x.${keyColumn(table)} = ${key})
     select to_jsonb(s) as source, to_jsonb(t) as stored,
       to_jsonb(array_remove(array[${sql.join(differing, sql`, `)}], null)) as differing
     from s full join t on ${same('s', 't', table.key)} order by ${sql.join(order, sql`, `)}`;

@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import {
   instantOf,
-  keyOf,
+  keyColumn,
   stage,
   syncedAtOf,
   taken,
@@ -44,7 +44,7 @@ const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${insta
 export function dropOrphanIssues(parent: TableShape): SQL {
   return sql`delete from pg_temp.stage_issues i where i.of_row and case
     when i.is_staged then not exists (select from ${stage(parent)} p where p.ord = i.ord)
-    else exists (select from ${stage(parent)} p where p.${keyOf(parent)} = i.record_id) end`;
+    else exists (select from ${stage(parent)} p where p.${keyColumn(parent)} = i.record_id) end`;
 }
 
 /** Opens new issues, counts repeated ones, and opens returning ones again. */
@@ -63,9 +63,11 @@ export function recordIssues(scope: IssueWrites): SQL {
       resolved_at = null`;
 }
 
-/** Condition: the rejected record belongs to the parts that were read. */
-const inCoverage = ({ parts }: Coverage): SQL =>
-  parts === null ? sql`true` : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
+/** Condition: the rejected record belongs to the partitions that were read. */
+const inCoverage = ({ partitions }: Coverage): SQL =>
+  partitions === null
+    ? sql`true`
+    : sql`d.context->>'equipmentTypeId' = any(${toArrayLiteral(partitions)}::text[])`;
 
 /** Keys of rejected records that a complete read did not show. A set operation, because no plan turns it into a loop. */
 export function readVanishedRejections(covered: Coverage, scope: IssueWrites): SQL {
@@ -102,7 +104,7 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime
           or d.kind = 'record_rejected' and ${covered === null ? sql`false` : inCoverage(covered)}
         else d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
           or (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)} and t._deleted_at is null
-            from ${target(parent)} t where t.account_id = ${accountId} and t.${keyOf(parent)} = d.record_id) end)`;
+            from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id) end)`;
 }
 
 /** Number of resolved issues that are kept for each stream and each kind without another bound. */
@@ -139,7 +141,7 @@ const MOST_LOOKED_FOR = 50;
  * record that has it.
  */
 export function resolveUnknownFields(parent: TableShape, scope: IssueWrites): SQL {
-  const key = keyOf(parent);
+  const key = keyColumn(parent);
   const rowsWith = (path: string): SQL => sql`from ${target(parent)} t where t.account_id = ${scope.accountId}
     and t._deleted_at is null and jsonb_path_exists(t._raw, (${sql.raw(path)})::jsonpath)`;
   return sql`with stale as materialized (

@@ -11,7 +11,7 @@ import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
 import { createBatches, type Prepared } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
-import { readRecord, type ReadRecord } from './record.ts';
+import { toReadRecord, type ReadRecord } from './record.ts';
 import { findVanished, openStaging } from './staging.ts';
 import { type CommitOptions, createTransaction } from './transaction.ts';
 
@@ -130,7 +130,9 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
           const kept = protection.ofRecord(value);
           if (kept !== value) received = one.replace(kept);
         }
-        open.push(readRecord(received, { stream, about, ord: nextOrd++, secret: protection?.secret ?? '' }));
+        open.push(
+          toReadRecord(received, { stream, about, ord: nextOrd++, secret: protection?.secret ?? '' }),
+        );
         openBytes += received.bytes.length;
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }

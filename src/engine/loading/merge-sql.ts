@@ -6,13 +6,13 @@ import { type SQL, sql } from 'drizzle-orm';
 import * as history from '../history/history-sql.ts';
 import {
   asInserted,
-  instant,
+  timestampLiteral,
   instantOf,
-  keyOf,
-  list,
+  keyColumn,
+  joinColumns,
   name,
   of,
-  partOf,
+  partitionOf,
   same,
   stage,
   staged,
@@ -44,7 +44,7 @@ export function dropSuperseded(parent: TableShape, versionColumn: string | null)
  */
 export function dropSeenLater(parent: TableShape): SQL {
   return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
-    where s.key = p.${keyOf(parent)} and s.ord > p.ord`;
+    where s.key = p.${keyColumn(parent)} and s.ord > p.ord`;
 }
 
 /** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
@@ -92,9 +92,9 @@ export function upsertParents(
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
   return sql`with ${kept.before} merged as (
-    insert into ${target(parent)} as t (account_id, ${list(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
+    insert into ${target(parent)} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
     select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
-    on conflict (account_id, ${list(parent.key)}) do update set
+    on conflict (account_id, ${joinColumns(parent.key)}) do update set
       ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at${ending}
     returning (xmax = 0) as is_insert)
   select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
@@ -105,7 +105,7 @@ export function upsertParents(
 export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {
   const staying = staged(child, ['ord', ...child.key]);
   return sql`delete from ${target(child)} c using ${staged(parent, ['ord', parent.key[0]])} p
-    where c.account_id = ${accountId} and c.${keyOf(child)} = p.${keyOf(parent)}
+    where c.account_id = ${accountId} and c.${keyColumn(child)} = p.${keyColumn(parent)}
       and not exists (select from ${staying} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
 }
 
@@ -115,35 +115,35 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
   const kept = history.childHistory(parent, child, scope);
-  return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
+  return sql`insert into ${target(child)} as t (account_id, ${joinColumns(columns)} ${kept.column})
     select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s ${kept.from}
-    on conflict (account_id, ${list(child.key)}) do update set
+    on conflict (account_id, ${joinColumns(child.key)}) do update set
       ${asInserted(changes)}
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
 }
 
-/** The live rows `t` in the coverage, and `part`: the covered part of each row. */
-function coveredRows(shape: StreamShape, { parts }: Coverage, accountId: string) {
+/** The live rows `t` in the coverage, and `partition`: the covered partition of each row. */
+function coveredRows(shape: StreamShape, { partitions }: Coverage, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
-  if (parts === null) return { part: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
-  const { part, join } = partOf(shape.stream);
+  if (partitions === null) return { partition: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
+  const { partition, join } = partitionOf(shape.stream);
   return {
-    part,
+    partition,
     from: sql`${target(shape.parent)} t ${join}`,
-    where: sql`${live} and ${part} = any (${toArrayLiteral(parts)}::text[])`,
+    where: sql`${live} and ${partition} = any (${toArrayLiteral(partitions)}::text[])`,
   };
 }
 
 /**
- * For each covered part: the number of rows that were live before this transaction, and the number of them that the snapshot
+ * For each covered partition: the number of rows that were live before this transaction, and the number of them that the snapshot
  * did not show.
  */
 export function countVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
-  const { part, from, where } = coveredRows(shape, covered, within.accountId);
+  const { partition, from, where } = coveredRows(shape, covered, within.accountId);
   // A join, because a subselect inside an aggregate would run row by row.
-  return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
+  return sql`select ${partition} as partition, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
-      on s.key = t.${keyOf(shape.parent)}
+      on s.key = t.${keyColumn(shape.parent)}
     where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
 }
 
@@ -151,9 +151,9 @@ export function countVanished(shape: StreamShape, covered: Coverage, within: Run
  * The keys of the covered live rows that the snapshot did not show. A set operation, because no plan turns it into a loop: in
  * a table without statistics PostgreSQL expects a single row, and would search the snapshot again for each row.
  */
-export function readVanished(shape: StreamShape, covered: Coverage, accountId: string): SQL {
+export function selectVanished(shape: StreamShape, covered: Coverage, accountId: string): SQL {
   const { from, where } = coveredRows(shape, covered, accountId);
-  return sql`select t.${keyOf(shape.parent)} as key from ${from} where ${where}
+  return sql`select t.${keyColumn(shape.parent)} as key from ${from} where ${where}
     except select s.key from ${taken('stage_seen', ['key'])} s`;
 }
 
@@ -163,9 +163,9 @@ export function readVanishedFields(
   { covered, accountId }: { readonly covered: Coverage; readonly accountId: string },
 ): SQL {
   const { parent, stream } = shape;
-  const key = keyOf(parent);
+  const key = keyColumn(parent);
   const values = stream.identityFields.map((field) => sql`t._raw->${field}::text`);
-  return sql`with vanished as materialized (${readVanished(shape, covered, accountId)})
+  return sql`with vanished as materialized (${selectVanished(shape, covered, accountId)})
     select v.key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
     from vanished v join ${target(parent)} t on t.account_id = ${accountId} and t.${key} = v.key`;
 }
@@ -174,9 +174,9 @@ export function readVanishedFields(
 export function markVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
   const { parent } = shape;
-  const key = keyOf(parent);
+  const key = keyColumn(parent);
   // Materialized, because a plain subselect would be evaluated again for each row of the account.
-  return sql`with vanished as materialized (${readVanished(shape, covered, accountId)})
+  return sql`with vanished as materialized (${selectVanished(shape, covered, accountId)})
     update ${target(parent)} g
     set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
     from vanished v where g.account_id = ${accountId} and g.${key} = v.key returning g.${key} as key`;
@@ -192,5 +192,5 @@ export function countWritten(
   // Rows that this transaction wrote have its time.
   return sql`select count(*)::int as count from ${target(parent)} t
     where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(within)}
-      and t._deleted_at is null and t.${name(versionColumn)} <= ${instant(upToMs)}`;
+      and t._deleted_at is null and t.${name(versionColumn)} <= ${timestampLiteral(upToMs)}`;
 }

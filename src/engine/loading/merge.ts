@@ -38,7 +38,7 @@ export interface Merged {
   readonly counts: RecordCounts;
   /** A remark for the result of the run. */
   readonly note: string | null;
-  /** Parts of the snapshot without any deletion, because too much was missing; the rest is stored. */
+  /** Partitions of the snapshot without any deletion, because too much was missing; the rest is stored. */
   readonly failure: SafetySyncError | null;
 }
 
@@ -52,36 +52,40 @@ interface Deletions {
   readonly failure: SafetySyncError | null;
 }
 
-type PartCounts = Readonly<{ part: string; live: number; vanished: number }>;
+type PartitionCounts = Readonly<{ partition: string; live: number; vanished: number }>;
 
 /**
- * Determines the deletions that are allowed. A part of the snapshot that lacks too much is left unchanged, because the other
- * parts may be correct; if it is the only part, or all parts together lack too much, the snapshot is refused.
+ * Determines the deletions that are allowed. A partition that lacks too much is left unchanged, because the other
+ * partitions may be correct; if it is the only one, or all together lack too much, the snapshot is refused.
  */
 async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Deletions> {
   const { covered, guard } = request;
   if (covered === null) return { deletable: null, failure: null };
-  const found: readonly PartCounts[] = await tx.execute<PartCounts>(
+  const found: readonly PartitionCounts[] = await tx.execute<PartitionCounts>(
     statements.countVanished(shape, covered, request),
   );
-  const isTooMuch = ({ live, vanished }: PartCounts) =>
+  const isTooMuch = ({ live, vanished }: PartitionCounts) =>
     !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
   const refused = found.filter(isTooMuch);
-  const others = found.filter((part) => !isTooMuch(part));
-  const total = (of: 'live' | 'vanished') => others.reduce((sum, part) => sum + part[of], 0);
-  const all = { part: '', live: total('live'), vanished: total('vanished') };
+  const others = found.filter((partition) => !isTooMuch(partition));
+  const total = (of: 'live' | 'vanished') => others.reduce((sum, partition) => sum + partition[of], 0);
+  const all = { partition: '', live: total('live'), vanished: total('vanished') };
   const failure = refused.length === 0 ? null : toGuardError(refused, guard);
-  if (failure !== null && (covered.parts === null || others.length === 0)) throw failure;
+  if (failure !== null && (covered.partitions === null || others.length === 0)) throw failure;
   if (isTooMuch(all)) throw toGuardError([all], guard);
   if (all.vanished === 0) return { deletable: null, failure };
-  const parts = covered.parts?.filter((one) => !refused.some(({ part }) => part === one)) ?? null;
-  return { deletable: { parts }, failure };
+  const partitions =
+    covered.partitions?.filter((one) => !refused.some(({ partition }) => partition === one)) ?? null;
+  return { deletable: { partitions }, failure };
 }
 
-function toGuardError(parts: readonly PartCounts[], { maxRatio }: LoadOptions['guard']): SafetySyncError {
-  const lacks = parts.map(
-    ({ part, live, vanished }) =>
-      `the response${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
+function toGuardError(
+  partitions: readonly PartitionCounts[],
+  { maxRatio }: LoadOptions['guard'],
+): SafetySyncError {
+  const lacks = partitions.map(
+    ({ partition, live, vanished }) =>
+      `the response${partition === '' ? '' : ` for ${partition}`} lacks ${vanished} of ${live} live rows`,
   );
   return new SafetySyncError(
     'delete_guard',
@@ -169,7 +173,7 @@ async function readChanging(
   const vanished =
     deletable === null
       ? []
-      : await tx.execute<{ key: string }>(statements.readVanished(shape, deletable, accountId));
+      : await tx.execute<{ key: string }>(statements.selectVanished(shape, deletable, accountId));
   const added = new Set(addedKeys);
   return [...stagedKeys.filter((key) => !added.has(key)), ...vanished.map(({ key }) => key)];
 }

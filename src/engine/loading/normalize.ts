@@ -1,6 +1,6 @@
-/** The normalize step: converts a received record to rows, and reports its issues. Pure. */
+/** The normalize step: converts a received record to rows, and returns its issues. Pure. */
 import { RawJson } from '../../shared/exact-json.ts';
-import type { RecordIssue, ReportIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { RecordIssue, AddIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import type { ParsedRecord, ReadRecord } from './record.ts';
 
 export interface PreparedRecord {
@@ -23,10 +23,10 @@ export function normalize(
   stream: StreamDefinition,
   read: ReadRecord,
   { value, text, isKeyAltered }: ParsedRecord,
-  report: ReportIssue = () => undefined,
+  addIssue: AddIssue = () => undefined,
 ): PreparedRecord {
-  const { parent, children } = stream.toRows(value as WireRecord, read.about, report);
-  if (isKeyAltered) report(alteredKey(stream, read.key));
+  const { parent, children } = stream.toRows(value as WireRecord, read.about, addIssue);
+  if (isKeyAltered) addIssue(alteredKey(stream, read.key));
   // Assigned in place, because a copy of the row costs as much as filling it.
   Object.assign(parent, { _hash: read.hash, _raw: new RawJson(text) });
   return { read, parent, rows: [[parent], ...children] };

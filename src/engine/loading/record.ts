@@ -4,7 +4,7 @@ import { isStorableJson, toCanonicalText, stringifyExactJson } from '../../share
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
-import { isWireRecord, key as keyField, keyOf, toStorableText } from '../streams/wire.ts';
+import { isWireRecord, key as keyField, recordKey, toStorableText } from '../streams/wire.ts';
 
 export interface ReadRecord {
   readonly received: Received;
@@ -23,7 +23,7 @@ export type KeyedRecord = ReadRecord & { readonly key: string };
 export const isStorable = (record: ReadRecord): record is KeyedRecord =>
   record.key !== null && record.received.excess === null;
 
-interface Source {
+interface RecordSource {
   readonly stream: StreamDefinition;
   readonly about: ReadContext;
   readonly ord?: number;
@@ -34,11 +34,14 @@ interface Source {
   readonly secret?: string;
 }
 
-export function readRecord(received: Received, { stream, about, ord = 0, secret = '' }: Source): ReadRecord {
+export function toReadRecord(
+  received: Received,
+  { stream, about, ord = 0, secret = '' }: RecordSource,
+): ReadRecord {
   const taken = stream.takenFromQuestion?.(received, about) ?? null;
   return {
     received,
-    key: keyOf(received, stream.keyField),
+    key: recordKey(received, stream.keyField),
     hash: checksum(
       stream.version,
       `${secret}:${taken === null ? '' : JSON.stringify(taken)}:`,
@@ -97,7 +100,7 @@ export function parseRecord(
   return {
     value,
     text: isRare ? stringifyExactJson(value) : text,
-    problem: problemOf(stream, value, { received, key }),
+    problem: recordProblem(stream, value, { received, key }),
     isKeyAltered: isRare && isWireRecord(value) && value[stream.keyField] !== sentKey,
   };
 }
@@ -112,7 +115,7 @@ export function toStorable(value: unknown): unknown {
   );
 }
 
-function problemOf(
+function recordProblem(
   stream: StreamDefinition,
   value: unknown,
   { received: { excess }, key }: Pick<ReadRecord, 'received' | 'key'>,
@@ -137,11 +140,11 @@ export function identityOf(stream: StreamDefinition, record: WireRecord): string
 }
 
 /** A number equals its text, because the service may send either. */
-const toComparablePart = (part: unknown): unknown =>
-  typeof part === 'number' || part instanceof ExactNumber ? String(part) : part;
+const toComparable = (value: unknown): unknown =>
+  typeof value === 'number' || value instanceof ExactNumber ? String(value) : value;
 
-/** `parts`: the values of `identityFields`. */
-export function toIdentity(parts: readonly unknown[]): string | null {
-  if (parts.every((part) => part === null)) return null;
-  return toUuid(toCanonicalText(parts.map(toComparablePart)));
+/** `values`: those of `identityFields`. */
+export function toIdentity(values: readonly unknown[]): string | null {
+  if (values.every((value) => value === null)) return null;
+  return toUuid(toCanonicalText(values.map(toComparable)));
 }

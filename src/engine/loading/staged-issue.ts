@@ -1,4 +1,4 @@
-/** Converts parts of a record that could not be stored as received to data issues. Pure. */
+/** Converts values of a record that could not be stored as received to data issues. Pure. */
 import { toCanonicalText } from '../../shared/exact-json.ts';
 import type { IssueKind, RecordIssue, StreamDefinition } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
@@ -98,7 +98,7 @@ export function buildRejection(
     kind: 'record_rejected',
     problem: problem ?? 'the record cannot be stored',
     value,
-    // An incomplete record may lack a part of its identity, and then match another record.
+    // An incomplete record may lack a field of its identity, and then match another record.
     identity: key === null && isComplete && record !== null ? identityOf(stream, record) : null,
     context: isComplete ? about : { ...about, isShortened: true },
     times: 1,

@@ -4,7 +4,7 @@ import type { Connection, Queryable } from '../database/connection.ts';
 import { createDayStage } from '../history/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
-import { readVanished } from './merge-sql.ts';
+import { selectVanished } from './merge-sql.ts';
 import { definitions, name } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
@@ -58,7 +58,7 @@ export async function findVanished(
   { covered, accountId }: { readonly covered: Coverage; readonly accountId: string },
 ): Promise<Set<string>> {
   await db.execute(sql`analyze pg_temp.stage_seen`);
-  const rows = await db.execute<{ key: string }>(readVanished(shape, covered, accountId));
+  const rows = await db.execute<{ key: string }>(selectVanished(shape, covered, accountId));
   return new Set(rows.map((row) => row.key));
 }
 

@@ -42,14 +42,14 @@ export function createTransaction(options: LoadOptions) {
     },
     async savepoint(): Promise<void> {
       await begin();
-      if (saved !== undefined) await connection.query('release savepoint part');
-      await connection.query('savepoint part');
+      if (saved !== undefined) await connection.query('release savepoint reading');
+      await connection.query('savepoint reading');
       saved = [...stored];
     },
     async rollback(): Promise<void> {
       if (saved === undefined) throw new TypeError('there is no savepoint');
       if (stored.length === saved.length) return;
-      await connection.query('rollback to savepoint part');
+      await connection.query('rollback to savepoint reading');
       stored = [...saved];
     },
     async commit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {

@@ -7,7 +7,7 @@ import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
 import { Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { isForgotten } from './find-people.ts';
-import { parseRecord, readRecord } from '../loading/record.ts';
+import { parseRecord, toReadRecord } from '../loading/record.ts';
 import { buildRejection, fingerprintOf, type StagedIssue } from '../loading/staged-issue.ts';
 import type { Protection } from './protect.ts';
 
@@ -19,14 +19,17 @@ export interface CleaningScope {
   readonly protection: Protection;
 }
 
-type Content = Pick<StagedIssue, 'fingerprint' | 'record_id' | 'problem' | 'identity' | 'value'>;
+type IssueContent = Pick<StagedIssue, 'fingerprint' | 'record_id' | 'problem' | 'identity' | 'value'>;
 /** `value` and `context`: JSON. */
-type StoredIssue = Omit<Content, 'value'> &
+type StoredIssue = Omit<IssueContent, 'value'> &
   Pick<StagedIssue, 'field' | 'kind'> &
   Readonly<Record<'value' | 'context', string | null>>;
 
 /** undefined: the issue stays as it is. null: the issue is deleted. */
-function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Content | null | undefined {
+function toCleaned(
+  issue: StoredIssue,
+  { shape, protection }: CleaningScope,
+): IssueContent | null | undefined {
   const { stream } = shape;
   const value = issue.value === null ? null : parseExactJson(issue.value);
   const isWhole = issue.kind === 'record_rejected' && (issue.record_id === null || issue.field === null);
@@ -34,7 +37,7 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
     const kept = protection.ofRecord(value);
     if (kept === value) return undefined;
     const about = (issue.context === null ? {} : JSON.parse(issue.context)) as ReadContext;
-    const read = readRecord(Received.of(kept), { stream, about });
+    const read = toReadRecord(Received.of(kept), { stream, about });
     return buildRejection(stream, read, parseRecord(stream, read));
   }
   const { field } = issue;

@@ -15,7 +15,15 @@ import { type Cleaning, writeCleaning } from '../control-tables/stored-privacy.t
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import { keyOf, list, name, of, partOf, target, type WriteTime } from '../database/sql-names.ts';
+import {
+  keyColumn,
+  joinColumns,
+  name,
+  of,
+  partitionOf,
+  target,
+  type WriteTime,
+} from '../database/sql-names.ts';
 import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
 import { followupDays, recountDays } from '../history/followup-days.ts';
 import { compareStates } from '../history/followup-figures.ts';
@@ -54,7 +62,7 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
   });
   let state = begun;
   /** One transaction. `work` returns the number of changed rows in addition to the loaded records. */
-  async function step(work: (time: WriteTime) => Promise<number>, page?: Page): Promise<void> {
+  async function step(work: (time: WriteTime) => Promise<number>, page?: RowPage): Promise<void> {
     if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
     const before = load.committed.updated;
     await load.savepoint();
@@ -107,7 +115,7 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
   }
 }
 
-interface Page {
+interface RowPage {
   readonly records: readonly {
     readonly key: string;
     readonly raw: string | null;
@@ -116,12 +124,12 @@ interface Page {
   readonly last: string;
 }
 
-async function readPage(db: Queryable, { shape, accountId }: CleaningScope, after: string): Promise<Page> {
+async function readPage(db: Queryable, { shape, accountId }: CleaningScope, after: string): Promise<RowPage> {
   const { stream, parent } = shape;
-  const { part, join } = partOf(stream);
-  const key = keyOf(parent);
-  const records = await db.execute<Page['records'][number] & Record<string, unknown>>(sql`
-    select t.${key} as key, t._raw::text as raw, ${part} as asked from ${target(parent)} t ${join}
+  const { partition, join } = partitionOf(stream);
+  const key = keyColumn(parent);
+  const records = await db.execute<RowPage['records'][number] & Record<string, unknown>>(sql`
+    select t.${key} as key, t._raw::text as raw, ${partition} as asked from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
   return { records, last: records.at(-1)?.key ?? after };
 }
@@ -140,12 +148,12 @@ async function moveRows(
     const [key] = table.key;
     const columns = getTableConfig(table.table).columns.map((column) => column.name);
     const others = columns.filter((column) => column !== 'account_id' && column !== key);
-    await db.execute(sql`insert into ${target(table)} (account_id, ${name(key)}, ${list(others)})
+    await db.execute(sql`insert into ${target(table)} (account_id, ${name(key)}, ${joinColumns(others)})
       select t.account_id, r.key, ${of('t', others)} from ${target(table)} t join ${pairs} on t.${name(key)} = r.before
       where t.account_id = ${accountId} on conflict do nothing`);
   }
   await db.execute(sql`delete from ${target(shape.parent)}
-    where account_id = ${accountId} and ${keyOf(shape.parent)} = any (${toArrayLiteral(moved)}::text[])`);
+    where account_id = ${accountId} and ${keyColumn(shape.parent)} = any (${toArrayLiteral(moved)}::text[])`);
 }
 
 /** Superseded states of these records. They have no record, so their columns are processed one by one. */
@@ -175,7 +183,7 @@ async function cleanStates(
     await db.execute(sql`delete from ${ofRecords([...ids])}`);
     const names = states.columns.map((column) => column.name);
     const written = cleaned.filter(({ id }) => ids.has(id)).map((one) => one.row);
-    await db.execute(sql`insert into ${target(states)} (account_id, ${list(names)})
+    await db.execute(sql`insert into ${target(states)} (account_id, ${joinColumns(names)})
       select ${accountId}::text, ${of('r', names)} from ${givenRows(states.columns, written)} as r on conflict do nothing`);
     changed += cleaned.filter(({ isSame }) => !isSame).length;
   }

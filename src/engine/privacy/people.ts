@@ -23,13 +23,13 @@ export interface People {
 
 /** A word, with accents in any notation. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** Separator between two parts of an id. */
+/** Separator between two segments of an id. */
 const JOINT = /^[_@.-]$/;
-/** Maximum number of parts of an id inside of a text. */
-const MOST_PARTS = 6;
-const isNumber = (text: string): boolean => /^\d+$/.test(text);
+/** Maximum number of segments of an id inside of a text. */
+const MOST_SEGMENTS = 6;
+const isDigits = (text: string): boolean => /^\d+$/.test(text);
 /** Shorter ids and shorter numbers also mean other things. */
-const isDistinctive = (id: string): boolean => id.length >= (isNumber(id) ? 8 : 6);
+const isDistinctive = (id: string): boolean => id.length >= (isDigits(id) ? 8 : 6);
 
 /**
  * One character in the notation of an address or a page (`%C3%85`, `&Aring;`, `&#229;`), and a hyphen that is visible only
@@ -48,7 +48,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 /** Accents are not compared: the letter is sufficient. */
 const ACCENTED = /^([a-z])(?:grave|acute|circ|tilde|uml|ring|cedil|caron)$/;
 
-function decode(unit: string): string {
+function decodeUnit(unit: string): string {
   if (unit === '\u00ad') return '';
   if (unit.startsWith('%')) {
     try {
@@ -80,7 +80,7 @@ function readAs(units: RegExp, written: string): Reading | undefined {
   for (const { 0: unit, index } of written.matchAll(units)) {
     for (let at = taken; at < index; at += 1) positions[text.length + at - taken] = at;
     text += written.slice(taken, index);
-    const decoded = decode(unit);
+    const decoded = decodeUnit(unit);
     positions.fill(index, text.length, text.length + decoded.length);
     text += decoded;
     taken = index + unit.length;
@@ -96,7 +96,7 @@ const toNameText = (words: readonly string[]): string => `name ${words.map(witho
  * short for that.
  */
 const toIdText = (id: string): string | undefined =>
-  isDistinctive(id) && !isNumber(id) ? `id ${id.toLowerCase()}` : undefined;
+  isDistinctive(id) && !isDigits(id) ? `id ${id.toLowerCase()}` : undefined;
 
 /** The words rotated to begin at each of them: "Lopez Maria" for "Maria Lopez". */
 const rotationsOf = (words: readonly string[]): string[][] =>
@@ -156,7 +156,7 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
   function meetId(text: string, found: readonly RegExpExecArray[], at: number): Met | undefined {
     const start = found[at]?.index ?? 0;
     const ends: number[] = [];
-    for (let to = at; to < at + MOST_PARTS; to += 1) {
+    for (let to = at; to < at + MOST_SEGMENTS; to += 1) {
       const [word, next] = [found[to], found[to + 1]];
       if (word === undefined) break;
       const end = word.index + word[0].length;
@@ -201,6 +201,6 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
     ofId,
     ofLongNumber: ofDistinctive,
     inText: (text) => ofId(text) ?? inWords(text),
-    amongWords: (text) => (isNumber(text.trim()) ? text : inWords(text)),
+    amongWords: (text) => (isDigits(text.trim()) ? text : inWords(text)),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Removes protected values from a record before every other step: only the rest is compared, hashed, normalized, staged and
- * reported as a data issue. Pure. Applied to stored data a second time, it changes nothing.
+ * shown in data issues. Pure. Applied to stored data a second time, it changes nothing.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { ExactNumber } from '../../shared/exact-number.ts';
@@ -29,31 +29,31 @@ export interface Protection extends RecordProtection {
   ofRow(table: PgTable, row: Row): Row;
   /** Like `ofRecord`, for a value of any kind, for example the value of a data issue. */
   ofValue(value: unknown): unknown;
-  /** `messages[2].note`: returns whether the value at this place, or a part of it, is protected. */
+  /** `messages[2].note`: returns whether the value at this place, or a value in it, is protected. */
   touches(field: string): boolean;
   ofUserId(id: string): string;
   /** Returns the key of one of the stream's records. */
   ofKey(key: string): string;
 }
 
-/** Replaces a value with an unexpected form, because its protected parts cannot be determined. */
+/** Replaces a value with an unexpected form, because its protected values cannot be determined. */
 export const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
 
-type Change = (value: unknown) => unknown;
+type Replacement = (value: unknown) => unknown;
 
 /** Undefined: the field is removed. */
-const omitted: Change = () => undefined;
+const omitted: Replacement = () => undefined;
 
-interface Rule {
+interface ProtectionRule {
   readonly name: string;
   readonly column: string;
-  readonly change: Change;
+  readonly change: Replacement;
   /** False for a list of rows: a row of the table has no such column. */
   readonly isOfRecord: boolean;
 }
 
-interface Place {
-  readonly rules: readonly Rule[];
+interface ProtectedPath {
+  readonly rules: readonly ProtectionRule[];
   /** Names of all known fields. */
   readonly known: ReadonlySet<string>;
 }
@@ -71,23 +71,33 @@ export function createProtection(options: ProtectionOptions): Protection {
   const isLookup = stream.readMode.kind === 'lookup';
   /** Paths of all protected fields: `messages.note`. */
   const paths: string[] = [];
-  const places = new Map<PgTable, Place>();
+  const places = new Map<PgTable, ProtectedPath>();
 
-  const toPseudonym: Change = (value) => {
+  const toPseudonym: Replacement = (value) => {
     if (Array.isArray(value)) return mapEach(value, toPseudonym);
     const text = toStableText(value);
     return text === '' || pseudonyms === null ? value : pseudonyms.of(text);
   };
-  const actionOf = (table: PgTable, column: string): Change | undefined => {
+  const actionOf = (table: PgTable, column: string): Replacement | undefined => {
     const name = columnName(table, column);
     if (omit.has(name)) return omitted;
     return pseudonymize.has(name) ? toPseudonym : undefined;
   };
 
-  function ruleOf(table: PgTable, column: string, field: WireField, parent: string): Rule | undefined {
+  function ruleOf(
+    table: PgTable,
+    column: string,
+    field: WireField,
+    parent: string,
+  ): ProtectionRule | undefined {
     const { name = column, isText = false, isUser = false, rows } = field;
     const path = parent + name;
-    const rule = (change: Change): Rule => ({ name, column, change, isOfRecord: rows?.fields !== undefined });
+    const rule = (change: Replacement): ProtectionRule => ({
+      name,
+      column,
+      change,
+      isOfRecord: rows?.fields !== undefined,
+    });
     const action = actionOf(table, column);
     if (action !== undefined) {
       paths.push(path);
@@ -113,16 +123,16 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));
     // Days and ids of other objects: the service may send a text with names there, but a short number there is not the id
     // of a person.
-    return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
+    return isKeyColumn(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
   }
 
   /** The names of the entries are not checked as words, because they say what was measured. */
-  const ofMeasures: Change = (value) =>
+  const ofMeasures: Replacement = (value) =>
     isWireRecord(value)
       ? changeFields(value, (one, name) => [name, finder.in(one, 'measured')])
       : finder.in(value);
 
-  function ofEntries(table: PgTable, columnOf: (value: unknown) => string | null, path: string): Change {
+  function ofEntries(table: PgTable, columnOf: (value: unknown) => string | null, path: string): Replacement {
     const before = paths.length;
     for (const name of [...omit, ...pseudonymize])
       if (name.startsWith(columnName(table, ''))) paths.push(path);
@@ -138,7 +148,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     };
   }
 
-  function placeOf(table: PgTable, fields: WireFields, path: string): Place {
+  function placeOf(table: PgTable, fields: WireFields, path: string): ProtectedPath {
     const all = Object.entries(fields);
     const rules = all.flatMap(([column, field]) => ruleOf(table, column, field, path) ?? []);
     const place = { rules, known: new Set(all.map(([column, { name = column }]) => name)) };
@@ -147,7 +157,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     return place;
   }
 
-  function inPlace({ rules, known }: Place, record: WireRecord): WireRecord {
+  function inPlace({ rules, known }: ProtectedPath, record: WireRecord): WireRecord {
     return changeFields(record, (value, name) => {
       const rule = rules.find((one) => one.name === name);
       if (rule === undefined) return known.has(name) ? [name, value] : finder.inField(value, name);
@@ -219,5 +229,5 @@ export function createProtection(options: ProtectionOptions): Protection {
 const isJson = (table: PgTable, column: string): boolean =>
   getTableConfig(table).columns.some((one) => one.name === column && one.getSQLType() === 'jsonb');
 
-const isKey = (table: PgTable, column: string): boolean =>
+const isKeyColumn = (table: PgTable, column: string): boolean =>
   getTableConfig(table).primaryKeys.some(({ columns }) => columns.some(({ name }) => name === column));

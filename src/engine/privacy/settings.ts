@@ -13,7 +13,7 @@ import {
   isSamePolicy,
   type Lifted,
   NO_POLICY,
-  type Policy,
+  type StoredPolicy,
   readAccountsPrivacy,
   readCleaning,
   readForgotten,
@@ -38,7 +38,7 @@ export interface PrivacySettings {
 
 export const NO_PRIVACY: PrivacySettings = { omit: [], pseudonymize: [] };
 
-interface Scope {
+interface PrivacyScope {
   readonly stream: StreamDefinition;
   readonly accountId: string;
   readonly settings: PrivacySettings;
@@ -49,8 +49,8 @@ const pseudonymsOf = ({ key }: PrivacySettings): Pseudonyms | null =>
 
 function policyOf(
   stream: StreamDefinition,
-  { settings, keyId, forgotten }: Pick<Policy, 'keyId' | 'forgotten'> & Pick<Scope, 'settings'>,
-): Policy {
+  { settings, keyId, forgotten }: Pick<StoredPolicy, 'keyId' | 'forgotten'> & Pick<PrivacyScope, 'settings'>,
+): StoredPolicy {
   const own = new Set(storedColumns([stream]).map(({ table, column }) => `${table}.${column}`));
   const [omit, pseudonymize] = [settings.omit, settings.pseudonymize].map((columns) =>
     columns.filter((column) => own.has(column)).sort(),
@@ -62,7 +62,7 @@ function policyOf(
 /** The progress of applying the settings to a stream's stored data. */
 export interface StreamCleaning {
   readonly stream: StreamName;
-  readonly policy: Policy;
+  readonly policy: StoredPolicy;
   readonly progress: CleaningProgress;
   readonly cleaning: Cleaning | undefined;
 }
@@ -107,8 +107,8 @@ export async function readForgottenWithKey(
 /** `protection` null: everything may be stored. Errors: `privacy_key_wrong`. */
 export async function readPrivacy(
   db: Queryable,
-  { stream, accountId, settings }: Scope,
-): Promise<{ readonly protection: Protection | null; readonly policy: Policy }> {
+  { stream, accountId, settings }: PrivacyScope,
+): Promise<{ readonly protection: Protection | null; readonly policy: StoredPolicy }> {
   const pseudonyms = pseudonymsOf(settings);
   const forgotten = await readForgottenWithKey(db, accountId, settings);
   const policy = policyOf(stream, {
@@ -138,7 +138,7 @@ interface Applied {
   readonly lifted: Lifted;
 }
 
-const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
+const protectedBy = ({ omit, pseudonymize }: StoredPolicy): string[] => [...omit, ...pseudonymize];
 
 /**
  * Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before.
@@ -146,7 +146,7 @@ const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...p
  */
 export async function applyPrivacy(
   session: StreamSession,
-  { stream, accountId, settings, signal }: Scope & { readonly signal: AbortSignal },
+  { stream, accountId, settings, signal }: PrivacyScope & { readonly signal: AbortSignal },
 ): Promise<Applied> {
   const { db } = session.connection;
   const { protection, policy } = await readPrivacy(db, { stream, accountId, settings });

@@ -2,8 +2,8 @@
 import { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
-import { isWireRecord, keyOf } from '../streams/wire.ts';
-import type { Source } from './pages.ts';
+import { isWireRecord, recordKey } from '../streams/wire.ts';
+import type { PageSource } from './pages.ts';
 
 /** `unusable`: the service responded with something that is not this user. */
 export type UserLookup =
@@ -23,7 +23,7 @@ export function toUserParameters(userId: string): readonly (number | string | Ex
   return Number.isSafeInteger(number) ? [number, userId] : [userId, new ExactNumber(userId)];
 }
 
-export async function askForUser({ stream, service }: Source, userId: string): Promise<UserLookup> {
+export async function askForUser({ stream, service }: PageSource, userId: string): Promise<UserLookup> {
   const { method, responseKey: objectKey, keyField } = stream;
   const { api, meter, signal } = service;
   for (const user of toUserParameters(userId)) {
@@ -33,7 +33,7 @@ export async function askForUser({ stream, service }: Source, userId: string): P
       const record = Received.of(
         isWireRecord(object) ? { ...object, [keyField]: object[keyField] ?? userId } : null,
       );
-      if (keyOf(record, keyField) === userId) return { kind: 'found', userId, record };
+      if (recordKey(record, keyField) === userId) return { kind: 'found', userId, record };
       // Becomes a data issue, because a user could not be stored without this key.
       const unusable = Received.of({ asked_for: userId, answered: object ?? null });
       return { kind: 'unusable', userId, record: unusable };

@@ -89,15 +89,12 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   // As if the records were spread evenly; a slice that turns out too large is cut again.
   const top = boundOr(range.toMs, Math.floor(newestMs) + 1);
   const busyFrom = Math.min(Math.max(bottom, Math.floor(oldestMs)), top - 1);
-  const parts = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil((total ?? 0) / sliceRecords)).map(
-    (part) => (part.fromMs === busyFrom ? { ...part, fromMs: Math.min(bottom, busyFrom) } : part),
+  const ranges = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil((total ?? 0) / sliceRecords)).map(
+    (one) => (one.fromMs === busyFrom ? { ...one, fromMs: Math.min(bottom, busyFrom) } : one),
   );
   const holes = (await read.warehouse.readHoles()).map(({ slice }) => slice);
-  const hasHole = (part: TimeSlice) =>
-    holes.some((hole) => hole.fromMs < part.toMs && part.fromMs < hole.toMs);
-  const slices = parts.map((part) =>
-    isRead ? toDone(part, distinct) : toPending(part, hasHole(part) ? 1 : 0),
-  );
+  const hasHole = (one: TimeSlice) => holes.some((hole) => hole.fromMs < one.toMs && one.fromMs < hole.toMs);
+  const slices = ranges.map((one) => (isRead ? toDone(one, distinct) : toPending(one, hasHole(one) ? 1 : 0)));
   yield { ...records(isRead ? first.records : []), notes: [{ kind: 'plan', plan, slices }] };
   yield { kind: 'commit' };
   return { plan, slices, total, sliceRecords, isRead };

@@ -17,7 +17,7 @@ interface Work {
   readonly halvings: number;
 }
 
-/** A part without stored records. The ledger has it, so the watermark may pass its changes. */
+/** A range without stored records. The ledger has it, so the watermark may pass its changes. */
 export interface OpenHole {
   readonly slice: TimeSlice;
   /** undefined: it was not tried in this run. */
@@ -54,7 +54,7 @@ function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerS
   return { fromMs: isBottom ? -Infinity : slice.fromMs, toMs: isTop ? Infinity : slice.readToMs };
 }
 
-function toStep(
+function toRecordsStep(
   backfill: Backfill,
   list: readonly Received[],
   notes: readonly LedgerChange[],
@@ -97,25 +97,25 @@ export async function* readSlice(
     if (Number.isFinite(remainingTo)) {
       const rest = (state.expected ?? 0) - state.records;
       const remaining = { fromMs: state.fromMs, toMs: remainingTo };
-      const parts = rest > 2 * sliceRecords ? cutEvenly(remaining, Math.ceil(rest / sliceRecords)) : [];
-      // More records in one millisecond than a response holds do not lower the border: then only several parts are smaller.
-      const isSmaller = parts.length > (remainingTo < state.toMs ? 0 : 1);
+      const slices = rest > 2 * sliceRecords ? cutEvenly(remaining, Math.ceil(rest / sliceRecords)) : [];
+      // More records in one millisecond than a response holds do not lower the border: then only several slices are smaller.
+      const isSmaller = slices.length > (remainingTo < state.toMs ? 0 : 1);
       if (isSmaller && remainingTo > state.fromMs) {
         const newer = toDone({ fromMs: remainingTo, toMs: state.toMs }, state.records);
-        const older = parts.map((part) => toPending(part, state.failures));
+        const older = slices.map((one) => toPending(one, state.failures));
         yield replace(backfill, { ...work, slice: state }, [newer, ...older], list);
         return;
       }
       state = { ...state, readToMs: Math.min(state.readToMs, remainingTo) };
       finalRecords = state.records;
     }
-    yield toStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
+    yield toRecordsStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
   }
   const failure = next.value ?? (await findShortfall(backfill, state, bounds));
   if (failure === null) {
     backfill.seen += state.records;
     const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
-    yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
+    yield toRecordsStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
     return;
   }
   const halves = cutEvenly(state, 2).map((half) => toPending(half, state.failures));
@@ -124,7 +124,7 @@ export async function* readSlice(
     return;
   }
   backfill.failures.push(failure);
-  yield toStep(backfill, [], [{ kind: 'slice', slice: { ...state, status: 'failed' } }]);
+  yield toRecordsStep(backfill, [], [{ kind: 'slice', slice: { ...state, status: 'failed' } }]);
 }
 
 /** Fewer distinct records than were announced when the slice was begun: records were deleted, or are missing. */
@@ -146,27 +146,27 @@ function replace(
   smaller: readonly LedgerSlice[],
   list: readonly Received[] = [],
 ): RecordsStep {
-  const parts = smaller.filter(({ fromMs, toMs }) => fromMs < toMs);
-  const open = parts.filter(({ status }) => status === 'pending');
-  backfill.queue.unshift(...open.map((part) => ({ slice: part, halvings })));
+  const pieces = smaller.filter(({ fromMs, toMs }) => fromMs < toMs);
+  const open = pieces.filter(({ status }) => status === 'pending');
+  backfill.queue.unshift(...open.map((one) => ({ slice: one, halvings })));
   for (const { status, records: count } of smaller) if (status === 'done') backfill.seen += count;
-  return toStep(backfill, list, [{ kind: 'cut', slice, parts }]);
+  return toRecordsStep(backfill, list, [{ kind: 'cut', slice, pieces }]);
 }
 
-/** The newer part of the slice was read, the hole is left out, and the older part is next. */
+/** The range after the hole was read, the hole is left out, and the range before it is next. */
 function leaveOut(
   backfill: Backfill,
   { slice, halvings }: Work,
-  { part, error }: Extract<WalkStep, { kind: 'hole' }>,
+  { range, error }: Extract<WalkStep, { kind: 'hole' }>,
   finalRecords: number,
 ): RecordsStep {
-  const hole = { fromMs: boundOr(part.fromMs, slice.fromMs), toMs: boundOr(part.toMs, slice.toMs) };
+  const hole = { fromMs: boundOr(range.fromMs, slice.fromMs), toMs: boundOr(range.toMs, slice.toMs) };
   if (hole.fromMs >= slice.toMs) {
     // Newer than the plan: the slice is requested once more, up to the beginning of the plan.
     backfill.isTopOpen = false;
-    backfill.holes.push({ slice: toHole(part), error });
+    backfill.holes.push({ slice: toHole(range), error });
     backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
-    return toStep(backfill, [], [{ kind: 'hole', slice: toHole(part) }]);
+    return toRecordsStep(backfill, [], [{ kind: 'hole', slice: toHole(range) }]);
   }
   // Records newer than the plan are in no hole of the ledger, so the read of changes must not leave them out.
   backfill.holes.push({ slice: hole, error });

@@ -33,7 +33,7 @@ interface BackfillOutcome {
   readonly isResumed: boolean;
   /** Slices that could not be read completely; everything else is stored. */
   readonly failure: SafetySyncError | null;
-  /** Parts that were left out. */
+  /** Ranges that were left out. */
   readonly holes: readonly OpenHole[];
 }
 
@@ -133,15 +133,15 @@ export async function* readBackfill(
     // A consumer that stops in the middle ends the requests.
     stop.abort();
   }
-  return { plan: made.plan, isResumed, failure: joinFailures(backfill), holes: backfill.holes };
+  return { plan: made.plan, isResumed, failure: joinHoleFailures(backfill), holes: backfill.holes };
 }
 
-function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncError | null {
+function joinHoleFailures({ failures: [first, ...others] }: Backfill): SafetySyncError | null {
   const more = others.length === 0 ? '' : ` (and ${others.length} more slices)`;
   return first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
 }
 
-/** Reads parts that earlier runs left out. Returns the parts for which the service still fails. */
+/** Reads ranges that earlier runs left out. Returns the ranges for which the service still fails. */
 export async function* retryHoles(
   read: ReadRequest,
   holes: readonly Hole[],
@@ -159,7 +159,7 @@ export async function* retryHoles(
       yield { kind, records: list, about, notes };
     }
   }
-  return { holes: all.holes, failure: joinFailures(all) };
+  return { holes: all.holes, failure: joinHoleFailures(all) };
 }
 
 /**

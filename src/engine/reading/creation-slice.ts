@@ -48,11 +48,11 @@ export function readCreationOrder(records: readonly Received[]): CreationOrder |
 }
 
 /** Bounds the plan where the service returns a total that is far too high; a slice that is too large is cut again. */
-const MOST_PARTS = 10_000;
+const MOST_SLICES = 10_000;
 
-/** Equal parts of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
-export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice[] {
-  const count = Math.max(1, Math.min(parts, MOST_PARTS, Math.floor(toMs - fromMs)));
+/** Equal ranges of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
+export function cutEvenly({ fromMs, toMs }: TimeSlice, wanted: number): TimeSlice[] {
+  const count = Math.max(1, Math.min(wanted, MOST_SLICES, Math.floor(toMs - fromMs)));
   const edge = (index: number) =>
     index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count);
   return Array.from({ length: count }, (_, at) => ({
@@ -82,8 +82,8 @@ export function describeSlice({ fromMs, toMs }: TimeSlice): string {
 }
 
 /**
- * Holes are parts of creation time that are left out because the service fails for a record in them. These are the
- * bounds for a failing part without bounds: in the ledger, and where it is divided.
+ * Holes are ranges of creation time that are left out because the service fails for a record in them. These are the
+ * bounds for a failing range without bounds: in the ledger, and where it is divided.
  */
 export const FAILING_TIME: TimeSlice = { fromMs: 0, toMs: Date.parse('2100-01-01T00:00:00Z') };
 
@@ -99,13 +99,13 @@ export const ofHole = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
   toMs: toMs >= FAILING_TIME.toMs ? Infinity : toMs,
 });
 
-/** The parts of a slice between holes, oldest first. */
-export function partsBetween(slice: TimeSlice, holes: readonly TimeSlice[]): TimeSlice[] {
-  const parts: TimeSlice[] = [];
+/** The ranges of a slice between holes, oldest first. */
+export function rangesBetween(slice: TimeSlice, holes: readonly TimeSlice[]): TimeSlice[] {
+  const ranges: TimeSlice[] = [];
   let { fromMs } = slice;
   for (const hole of holes.map(ofHole).toSorted((one, other) => one.fromMs - other.fromMs)) {
-    parts.push({ fromMs, toMs: hole.fromMs });
+    ranges.push({ fromMs, toMs: hole.fromMs });
     fromMs = Math.max(fromMs, hole.toMs);
   }
-  return [...parts, { fromMs, toMs: slice.toMs }].filter((part) => part.fromMs < part.toMs);
+  return [...ranges, { fromMs, toMs: slice.toMs }].filter((range) => range.fromMs < range.toMs);
 }

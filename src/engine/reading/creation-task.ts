@@ -1,4 +1,4 @@
-/** The parts of a slice that are still to be requested after a response. Pure; times in ms since 1970. */
+/** The ranges of a slice that are still to be requested after a response. Pure; times in ms since 1970. */
 import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import { SECOND_MS } from '../../shared/time.ts';
@@ -15,7 +15,7 @@ export interface Border extends TimeSlice {
 interface Previous {
   /** The number of records that it left for the task; undefined: it had no total. */
   readonly remainingTotal: number | undefined;
-  /** The part above the border, which it contained, and the number of its records there. */
+  /** The range above the border, which it contained, and the number of its records there. */
   readonly newerSlice: TimeSlice;
   readonly newerCount: number;
   /** The number of these records that count as read. */
@@ -27,7 +27,7 @@ interface Previous {
   readonly distinct: number;
 }
 
-export interface Task extends TimeSlice {
+export interface SliceTask extends TimeSlice {
   readonly previous?: Previous;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
@@ -35,41 +35,41 @@ export interface Task extends TimeSlice {
   readonly isSuspect?: boolean;
 }
 
-function isWithin(record: Received, { fromMs, toMs }: TimeSlice): boolean {
+function isCreatedWithin(record: Received, { fromMs, toMs }: TimeSlice): boolean {
   const created = timeOf(record, 'created_on');
   return created !== undefined && created >= fromMs && created < toMs;
 }
 
 export function isShown(record: Received, border: Border | undefined): boolean {
-  return border !== undefined && isWithin(record, border) && border.texts.has(record.text);
+  return border !== undefined && isCreatedWithin(record, border) && border.texts.has(record.text);
 }
 
-/** The rest of a task after a newest-first response that contains only a part of it; undefined for other responses. */
+/** The rest of a task after a newest-first response that contains only the newest records of it; undefined for other responses. */
 export function cutOff(
-  task: Task,
+  task: SliceTask,
   {
     page,
     order,
     keyField,
   }: { readonly page: ListPage; readonly order: CreationOrder; readonly keyField: string },
-): Task[] | undefined {
+): SliceTask[] | undefined {
   const { oldestMs } = order;
   if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
   if (oldestMs < task.fromMs || oldestMs >= task.toMs) return undefined;
   const total = page.paging?.total;
-  // A service that compares whole seconds shows the rest of a divided second in neither part. Only a total reveals that.
+  // A service that compares whole seconds shows the rest of a divided second in neither range. Only a total reveals that.
   const unitMs = total === undefined ? SECOND_MS : 1;
   const unitFromMs = Math.floor(oldestMs / unitMs) * unitMs;
   const fromMs = Math.max(unitFromMs, task.fromMs);
   const toMs = Math.min(unitFromMs + unitMs, task.toMs);
   if (task.toMs === toMs) {
     // One unit has more records than a response.
-    const unit: Task = { fromMs, toMs, byPages: true };
+    const unit: SliceTask = { fromMs, toMs, byPages: true };
     return task.fromMs === fromMs ? [unit] : [unit, { fromMs: task.fromMs, toMs: fromMs }];
   }
   const newer = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs);
   const newerCount = countDistinct(newer, keyField);
-  const shared = page.records.filter((record) => isWithin(record, { fromMs, toMs }));
+  const shared = page.records.filter((record) => isCreatedWithin(record, { fromMs, toMs }));
   const previous: Previous = {
     remainingTotal: total === undefined ? undefined : total - newerCount,
     newerSlice: { fromMs: toMs, toMs: task.toMs },

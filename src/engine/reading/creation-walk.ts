@@ -6,11 +6,11 @@ import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import { FAILING_TIME, halve, partsBetween, readCreationOrder } from './creation-slice.ts';
-import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
+import { FAILING_TIME, halve, rangesBetween, readCreationOrder } from './creation-slice.ts';
+import { type Border, cutOff, isBeside, isShown, type SliceTask } from './creation-task.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { toIncomplete } from './pages.ts';
-import { collectUndated, nameOf, timeOf } from './record-fields.ts';
+import { collectUndated, recordName, timeOf } from './record-fields.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
 
 /** No record was created later. */
@@ -22,16 +22,16 @@ export type WalkStep =
       readonly kind: 'records';
       /** The records of a response, without those of the previous one. */
       readonly records: readonly Received[];
-      /** The remaining part is older than this, ms (exclusive); -Infinity: nothing remains. */
+      /** The remaining range is older than this, ms (exclusive); -Infinity: nothing remains. */
       readonly remainingTo: number;
-      /** Different records of the part that was read so far. */
+      /** Different records of the range that was read so far. */
       readonly seen: number;
     }
   /**
-   * The service fails for every response with a certain record of this part, and for no other: the part is left out. The
-   * newer part was read, the older one is next.
+   * The service fails for every response with a certain record of this range, and for no other: the range is left out. The
+   * newer range was read, the older one is next.
    */
-  | { readonly kind: 'hole'; readonly part: TimeSlice; readonly error: SafetySyncError };
+  | { readonly kind: 'hole'; readonly range: TimeSlice; readonly error: SafetySyncError };
 
 interface WalkOptions {
   /** Parts that are known to fail: they are not requested. */
@@ -51,67 +51,67 @@ export async function* walkCreation(
   { without = [], isSuspect = false, plannedToMs = -Infinity }: WalkOptions = {},
 ): Walk<SafetySyncError | null> {
   /** The last task is the next one, and the newest. */
-  const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, isSuspect }));
+  const tasks: SliceTask[] = rangesBetween(slice, without).map((range) => ({ ...range, isSuspect }));
   let hasHoles = without.length > 0;
-  /** Different records of the parts that were read. They share none, because a record is in the part of its creation time. */
+  /** Different records of the ranges that were read. They share none, because a record is in the range of its creation time. */
   let counted = 0;
-  /** Records without a usable creation time are in no part. */
+  /** Records without a usable creation time are in no range. */
   const undated = new Set<string>();
   /** The responses do not add up by creation time alone: at the end the records are compared with the totals. */
   let isDoubtful = hasHoles;
   /** The newest creation time of the first response that has one, or of the plan. Later creations are growth. */
   let newestMs: number | undefined;
-  /** The part that is being read and is not complete: it counts as not read. */
+  /** The range that is being read and is not complete: it counts as not read. */
   let inHand: TimeSlice | undefined;
 
   const remainingTo = (): number => Math.max(inHand?.toMs ?? -Infinity, ...tasks.map((task) => task.toMs));
 
-  function toStep(list: readonly Received[], border?: Border): WalkStep {
+  function toWalkStep(list: readonly Received[], border?: Border): WalkStep {
     const news = border === undefined ? list : list.filter((record) => !isShown(record, border));
     collectUndated(news, reader.keyField, undated);
     return { kind: 'records', records: news, remainingTo: remainingTo(), seen: counted + undated.size };
   }
 
   /**
-   * Names of the different records of a part. A service with inclusive bounds returns those of a neighbour, too, which are
+   * Names of the different records of a range. A service with inclusive bounds returns those of a neighbour, too, which are
    * counted there; outside of the slice there is no neighbour. Records created since the first response are growth, which is
    * not expected.
    */
-  function namesOf(part: TimeSlice, list: readonly Received[]): Set<string> {
-    const isOfPart = (record: Received): boolean => {
+  function namesOf(range: TimeSlice, list: readonly Received[]): Set<string> {
+    const isInRange = (record: Received): boolean => {
       const created = timeOf(record, 'created_on');
       return (
         created !== undefined &&
-        (part.fromMs === slice.fromMs || created >= part.fromMs) &&
-        (part.toMs === slice.toMs || created < part.toMs) &&
+        (range.fromMs === slice.fromMs || created >= range.fromMs) &&
+        (range.toMs === slice.toMs || created < range.toMs) &&
         (slice.toMs < Infinity || created <= (newestMs ?? Infinity))
       );
     };
-    return new Set(list.filter(isOfPart).map((record) => nameOf(record, reader.keyField)));
+    return new Set(list.filter(isInRange).map((record) => recordName(record, reader.keyField)));
   }
 
-  /** `others`: records of the other parts. */
-  async function* readPages(part: TimeSlice, others: number, pages = reader.readByPages(part)): Walk {
-    inHand = part;
+  /** `others`: records of the other ranges. */
+  async function* readPages(range: TimeSlice, others: number, pages = reader.readByPages(range)): Walk {
+    inHand = range;
     const names = new Set<string>();
     let next = await pages.next();
     for (; next.done !== true; next = await pages.next()) {
-      for (const name of namesOf(part, next.value)) names.add(name);
-      yield toStep(next.value);
+      for (const name of namesOf(range, next.value)) names.add(name);
+      yield toWalkStep(next.value);
     }
     counted = Math.max(counted, others + names.size + next.value);
     inHand = undefined;
-    yield toStep([]);
+    yield toWalkStep([]);
   }
 
   /** Adds the tasks that are left after this response. Returns how many records of the task are counted. */
-  function divide(task: Task, page: ListPage): number {
+  function divide(task: SliceTask, page: ListPage): number {
     const { keyField } = reader;
     const order = readCreationOrder(page.records);
-    const parts = order === undefined ? undefined : cutOff(task, { page, order, keyField });
-    if (parts !== undefined) {
-      const [next] = parts;
-      tasks.push(...parts.reverse());
+    const ranges = order === undefined ? undefined : cutOff(task, { page, order, keyField });
+    if (ranges !== undefined) {
+      const [next] = ranges;
+      tasks.push(...ranges.reverse());
       if (next?.previous === undefined) return 0;
       next.previous.counted = namesOf(next.previous.newerSlice, page.records).size;
       return next.previous.counted;
@@ -128,7 +128,7 @@ export async function* walkCreation(
    * Without a total, the task is complete if all records were in the previous response, unless this response is as full as
    * that one.
    */
-  function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: Task): boolean {
+  function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: SliceTask): boolean {
     const total = paging?.total;
     if (total !== undefined) return distinct >= total;
     const isFull =
@@ -138,18 +138,18 @@ export async function* walkCreation(
   }
 
   /** Returns how many records of the task are counted. */
-  function takePage(task: Task, response: SliceResponse): number {
+  function takePage(task: SliceTask, response: SliceResponse): number {
     const { page } = response;
     return isWhole(response, task) ? namesOf(task, page.records).size : divide(task, page);
   }
 
-  async function* take(task: Task, response: SliceResponse): Walk {
+  async function* take(task: SliceTask, response: SliceResponse): Walk {
     const { page } = response;
     const total = page.paging?.total;
     const own = takePage(task, response);
     const { previous } = task;
     if (previous?.remainingTotal !== undefined && total !== undefined && total < previous.remainingTotal) {
-      // Records were deleted meanwhile, or the previous response lacked some: request its part again.
+      // Records were deleted meanwhile, or the previous response lacked some: request its range again.
       isDoubtful = true;
       const again = await reader.fetch(previous.newerSlice);
       if (again.shortfall !== null) throw again.shortfall;
@@ -157,19 +157,19 @@ export async function* walkCreation(
       if ((again.page.paging?.total ?? 0) > previous.newerCount) {
         // The records of the task itself are yielded only after these.
         inHand = task;
-        yield toStep(again.page.records);
+        yield toWalkStep(again.page.records);
         inHand = undefined;
       }
     }
     counted += own;
-    yield toStep(page.records, task.previous?.border);
+    yield toWalkStep(page.records, task.previous?.border);
   }
 
   /**
    * A request failed in all attempts although the service is well: a record of its response makes the service fail. The task
    * is halved until only that record's millisecond fails, which is left out.
    */
-  async function* narrow(task: Task, error: unknown): Walk {
+  async function* narrow(task: SliceTask, error: unknown): Walk {
     if (!isRequestSpecific(error) || !(await reader.isWell())) throw error;
     isDoubtful = true;
     const order = { oldestMs: FAILING_TIME.fromMs, newestMs: FAILING_TIME.toMs, isNewestFirst: true };
@@ -179,7 +179,7 @@ export async function* walkCreation(
       return;
     }
     hasHoles = true;
-    yield { kind: 'hole', part: { fromMs: task.fromMs, toMs: task.toMs }, error };
+    yield { kind: 'hole', range: { fromMs: task.fromMs, toMs: task.toMs }, error };
   }
 
   async function* run(): Walk {
@@ -202,7 +202,7 @@ export async function* walkCreation(
       if (shortfall !== null) {
         // The records are right, but all of the task is still to be read.
         inHand = task;
-        yield toStep(page.records, task.previous?.border);
+        yield toWalkStep(page.records, task.previous?.border);
         throw shortfall;
       }
       const newest = readCreationOrder(page.records)?.newestMs;

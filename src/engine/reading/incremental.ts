@@ -8,7 +8,7 @@ import { describeSlice, FAILING_TIME, isWholeTime, ofHole, toHole, WHOLE_TIME } 
 import { walkCreation } from './creation-walk.ts';
 import { type Params, toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import { nameOf } from './record-fields.ts';
+import { recordName } from './record-fields.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 import {
@@ -63,7 +63,7 @@ async function* readWalk(
         seen = next.value.seen;
         break;
       case 'hole': {
-        const slice = toHole(next.value.part);
+        const slice = toHole(next.value.range);
         holes.push({ slice, error: next.value.error });
         yield { ...records([]), notes: [{ kind: 'hole', slice }] };
       }
@@ -107,7 +107,10 @@ async function* readChanges(
 }
 
 /** A run does not succeed while a hole is open, also when it is too early to try that again. */
-function toFailure({ stream: { method } }: ReadRequest, holes: readonly OpenHole[]): SafetySyncError | null {
+function holesFailure(
+  { stream: { method } }: ReadRequest,
+  holes: readonly OpenHole[],
+): SafetySyncError | null {
   const [first] = holes;
   if (first === undefined) return null;
   const cause = holes.find(({ error }) => error !== undefined)?.error;
@@ -120,7 +123,7 @@ function toFailure({ stream: { method } }: ReadRequest, holes: readonly OpenHole
 function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }: Changes) {
   // Records that are missing must be requested again, so the watermark stays.
   const state = failure === null ? { watermark } : {};
-  return { kind: 'read', covered: null, state, note, failure: failure ?? toFailure(read, holes) } as const;
+  return { kind: 'read', covered: null, state, note, failure: failure ?? holesFailure(read, holes) } as const;
 }
 
 /** The first sync: the same mechanism as a backfill of everything, and continued like one. */
@@ -174,12 +177,12 @@ async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
  * Without a total that proves the walk complete, records may exist that no filter on creation time shows. Vanished rows
  * are looked for by page numbers before they are marked deleted. Returns what is missing; null: nothing.
  */
-async function* readVanished(read: ReadRequest): Steps<SafetySyncError | null> {
-  const vanished = await read.warehouse.findVanished({ parts: null });
+async function* readMissingFollowups(read: ReadRequest): Steps<SafetySyncError | null> {
+  const vanished = await read.warehouse.findVanished({ partitions: null });
   if (vanished.size === 0) return null;
   try {
     for await (const page of createSliceReader(read).readByPages(WHOLE_TIME))
-      yield records(page.filter((record) => vanished.has(nameOf(record, read.stream.keyField))));
+      yield records(page.filter((record) => vanished.has(recordName(record, read.stream.keyField))));
     return null;
   } catch (error) {
     return toIncomplete(error);
@@ -200,11 +203,11 @@ async function* readEverything(read: ReadRequest): Steps<ReadOutcome> {
   // Holes are requested, too: deletions follow only from a read that is complete.
   const { first, holes, ...walk } = yield* readWalk(read);
   const isUnproven = walk.failure === null && holes.length === 0 && !walk.isTotalReached;
-  const failure = isUnproven ? yield* readVanished(read) : walk.failure;
+  const failure = isUnproven ? yield* readMissingFollowups(read) : walk.failure;
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first);
   const outcome = toOutcome(read, { failure, watermark, note: changes?.note ?? null, holes });
-  const covered = outcome.failure === null ? { parts: null } : null;
+  const covered = outcome.failure === null ? { partitions: null } : null;
   return { ...outcome, covered, ...(stored === null ? {} : { repairUpToMs: stored.ms }) };
 }
 

@@ -11,7 +11,7 @@ import { records, type ReadOutcome, type Steps } from './step.ts';
 /** Requests in flight: few, because names can wait for the other streams. */
 const CONCURRENCY = 2;
 /** Lookups between two commits. */
-const BATCH = 200;
+const LOOKUP_BATCH = 200;
 const REFRESH_MS = 7 * DAY_MS;
 /** When an id that the service does not know is looked up again. */
 const UNKNOWN_MS = 30 * DAY_MS;
@@ -148,7 +148,7 @@ export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {
     const lookups = await warehouse.readDueLookups({
       all: read.kind !== 'sync',
       notAskedSince: begunAt,
-      limit: BATCH,
+      limit: LOOKUP_BATCH,
     });
     if (lookups.length === 0) break;
     const batch = await lookUpAll(read, lookups);

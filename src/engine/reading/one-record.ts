@@ -3,17 +3,17 @@ import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
-import { keyOf } from '../streams/wire.ts';
+import { recordKey } from '../streams/wire.ts';
 import { askForUser } from './ask-user.ts';
-import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
+import { isOlder, readLastUpdated, requestParams } from './cached-list.ts';
 import { toCreationFilters } from './creation-slice.ts';
-import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
+import { isRefused, pages, PageTally, type Params, type PageSource } from './pages.ts';
 import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
 import { readMs } from './record-fields.ts';
-import { readPart, type Part, toParts } from './snapshot.ts';
+import { readPartition, type PartitionRequest, toPartitionRequests } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
-type OneRequest = Source & Pick<ReadRequest, 'settings'>;
+type OneRequest = PageSource & Pick<ReadRequest, 'settings'>;
 
 export interface FoundRecord {
   readonly record: Received;
@@ -30,7 +30,7 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
       const lookup = await askForUser(read, known.key);
       return lookup.kind === 'unknown' ? null : { record: lookup.record, about: {} };
     }
-    case 'cached_report':
+    case 'cached_list':
       return await findOnPages(read, known, { ...requestParams(1), m_user_ids: [known.key] });
     case 'incremental':
       return await findFirst(requestsFor(known.stored), (params) =>
@@ -38,7 +38,9 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
       );
     case 'snapshot': {
       const types = readMode.per === 'account' ? null : typesFor(known, read.settings);
-      return await findFirst(toParts(read.stream, types), (part) => findInPart(read, known, part));
+      return await findFirst(toPartitionRequests(read.stream, types), (request) =>
+        findInPartition(read, known, request),
+      );
     }
   }
 }
@@ -53,7 +55,7 @@ async function findOnPages(
   const tally = new PageTally(keyField);
   for await (const page of pages(read, params, { tally })) {
     // The last one, as in the merge, where several have the key.
-    const record = page.records.findLast((one) => keyOf(one, keyField) === key);
+    const record = page.records.findLast((one) => recordKey(one, keyField) === key);
     const calculatedAtMs = readLastUpdated(page);
     const about = calculatedAtMs === undefined ? {} : { calculatedAtMs };
     if (record !== undefined) return { record, about, serviceTimeMs: page.serviceTimeMs };
@@ -109,9 +111,13 @@ async function findFirst<Question>(
 }
 
 /** If several records have one key the last one counts, as in the merge: the response is read to its end. */
-async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part): Promise<FoundRecord | null> {
+async function findInPartition(
+  source: OneRequest,
+  { key }: KnownRecord,
+  request: PartitionRequest,
+): Promise<FoundRecord | null> {
   let found: FoundRecord | null = null;
-  const steps = readPart({ source, part, names: new Set([key]) });
+  const steps = readPartition({ source, request, names: new Set([key]) });
   for (;;) {
     const next = await steps.next();
     if (next.done === true) {
@@ -120,7 +126,7 @@ async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part):
     }
     if (next.value.kind === 'rollback') found = null;
     const record = next.value.kind === 'records' ? next.value.records.at(-1) : undefined;
-    if (record !== undefined) found = { record, about: part.about };
+    if (record !== undefined) found = { record, about: request.about };
   }
 }
 
@@ -144,7 +150,7 @@ export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Ste
   const { calculatedAtMs } = found.about;
   const clock = { serviceMs: found.serviceTimeMs, ourMs: read.service.clock.now() };
   if (calculatedAtMs !== undefined && isOlder(calculatedAtMs, read.state.calculatedAt, clock)) {
-    const reason = `the service responds from the training report of ${new Date(calculatedAtMs).toISOString()}, which is older than the stored one: try again when its cache has expired`;
+    const reason = `the service responds from the training list of ${new Date(calculatedAtMs).toISOString()}, which is older than the stored one: try again when its cache has expired`;
     return { kind: 'skipped', reason };
   }
   yield records([found.record], found.about);

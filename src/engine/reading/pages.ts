@@ -3,7 +3,7 @@ import type { Received } from '../../shared/received.ts';
 import type { ListPage, ListRequest } from '../api/requests.ts';
 import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import type { ReadRequest } from './read-request.ts';
-import { countDistinct, nameOf } from './record-fields.ts';
+import { countDistinct, recordName } from './record-fields.ts';
 
 /** Bounds a list that would never end. */
 const MOST_PAGES = 100_000;
@@ -11,18 +11,22 @@ const MOST_PAGES = 100_000;
 const MOST_REPEATS = 20;
 
 /** The stream and the service of a request. */
-export type Source = Pick<ReadRequest, 'stream' | 'service'>;
+export type PageSource = Pick<ReadRequest, 'stream' | 'service'>;
 export type Params = Readonly<Record<string, unknown>>;
 
 /** The request for a stream's list. `fewRetries`: it is similar to a request that failed, and two attempts show whether it fails, too. */
-export function toListRequest({ stream, service }: Source, params: Params, fewRetries = false): ListRequest {
+export function toListRequest(
+  { stream, service }: PageSource,
+  params: Params,
+  fewRetries = false,
+): ListRequest {
   const { method, responseKey: listKey, keyField, peekFields = [] } = stream;
   const { meter, signal } = service;
   const mostRetries = fewRetries ? 1 : undefined;
   return { method, listKey, fields: [keyField, ...peekFields], params, meter, signal, mostRetries };
 }
 
-export async function fetchPage(source: Source, params: Params, fewRetries?: boolean): Promise<ListPage> {
+export async function fetchPage(source: PageSource, params: Params, fewRetries?: boolean): Promise<ListPage> {
   return await source.service.api.page(toListRequest(source, params, fewRetries));
 }
 
@@ -73,7 +77,7 @@ export class PageTally {
 
   add({ records, paging }: ListPage): void {
     const before = this.#names.size;
-    const names = records.map((record) => nameOf(record, this.#keyField));
+    const names = records.map((record) => recordName(record, this.#keyField));
     this.#hasRowsTwice ||= new Set(names).size < names.length;
     for (const [at, record] of records.entries()) {
       const name = names[at] ?? '';
@@ -133,7 +137,7 @@ export class PageTally {
  * page ends the list, unless it is the first one.
  */
 export async function* pages(
-  source: Source,
+  source: PageSource,
   params: Params,
   { tally, first }: { readonly tally: PageTally; readonly first?: ListPage },
 ): AsyncGenerator<ListPage, void, undefined> {
@@ -167,7 +171,7 @@ interface DoubtfulList {
  * complete. A response as long as that of the whole list may have been cut: the service may return fewer rows than `limit`.
  */
 export async function countExtraRows(
-  source: Source,
+  source: PageSource,
   { repeated, whole, toRequest }: DoubtfulList,
 ): Promise<number> {
   const { keyField } = source.stream;

@@ -1,7 +1,7 @@
 /** Selects the reader of a stream. */
 import type { RunKind } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
-import { readCachedReport } from './cached-report.ts';
+import { readCachedList } from './cached-list.ts';
 import { readIncremental } from './incremental.ts';
 import { readLookups } from './lookup.ts';
 import { readOneRecord } from './one-record.ts';
@@ -9,14 +9,14 @@ import type { ReadRequest } from './read-request.ts';
 import { readSnapshot } from './snapshot.ts';
 import type { ReadOutcome, Step, Steps } from './step.ts';
 
-function select(request: ReadRequest): Steps<ReadOutcome> {
+function readByMode(request: ReadRequest): Steps<ReadOutcome> {
   const { onlyRecord, stream } = request;
   if (onlyRecord !== undefined) return readOneRecord(request, onlyRecord);
   switch (stream.readMode.kind) {
     case 'snapshot':
       return readSnapshot(request, stream.readMode.per);
-    case 'cached_report':
-      return readCachedReport(request, stream.readMode);
+    case 'cached_list':
+      return readCachedList(request, stream.readMode);
     case 'incremental':
       return readIncremental(request);
     case 'lookup':
@@ -26,7 +26,7 @@ function select(request: ReadRequest): Steps<ReadOutcome> {
 
 /** Reads a stream from the service. The last step is the end. */
 export async function* read(request: ReadRequest): AsyncGenerator<Step, void, undefined> {
-  yield { kind: 'end', outcome: yield* select(request) };
+  yield { kind: 'end', outcome: yield* readByMode(request) };
 }
 
 /** Whether the run may be complete: only then missing records count as deletions. */

@@ -1,7 +1,7 @@
 /** The only functions of reading that look into a record of a list: its key, its times, its content. */
 import type { Received } from '../../shared/received.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
-import { keyOf } from '../streams/wire.ts';
+import { recordKey } from '../streams/wire.ts';
 
 /** The years 1 to 9999: a time outside of them is an error of the data and orders nothing. */
 const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
@@ -19,15 +19,16 @@ export const timeOf = (record: Received, field: 'created_on' | 'updated_on'): nu
   readMs(record.field(field));
 
 /** Identifies a record that is sent again: by its key, or by its content where it has no usable key. */
-export const nameOf = (record: Received, keyField: string): string => keyOf(record, keyField) ?? record.text;
+export const recordName = (record: Received, keyField: string): string =>
+  recordKey(record, keyField) ?? record.text;
 
 /** Different records. Only these are compared with a total, because a response that repeats records proves nothing. */
 export const countDistinct = (records: readonly Received[], keyField: string): number =>
-  new Set(records.map((record) => nameOf(record, keyField))).size;
+  new Set(records.map((record) => recordName(record, keyField))).size;
 
 /** Adds the names of the records without a usable creation time, which are in no slice. */
 export function collectUndated(records: readonly Received[], keyField: string, undated: Set<string>): void {
   for (const record of records) {
-    if (timeOf(record, 'created_on') === undefined) undated.add(nameOf(record, keyField));
+    if (timeOf(record, 'created_on') === undefined) undated.add(recordName(record, keyField));
   }
 }

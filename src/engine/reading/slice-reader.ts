@@ -6,8 +6,16 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { describeSlice, toCreationFilters } from './creation-slice.ts';
-import { keyOf } from '../streams/wire.ts';
-import { countExtraRows, fetchPage, isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
+import { recordKey } from '../streams/wire.ts';
+import {
+  countExtraRows,
+  fetchPage,
+  isRefused,
+  pages,
+  PageTally,
+  type Params,
+  type PageSource,
+} from './pages.ts';
 import { countDistinct, timeOf } from './record-fields.ts';
 
 /** How often a response that contradicts itself is requested again. */
@@ -53,7 +61,7 @@ type SlicePages = AsyncGenerator<readonly Received[], number, undefined>;
 export type SliceReader = ReturnType<typeof createSliceReader>;
 
 /** `filters`: `updated_after`, for an incremental read. */
-export function createSliceReader(source: Source, filters: Params = {}) {
+export function createSliceReader(source: PageSource, filters: Params = {}) {
   const { keyField, method, name, readMode } = source.stream;
   if (readMode.kind !== 'incremental') throw new TypeError(`${name} is not read in slices`);
   const { pageSize } = readMode;
@@ -91,7 +99,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
 
   /** `repeated`: records that came more than once, which the service may count twice. */
   const incompleteOf = (slice: TimeSlice, why: string, repeated?: PageTally['repeated']) => {
-    const keys = [...(repeated?.values() ?? [])].flatMap((record) => keyOf(record, keyField) ?? []);
+    const keys = [...(repeated?.values() ?? [])].flatMap((record) => recordKey(record, keyField) ?? []);
     const twice = keys.length === 0 ? '' : `; came more than once: ${keys.slice(0, NAMED).join(', ')}`;
     return new SafetySyncError(
       'read_incomplete',
@@ -115,7 +123,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
       const before = keys.size;
       for await (const page of pages(source, toParams(slice), { tally })) {
         together.add(page);
-        for (const record of page.records) keys.add(keyOf(record, keyField));
+        for (const record of page.records) keys.add(recordKey(record, keyField));
         yield page.records;
       }
       const shortfall = tally.shortfall();
@@ -184,7 +192,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
     /**
      * Reads by page numbers if the slice has records that no filter on creation time has shown: it has fewer different ones
      * than its total; or, even after deletions, its total counts some without a usable `created_on`, or the
-     * service compares creation times less exactly than by milliseconds. `hasHoles`: parts of it were left out.
+     * service compares creation times less exactly than by milliseconds. `hasHoles`: ranges of it were left out.
      */
     async *readUnseen(slice: TimeSlice, seen: Seen, hasHoles: boolean): SlicePages {
       const isOpen = slice.toMs === Infinity;

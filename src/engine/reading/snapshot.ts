@@ -1,12 +1,12 @@
-/** Lists that are one response per part: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
+/** Lists that are one response per partition: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
 import type { Received } from '../../shared/received.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import type { Paging } from '../api/paging.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-import { isRefused, pages, PageTally, type Params, type Source, toListRequest } from './pages.ts';
+import { isRefused, pages, PageTally, type Params, type PageSource, toListRequest } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import { nameOf } from './record-fields.ts';
+import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 /** How often a list with unasked pages is read before it counts as not consistent. */
@@ -15,25 +15,25 @@ const PAGED_ATTEMPTS = 3;
 /** Different records of one response that are counted; the names of more would take too much memory. */
 const MOST_NAMES = 50_000;
 
-/** One request of a snapshot. */
-export interface Part {
+/** The request for one partition of a snapshot. */
+export interface PartitionRequest {
   readonly label: string;
   readonly params: Params;
   readonly about: ReadContext;
 }
 
-interface PartRead {
-  readonly source: Source;
-  readonly part: Part;
+interface PartitionRead {
+  readonly source: PageSource;
+  readonly request: PartitionRequest;
   /** Names of the records to take; absent: all. */
   readonly names?: ReadonlySet<string> | undefined;
   readonly fewRetries?: boolean;
 }
 
-function toStep({ source: { stream }, part, names }: PartRead, list: readonly Received[]) {
+function takeRecords({ source: { stream }, request, names }: PartitionRead, list: readonly Received[]) {
   return records(
-    names === undefined ? list : list.filter((one) => names.has(nameOf(one, stream.keyField))),
-    part.about,
+    names === undefined ? list : list.filter((one) => names.has(recordName(one, stream.keyField))),
+    request.about,
   );
 }
 
@@ -46,10 +46,10 @@ function isWhole(paging: Paging | undefined, distinct: number | null): boolean {
 }
 
 /** A list as it arrives, from its beginning again when its response breaks off. Returns whether there are no further pages. */
-async function* readResponse(read: PartRead): Steps<boolean> {
-  const { source, part, fewRetries } = read;
+async function* readResponse(read: PartitionRead): Steps<boolean> {
+  const { source, request, fewRetries } = read;
   const { keyField } = source.stream;
-  const list = source.service.api.list(toListRequest(source, part.params, fewRetries));
+  const list = source.service.api.list(toListRequest(source, request.params, fewRetries));
   const names = new Set<string>();
   try {
     for (;;) {
@@ -61,8 +61,8 @@ async function* readResponse(read: PartRead): Steps<boolean> {
         continue;
       }
       for (const record of next.value.records)
-        if (names.size < MOST_NAMES) names.add(nameOf(record, keyField));
-      yield toStep(read, next.value.records);
+        if (names.size < MOST_NAMES) names.add(recordName(record, keyField));
+      yield takeRecords(read, next.value.records);
     }
   } finally {
     // A consumer that stops in the middle ends the request.
@@ -74,13 +74,13 @@ async function* readResponse(read: PartRead): Steps<boolean> {
  * The pages that a list announced without a request for pages. Returns null when they show everything, else
  * what is missing.
  */
-async function* readAnnouncedPages(read: PartRead): Steps<string | null> {
+async function* readAnnouncedPages(read: PartitionRead): Steps<string | null> {
   let shortfall: string | null = null;
   for (let attempt = 1; attempt <= PAGED_ATTEMPTS; attempt += 1) {
     yield { kind: 'rollback' };
     const tally = new PageTally(read.source.stream.keyField);
-    for await (const page of pages(read.source, read.part.params, { tally }))
-      yield toStep(read, page.records);
+    for await (const page of pages(read.source, read.request.params, { tally }))
+      yield takeRecords(read, page.records);
     shortfall = tally.shortfall();
     if (shortfall === null) return null;
     // The parameter itself is refused: another attempt would be, too.
@@ -90,50 +90,55 @@ async function* readAnnouncedPages(read: PartRead): Steps<string | null> {
   return shortfall;
 }
 
-/** Reads one part. Returns null when it is complete, else what is missing. */
-export async function* readPart(read: PartRead): Steps<SafetySyncError | null> {
+/** Sends one request. Returns null when it is complete, else what is missing. */
+export async function* readPartition(read: PartitionRead): Steps<SafetySyncError | null> {
   yield { kind: 'savepoint' };
   const missing = (yield* readResponse(read)) ? null : yield* readAnnouncedPages(read);
-  return missing === null ? null : new SafetySyncError('read_incomplete', `${read.part.label}: ${missing}`);
+  return missing === null
+    ? null
+    : new SafetySyncError('read_incomplete', `${read.request.label}: ${missing}`);
 }
 
 /**
- * Reads the parts. The failure of one concerns that part alone: its records are rolled back, and the others are read. The
- * exception is a service that cannot be reached or throttles every request: it would fail for each further part after all
+ * Sends the requests. The failure of one concerns that partition alone: its records are rolled back, and the others are read. The
+ * exception is a service that cannot be reached or throttles every request: it would fail for each further partition after all
  * retries again.
  */
-async function* readParts(
-  source: Source,
-  parts: readonly Part[],
+async function* readPartitions(
+  source: PageSource,
+  requests: readonly PartitionRequest[],
   names?: ReadonlySet<string>,
 ): Steps<SafetySyncError[]> {
   const failures: SafetySyncError[] = [];
-  for (const part of parts) {
+  for (const request of requests) {
     try {
-      // After a failure two attempts show whether the service fails for all parts.
+      // After a failure two attempts show whether the service fails for all partitions.
       const fewRetries = failures.some(isRequestSpecific);
-      const missing = yield* readPart({ source, part, names, fewRetries });
+      const missing = yield* readPartition({ source, request, names, fewRetries });
       if (missing !== null) failures.push(missing);
     } catch (error) {
-      const isOfThisPart = isRequestSpecific(error) || isRefused(error);
-      if (!isOfThisPart && !(error instanceof SafetySyncError && error.recovery === 'retry')) throw error;
+      const isOfThisRequest = isRequestSpecific(error) || isRefused(error);
+      if (!isOfThisRequest && !(error instanceof SafetySyncError && error.recovery === 'retry')) throw error;
       yield { kind: 'rollback' };
       failures.push(error);
-      if (!isOfThisPart) break;
+      if (!isOfThisRequest) break;
     }
   }
   return failures;
 }
 
-function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
+function joinTypeFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
   const [first, ...others] = failures;
   if (first === undefined || others.length === 0) return first ?? null;
   const message = `${failures.length} equipment types failed: ${failures.map((one) => one.message).join('; ')}`;
   return new SafetySyncError(first.code, message, { cause: first, requestId: first.requestId });
 }
 
-/** One part for each equipment type; `types` null: one part, the account. */
-export function toParts({ method }: StreamDefinition, types: readonly string[] | null): readonly Part[] {
+/** One request for each equipment type; `types` null: one request, for the account. */
+export function toPartitionRequests(
+  { method }: StreamDefinition,
+  types: readonly string[] | null,
+): readonly PartitionRequest[] {
   if (types === null) return [{ label: method, params: {}, about: {} }];
   return types.map((type) => ({
     label: `equipment type ${type}`,
@@ -142,7 +147,7 @@ export function toParts({ method }: StreamDefinition, types: readonly string[] |
   }));
 }
 
-/** Reads every part: the account, or each configured equipment type. */
+/** Reads every partition: the account, or each configured equipment type. */
 export async function* readSnapshot(
   read: ReadRequest,
   per: 'account' | 'equipment_type',
@@ -151,19 +156,19 @@ export async function* readSnapshot(
   if (types?.length === 0) {
     return { kind: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
   }
-  const parts = toParts(read.stream, types);
-  const failures = yield* readParts(read, parts);
-  const covered = { parts: types };
-  if (failures.length === 0 && parts.length > 1) {
+  const requests = toPartitionRequests(read.stream, types);
+  const failures = yield* readPartitions(read, requests);
+  const covered = { partitions: types };
+  if (failures.length === 0 && requests.length > 1) {
     // Equipment with a type that changed between two requests may be in neither response. All types are read once more for
     // the records that are missing; those that are missing again were deleted.
     const vanished = await read.warehouse.findVanished(covered);
-    if (vanished.size > 0) failures.push(...(yield* readParts(read, parts, vanished)));
+    if (vanished.size > 0) failures.push(...(yield* readPartitions(read, requests, vanished)));
   }
   return {
     kind: 'read',
     // A record in no response may have moved to a type that was not read.
     covered: failures.length === 0 ? covered : null,
-    failure: joinFailures(failures),
+    failure: joinTypeFailures(failures),
   };
 }

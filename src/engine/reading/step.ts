@@ -68,7 +68,7 @@ export type ReadOutcome =
     }
   | {
       readonly kind: 'read';
-      /** The parts that were read completely; null deletes nothing. */
+      /** The partitions that were read completely; null deletes nothing. */
       readonly covered: Coverage | null;
       readonly state?: StateChange;
       /** For the run record. */

@@ -2,11 +2,11 @@
 import { index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeEquipment } from '../../dictionary/equipment.ts';
 import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
-import { as, column, entriesOf, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
+import { as, column, fieldEntries, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import { keyedItems } from './keyed-items.ts';
-import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
+import type { AddIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
 import { describeValue, isWireRecord } from './wire.ts';
@@ -157,7 +157,7 @@ function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_
 
 const recordFields = {
   ...equipmentFields,
-  metavalues: entriesOf(equipmentMetavalues, metavalueColumn),
+  metavalues: fieldEntries(equipmentMetavalues, metavalueColumn),
   schedules: itemsOf(equipmentSchedules, scheduleFields),
 };
 
@@ -173,7 +173,7 @@ const metavalueFields = {
 function toMetavalueRow(
   base: { equipment_id: string; metafield_id: string },
   value: unknown,
-  report: ReportIssue,
+  addIssue: AddIssue,
 ): MetavalueRow {
   const row: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
   const field = `metavalues.${base.metafield_id}`;
@@ -181,12 +181,12 @@ function toMetavalueRow(
   if (value === null || value === 'NULL') return row;
   if (column === null) {
     const problem = `expected a number, text or an object with item_ids, got ${describeValue(value)}`;
-    report({ kind: 'field_nulled', field, problem, value });
+    addIssue({ kind: 'field_nulled', field, problem, value });
     return row;
   }
   const [place, sent] = isWireRecord(value) ? [`${field}.item_ids`, value['item_ids']] : [field, value];
   const read = metavalueFields[column].read(sent, (problem, detail = { value }) =>
-    report({
+    addIssue({
       kind: 'field_nulled',
       field: place + (detail.suffix ?? ''),
       problem,
@@ -199,15 +199,15 @@ function toMetavalueRow(
 function toMetavalueRows(
   equipmentId: string,
   metavalues: WireRecord | null,
-  report: ReportIssue,
+  addIssue: AddIssue,
 ): MetavalueRow[] {
   return Object.entries(metavalues ?? {}).flatMap(([name, value]) => {
     const metafieldId = wire.key.read(name, (problem) =>
-      report({ kind: 'record_rejected', field: 'metavalues', problem, value: { [name]: value } }),
+      addIssue({ kind: 'record_rejected', field: 'metavalues', problem, value: { [name]: value } }),
     );
     return metafieldId === null
       ? []
-      : [toMetavalueRow({ equipment_id: equipmentId, metafield_id: metafieldId }, value, report)];
+      : [toMetavalueRow({ equipment_id: equipmentId, metafield_id: metafieldId }, value, addIssue)];
   });
 }
 
@@ -229,7 +229,7 @@ export const equipmentsStream: StreamDefinition = {
   method: 'equipments.list',
   responseKey: 'equipments',
   readMode: { kind: 'snapshot', per: 'equipment_type' },
-  partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
+  partitionedBy: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
   peekFields: ['equipmentType_id'],
   parent: equipment,
@@ -244,8 +244,8 @@ export const equipmentsStream: StreamDefinition = {
   takenFromQuestion: (record, { equipmentTypeId = null }) =>
     ownType(record) === equipmentTypeId ? null : equipmentTypeId,
   version: 1,
-  toRows(record, context, report) {
-    const fields = readRecord(record, { report });
+  toRows(record, context, addIssue) {
+    const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';
     const asked = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? asked;
@@ -255,11 +255,11 @@ export const equipmentsStream: StreamDefinition = {
       list: 'schedules',
       key: scheduleFields.schedule_id,
       read: readSchedule,
-      report,
+      addIssue,
     }).map(({ key, fields: schedule }): RowOf<typeof equipmentSchedules> =>
       addColumns(schedule, { equipment_id: id, schedule_id: key }),
     );
-    const metavalues = toMetavalueRows(id, fields.metavalues, report);
+    const metavalues = toMetavalueRows(id, fields.metavalues, addIssue);
     const askedTypes: RowOf<typeof equipmentAskedTypes>[] =
       asked === null || asked === type ? [] : [{ equipment_id: id, asked_type_id: asked }];
     return { parent, children: [schedules, metavalues, askedTypes] };

@@ -10,13 +10,13 @@ import * as wire from './wire.ts';
 
 export type ColumnField<T> = wire.Field<T> & WireField;
 
-interface Column<B extends PgColumnBuilderBase> {
+interface DeclaredColumn<B extends PgColumnBuilderBase> {
   /** A function, because a table and its table of states each need a builder of their own. */
   readonly build: () => B;
   readonly meaning: string;
 }
 
-type Columns = Readonly<Record<string, Column<PgColumnBuilderBase>>>;
+type Columns = Readonly<Record<string, DeclaredColumn<PgColumnBuilderBase>>>;
 
 /** Reader for a value of the service, and type of the column that stores it. */
 interface Kind<T, B extends PgColumnBuilderBase> {
@@ -53,7 +53,10 @@ export const as = {
 };
 
 /** A column that the worker computes. */
-export const column = <B extends PgColumnBuilderBase>(build: () => B, meaning: string): Column<B> => ({
+export const column = <B extends PgColumnBuilderBase>(
+  build: () => B,
+  meaning: string,
+): DeclaredColumn<B> => ({
   build,
   meaning,
 });
@@ -64,7 +67,7 @@ export function field<T, B extends PgColumnBuilderBase>(
   kind: Kind<T, B>,
   meaning: string,
   otherwise = kind.otherwise,
-): Column<B> & ColumnField<T> & { readonly name: string } {
+): DeclaredColumn<B> & ColumnField<T> & { readonly name: string } {
   const { wire, build } = kind;
   const unit = wire.unit === undefined ? '' : ` (${wire.unit})`;
   const end = otherwise === '' ? '.' : `; ${otherwise}`;
@@ -78,7 +81,7 @@ export const itemsOf = (table: PgTable, fields: WireFields): ColumnField<wire.It
 });
 
 /** An object with entries that are also rows of a child table. */
-export const entriesOf = (
+export const fieldEntries = (
   table: PgTable,
   columnOf: (value: unknown) => string | null,
 ): ColumnField<WireRecord> => ({ ...wire.object, rows: { table, columnOf } });

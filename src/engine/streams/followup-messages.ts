@@ -4,7 +4,7 @@ import { instant } from './columns.ts';
 import { column } from './fields.ts';
 import { isEarlier, oldestFirst } from './time-text.ts';
 
-interface Message {
+interface MessageFacts {
   /** The position in the received list. */
   readonly index: number;
   readonly fields: {
@@ -15,10 +15,10 @@ interface Message {
 }
 
 /** True if the message reassigns the follow-up to another person. */
-export const handsOn = ({ fields: { reassignee_id: to } }: Message): boolean => to !== null && to !== '';
+export const handsOn = ({ fields: { reassignee_id: to } }: MessageFacts): boolean => to !== null && to !== '';
 
 /** The sample shows the oldest message first, but the specification does not promise it. */
-export const inOrder = <One extends Message>(messages: readonly One[]): One[] =>
+export const sortMessages = <One extends MessageFacts>(messages: readonly One[]): One[] =>
   oldestFirst(
     messages,
     ({ fields }) => fields.sent_at,
@@ -39,7 +39,7 @@ export const figureColumns = {
 };
 
 /** If only one of observer and sender is known, they count as different people. */
-export function figuresOf(messages: readonly Message[], observerId: string | null) {
+export function messageCounts(messages: readonly MessageFacts[], observerId: string | null) {
   let reassignments = 0;
   let last: string | null = null;
   let firstResponse: string | null = null;

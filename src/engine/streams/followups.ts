@@ -4,7 +4,7 @@ import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
-import { figureColumns, figuresOf, handsOn, inOrder } from './followup-messages.ts';
+import { figureColumns, messageCounts, handsOn, sortMessages } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -226,21 +226,21 @@ export const followupsStream: StreamDefinition = {
   ],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   version: 1,
-  toRows(record, _context, report) {
-    const fields = readRecord(record, { report });
+  toRows(record, _context, addIssue) {
+    const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';
     const messages = keyedItems(fields.messages, {
       list: 'messages',
       key: messageKey.id,
       read: readMessage,
-      report,
+      addIssue,
     });
     const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
-      ...figuresOf(messages, fields.observer_id),
+      ...messageCounts(messages, fields.observer_id),
     });
     let holder: string | null = null;
-    const messageRows = inOrder(messages).map((message, position): RowOf<typeof followupMessages> => {
+    const messageRows = sortMessages(messages).map((message, position): RowOf<typeof followupMessages> => {
       const _handed_before = handsOn(message) ? holder : null;
       if (handsOn(message)) holder = message.fields.reassignee_id;
       return addColumns(message.fields, {
@@ -254,7 +254,7 @@ export const followupsStream: StreamDefinition = {
     for (const { key: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
         const at = `messages[${place}].attachments[${position}]`;
-        const file = readAttachment(attachment, { report, at });
+        const file = readAttachment(attachment, { addIssue, at });
         attachmentRows.push(
           addColumns(file, { followup_id: id, message_id: messageId, position: position + 1 }),
         );

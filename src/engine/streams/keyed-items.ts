@@ -2,7 +2,7 @@ import type { ReadFieldsOptions } from './read-fields.ts';
 import type { WireRecord } from './stream.ts';
 import { type Field, type Item, describeValue } from './wire.ts';
 
-interface KeyedItemsOptions<Fields> extends Pick<ReadFieldsOptions, 'report'> {
+interface KeyedItemsOptions<Fields> extends Pick<ReadFieldsOptions, 'addIssue'> {
   readonly list: string;
   readonly key: Field<string> & { readonly name: string };
   readonly read: (record: WireRecord, options: ReadFieldsOptions) => Fields;
@@ -14,16 +14,16 @@ interface KeyedItemsOptions<Fields> extends Pick<ReadFieldsOptions, 'report'> {
 }
 
 /**
- * Reads the items of a list that can be rows of a child table: with a usable key, and each key once. Other items are reported
- * with their whole content; an exact repetition is dropped without a report.
+ * Reads the items of a list that can be rows of a child table: with a usable key, and each key once. Other items
+ * become data issues with their whole content; an exact repetition is dropped without an issue.
  */
 export function keyedItems<Fields>(
   items: readonly Item[] | null,
-  { list, key: { name, read: readKey }, read, report, replaces }: KeyedItemsOptions<Fields>,
+  { list, key: { name, read: readKey }, read, addIssue, replaces }: KeyedItemsOptions<Fields>,
 ): { key: string; index: number; fields: Fields }[] {
   const kept = new Map<string, Item>();
   const reject = (item: Item, problem: string) =>
-    report({ kind: 'record_rejected', field: `${list}[${item.index}]`, problem, value: item.record });
+    addIssue({ kind: 'record_rejected', field: `${list}[${item.index}]`, problem, value: item.record });
   for (const item of items ?? []) {
     const sent = item.record[name];
     const key = readKey(sent, () => undefined);
@@ -43,6 +43,6 @@ export function keyedItems<Fields>(
   return Array.from(kept, ([key, { record, index }]) => ({
     key,
     index,
-    fields: read(record, { report, at: `${list}[${index}]` }),
+    fields: read(record, { addIssue, at: `${list}[${index}]` }),
   }));
 }

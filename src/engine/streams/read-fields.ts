@@ -1,37 +1,37 @@
 /** Reads the fields of an object; the names of the values are those of their columns. */
 import type { ColumnField } from './fields.ts';
-import type { ReportIssue, WireRecord } from './stream.ts';
-import type { Field, ReportProblem } from './wire.ts';
+import type { AddIssue, WireRecord } from './stream.ts';
+import type { Field, AddProblem } from './wire.ts';
 
-type Fields = Readonly<Record<string, ColumnField<unknown>>>;
+type FieldMap = Readonly<Record<string, ColumnField<unknown>>>;
 
 /** The values by column. */
-type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
+type Values<F extends FieldMap> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
 
 export interface ReadFieldsOptions {
-  readonly report: ReportIssue;
+  readonly addIssue: AddIssue;
   /** The place of the record in its parent: '' or `messages[2]`. */
   readonly at?: string;
 }
 
 /**
- * Makes a reader for one kind of object: field by field; a value that cannot be stored becomes null and is reported, unknown
- * fields are reported. The fields become lists once, because records are read by the million.
+ * Makes a reader for one kind of object: field by field; a value that cannot be stored becomes null with an issue, an
+ * unknown field gets an issue. The fields become lists once, because records are read by the million.
  */
-export function fieldReader<const F extends Fields>(fields: F) {
+export function fieldReader<const F extends FieldMap>(fields: F) {
   const columns = Object.keys(fields);
   const names = Object.entries(fields).map(([column, { name = column }]) => name);
   const known = new Set(names);
   // Functions, because fields are objects of many shapes and calls on them would be slow.
   const readers = Object.values(fields).map((field): Field<unknown>['read'] => field.read);
 
-  return (record: WireRecord, { report, at = '' }: ReadFieldsOptions): Values<F> => {
+  return (record: WireRecord, { addIssue, at = '' }: ReadFieldsOptions): Values<F> => {
     const values: Record<string, unknown> = {};
     let name = '';
     let value: unknown;
     // One function for all fields, because they are read one after the other.
-    const reportField: ReportProblem = (problem, detail = {}) =>
-      report({
+    const addProblem: AddProblem = (problem, detail = {}) =>
+      addIssue({
         kind: detail.kind ?? 'field_nulled',
         field: prefixOf(at) + name + (detail.suffix ?? ''),
         problem,
@@ -42,9 +42,9 @@ export function fieldReader<const F extends Fields>(fields: F) {
       name = names[index] ?? '';
       value = record[name];
       if (value !== undefined) present += 1;
-      values[columns[index] ?? name] = readers[index]?.(value, reportField);
+      values[columns[index] ?? name] = readers[index]?.(value, addProblem);
     }
-    if (Object.keys(record).length !== present) reportUnknown(known, record, { report, at });
+    if (Object.keys(record).length !== present) addUnknownFields(known, record, { addIssue, at });
     return values as Values<F>;
   };
 }
@@ -55,14 +55,14 @@ export const addColumns = <V extends object, C extends object>(values: V, column
 
 const prefixOf = (at: string): string => (at === '' ? '' : `${at}.`);
 
-function reportUnknown(
+function addUnknownFields(
   known: ReadonlySet<string>,
   record: WireRecord,
-  { report, at = '' }: ReadFieldsOptions,
+  { addIssue, at = '' }: ReadFieldsOptions,
 ): void {
   for (const unknown in record) {
     if (known.has(unknown)) continue;
-    report({
+    addIssue({
       kind: 'unknown_field',
       field: `${prefixOf(at).replace(/\[\d+\]/g, '[]')}${unknown}`,
       problem: 'the specification names no such field',

@@ -78,11 +78,11 @@ export const resourcesStream: StreamDefinition = {
   histories: [],
   identityFields: ['created', 'sequence'],
   version: 1,
-  toRows(record, _context, report) {
-    const fields = readRecord(record, { report });
+  toRows(record, _context, addIssue) {
+    const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';
     const versions = (fields.versions ?? []).map(({ record: version, index }) =>
-      addColumns(readVersion(version, { report, at: `versions[${index}]` }), { index }),
+      addColumns(readVersion(version, { addIssue, at: `versions[${index}]` }), { index }),
     );
     const parent: RowOf<typeof resources> = addColumns(fields, { id });
     // The sample shows newest first, but the specification does not promise it.

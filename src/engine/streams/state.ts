@@ -15,10 +15,10 @@ export interface ServiceTime {
 export interface StreamState {
   /** All changes that the service had made up to this time are stored. */
   readonly watermark: ServiceTime | null;
-  /** `last_updated` of the newest stored calculation, never beyond the service's clock at that moment. */
+  /** `last_updated` of the newest stored list, never beyond the service's clock at that moment. */
   readonly calculatedAt: ServiceTime | null;
   /**
-   * The time since which every response was older than that calculation, by the worker's clock; null: the last response was
+   * The time since which every response was older than that list, by the worker's clock; null: the last response was
    * not older.
    */
   readonly olderSinceMs: number | null;
@@ -26,13 +26,13 @@ export interface StreamState {
   readonly keyless: KeylessMemory | null;
 }
 
-/** The last request for a calculation. */
+/** The last request for the list. */
 export interface CalculationCheck {
   /** By the worker's clock. */
   readonly atMs: number;
   /** ms that have passed since, by the database's clock; negative when that clock went back. */
   readonly agoByDatabaseMs: number;
-  /** Time after the check during which the calculation cannot have changed. */
+  /** Time after the check during which the list cannot have changed. */
   readonly freshForMs: number;
 }
 
@@ -84,7 +84,7 @@ export interface LedgerSlice extends TimeSlice {
   readonly records: number;
   /**
    * Number of consecutive failures to get a response with a certain record of the slice, although the service was available;
-   * 0: the slice has no hole. A slice of a new plan, or a part of a hole, keeps the failures until it is read.
+   * 0: the slice has no hole. A slice of a new plan, or a piece of a hole, keeps the failures until it is read.
    */
   readonly failures: number;
 }
@@ -107,7 +107,7 @@ export type LedgerChange =
   /** A range that was left out of a read of changes. */
   | { readonly kind: 'hole'; readonly slice: TimeSlice }
   /** Smaller slices that replace one slice. */
-  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly LedgerSlice[] };
+  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly pieces: readonly LedgerSlice[] };
 
 /** A user id to look up. */
 export interface DueLookup {

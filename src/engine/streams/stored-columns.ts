@@ -1,4 +1,4 @@
-/** Maps parts of a record to columns, from the streams' declarations. */
+/** Maps fields of a record to columns, from the streams' declarations. */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { StreamDefinition, WireFields } from './stream.ts';
 
@@ -14,8 +14,8 @@ export interface StoredColumn {
 const NOT_SENT = 'it is not a field that the service sends';
 const IDENTIFIES = 'it identifies records';
 
-const nameOf = (table: PgTable): string => getTableConfig(table).name;
-export const columnName = (table: PgTable, column: string): string => `${nameOf(table)}.${column}`;
+const tableName = (table: PgTable): string => getTableConfig(table).name;
+export const columnName = (table: PgTable, column: string): string => `${tableName(table)}.${column}`;
 
 /** `table.column` of each field, and whether it is text. */
 function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boolean>): void {
@@ -41,7 +41,7 @@ export const userColumns = (
     ...(rows?.fields === undefined ? [] : userColumns(rows.table, rows.fields)),
   ]);
 
-function columnsOf(stream: StreamDefinition): StoredColumn[] {
+function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {
   const sent = new Map<string, boolean>();
   sentColumns(stream.parent, stream.fields, sent);
   return [stream.parent, ...stream.children].flatMap((table) => {
@@ -53,7 +53,7 @@ function columnsOf(stream: StreamDefinition): StoredColumn[] {
       if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
       if (table !== stream.parent) return null;
       if (column === stream.versionColumn) return 'it shows which of two versions of a record is newer';
-      return column === stream.partition?.column ? 'it names the list that contains a record' : null;
+      return column === stream.partitionedBy?.column ? 'it names the list that contains a record' : null;
     };
     return columns.map((column) => ({
       table: name,
@@ -65,4 +65,4 @@ function columnsOf(stream: StreamDefinition): StoredColumn[] {
 }
 
 export const storedColumns = (streams: readonly StreamDefinition[]): StoredColumn[] =>
-  streams.flatMap(columnsOf);
+  streams.flatMap(storedColumnsOf);

@@ -8,7 +8,7 @@ export type StreamName = string;
 
 export type IssueKind = 'record_rejected' | 'field_nulled' | 'unknown_field' | 'unknown_value';
 
-/** A part of a record that could not be stored as received. */
+/** A value of a record that could not be stored as received. */
 export interface RecordIssue {
   readonly kind: IssueKind;
   /** The place in the record: `due`, `messages[2].date`; for unknown fields without positions: `messages[].colour`. */
@@ -20,7 +20,7 @@ export interface RecordIssue {
   readonly name?: string;
 }
 
-export type ReportIssue = (issue: RecordIssue) => void;
+export type AddIssue = (issue: RecordIssue) => void;
 
 /** A JSON object as the service sent it. */
 export type WireRecord = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** Known facts about a response as a whole when its records are normalized. */
 export interface ReadContext {
-  /** training: `last_updated` of the cached report, ms. */
+  /** training: `last_updated` of the cached list, ms. */
   readonly calculatedAtMs?: number;
   /** equipments: the requested type. */
   readonly equipmentTypeId?: string;
@@ -56,8 +56,8 @@ interface NormalizedRecord {
 type ReadMode =
   /** One response contains all records of the account, or of one equipment type. */
   | { readonly kind: 'snapshot'; readonly per: 'account' | 'equipment_type' }
-  /** All pages of one cached report. */
-  | { readonly kind: 'cached_report'; readonly cacheMs: number; readonly pageSize: number }
+  /** All pages of one cached list. */
+  | { readonly kind: 'cached_list'; readonly cacheMs: number; readonly pageSize: number }
   /** A newest-first list with creation and update filters. */
   | { readonly kind: 'incremental'; readonly pageSize: number }
   /** One request per identifier in the records of other streams. */
@@ -85,15 +85,15 @@ export interface StateHistory {
 
 /** The range that was read completely: rows that are missing in it are marked as deleted. */
 export interface Coverage {
-  /** The parts that were read (`partition`); null: the whole account. */
-  readonly parts: readonly string[] | null;
+  /** The partitions that were read (`partitionedBy`); null: the whole account. */
+  readonly partitions: readonly string[] | null;
 }
 
-/** The relation between rows and the parts that a stream requests. */
-interface Partition {
-  /** The parent's column that names the part. */
+/** The relation between rows and the partitions that a stream requests. */
+interface PartitionedBy {
+  /** The parent's column that names the partition. */
   readonly column: string;
-  /** The child that names the part in its last column, if the parent's column contains something else. */
+  /** The child that names the partition in its last column, if the parent's column contains something else. */
   readonly asked: PgTable;
 }
 
@@ -131,7 +131,7 @@ export interface StreamDefinition {
   readonly responseKey: string;
   readonly readMode: ReadMode;
   /** Absent: a stream is requested as a whole. */
-  readonly partition?: Partition;
+  readonly partitionedBy?: PartitionedBy;
   /** The wire field that identifies a record. */
   readonly keyField: string;
   /** Other fields that readers use before a record is parsed. */
@@ -157,5 +157,5 @@ export interface StreamDefinition {
   readonly takenFromQuestion?: (record: Received, context: ReadContext) => string | null;
   /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
   readonly version: number;
-  toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;
+  toRows(record: WireRecord, context: ReadContext, addIssue: AddIssue): NormalizedRecord;
 }

@@ -20,11 +20,11 @@ function toDayText(day: number): string {
 }
 
 const pad = (number: number, digits: number): string => String(number).padStart(digits, '0');
-const MINUTES = Array.from(
+const MINUTE_TEXTS = Array.from(
   { length: 24 * 60 },
   (_, minute) => `T${pad(Math.floor(minute / 60), 2)}:${pad(minute % 60, 2)}:`,
 );
-const SECONDS = Array.from({ length: 60 }, (_, second) => `${pad(second, 2)}.`);
+const SECOND_TEXTS = Array.from({ length: 60 }, (_, second) => `${pad(second, 2)}.`);
 const MILLISECONDS = Array.from({ length: 1000 }, (_, ms) => pad(ms, 3));
 const MILLISECONDS_Z = MILLISECONDS.map((text) => `${text}Z`);
 
@@ -41,7 +41,8 @@ export function toInstant(ms: number): string {
   const second = Math.floor(inDay / SECOND_MS);
   const fraction = inDay % SECOND_MS;
   // Few pieces, because each of them needs memory.
-  const text = toDayText(day) + (MINUTES[Math.floor(second / 60)] ?? '') + (SECONDS[second % 60] ?? '');
+  const text =
+    toDayText(day) + (MINUTE_TEXTS[Math.floor(second / 60)] ?? '') + (SECOND_TEXTS[second % 60] ?? '');
   if (micros === 0) return text + (MILLISECONDS_Z[fraction] ?? '');
   return text + (MILLISECONDS[fraction] ?? '') + (MILLISECONDS_Z[micros] ?? '');
 }

@@ -43,7 +43,7 @@ const statusColumns = {
   ...statusFields,
   calculated_at: column(
     instant,
-    'When the service calculated the report that last changed this row. Source: last_updated (ms); null when not sent.',
+    'When the service calculated the list that last changed this row. Source: last_updated (ms); null when not sent.',
   ),
 };
 
@@ -130,7 +130,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   }),
   method: 'training-employee-status.list',
   responseKey: 'employees',
-  readMode: { kind: 'cached_report', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
+  readMode: { kind: 'cached_list', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
   keyField: 'm_user_id',
   parent: trainingEmployeeStatus,
   fields: recordFields,
@@ -142,8 +142,8 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   ],
   identityFields: [],
   version: 1,
-  toRows(record, context, report) {
-    const fields = readRecord(record, { report });
+  toRows(record, context, addIssue) {
+    const fields = readRecord(record, { addIssue });
     const userId = fields.user_id ?? '';
     const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
       user_id: userId,
@@ -153,7 +153,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
       list: 'last_completed',
       key: completionFields.training_id,
       read: readCompletion,
-      report,
+      addIssue,
       replaces: isMoreRecent,
     }).map(({ key, fields: completion }): RowOf<typeof trainingCompletions> =>
       addColumns(completion, { user_id: userId, training_id: key }),

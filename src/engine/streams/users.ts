@@ -40,8 +40,8 @@ export const usersStream: StreamDefinition = {
   histories: [],
   identityFields: [],
   version: 1,
-  toRows(record, _context, report) {
-    const fields = readUser(record, { report });
+  toRows(record, _context, addIssue) {
+    const fields = readUser(record, { addIssue });
     const parent: RowOf<typeof users> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },

@@ -9,13 +9,13 @@ import { toDate, toInstant, toKnownDay } from './time-text.ts';
 import type { IssueKind, WireRecord } from './stream.ts';
 
 /** Called for a value that cannot be stored; `suffix` is the place inside the field, e.g. `[2]`. */
-export type ReportProblem = (
+export type AddProblem = (
   problem: string,
   detail?: { kind?: IssueKind; suffix?: string; value?: unknown },
 ) => void;
 
 export interface Field<T> {
-  readonly read: (value: unknown, report: ReportProblem) => T | null;
+  readonly read: (value: unknown, addProblem: AddProblem) => T | null;
   /** See `WireField`. */
   readonly isText?: true;
   /** Unit of a number that represents a time, for the dictionary. */
@@ -40,11 +40,11 @@ function scalar<T>(
 ): Field<T> {
   return {
     ...unit,
-    read(value, report) {
+    read(value, addProblem) {
       if (value === undefined || value === null) return null;
       const taken = take(value);
       if (taken !== undefined) return taken;
-      report(`expected ${expected}, got ${describeValue(value)}`);
+      addProblem(`expected ${expected}, got ${describeValue(value)}`);
       return null;
     },
   };
@@ -150,32 +150,32 @@ export const object: Field<WireRecord> = scalar('an object', (value) =>
 
 const anyList: Field<unknown[]> = scalar('a list', (value) => (Array.isArray(value) ? value : undefined));
 
-/** Text with known values; others are kept and reported. */
+/** Text with known values; others are kept, with an issue. */
 export function oneOf(known: readonly string[]): Field<string> {
   return {
-    read(value, report) {
-      const taken = text.read(value, report);
+    read(value, addProblem) {
+      const taken = text.read(value, addProblem);
       if (taken !== null && !known.includes(taken)) {
-        report(`${describeValue(value)} is none of ${known.join(', ')}`, { kind: 'unknown_value' });
+        addProblem(`${describeValue(value)} is none of ${known.join(', ')}`, { kind: 'unknown_value' });
       }
       return taken;
     },
   };
 }
 
-/** A list, element by element: an element that cannot be stored is left out and reported, the others stay. */
+/** A list, element by element: an element that cannot be stored is left out with an issue, the others stay. */
 export function list<T>(element: Field<T>): Field<T[]> {
   return {
     ...(element.isText === true ? { isText: true } : {}),
-    read(value, report) {
-      const all = anyList.read(value, report);
+    read(value, addProblem) {
+      const all = anyList.read(value, addProblem);
       if (all === null) return null;
       const taken: T[] = [];
       all.forEach((item, index) => {
         const suffix = `[${index}]`;
-        if (item === null) report('expected an element, got null', { suffix, value: null });
+        if (item === null) addProblem('expected an element, got null', { suffix, value: null });
         const one = element.read(item, (problem, detail) =>
-          report(problem, { value: item, ...detail, suffix: suffix + (detail?.suffix ?? '') }),
+          addProblem(problem, { value: item, ...detail, suffix: suffix + (detail?.suffix ?? '') }),
         );
         if (one !== null) taken.push(one);
       });
@@ -191,14 +191,14 @@ export interface Item {
 }
 
 export const items: Field<Item[]> = {
-  read(value, report) {
-    const all = anyList.read(value, report);
+  read(value, addProblem) {
+    const all = anyList.read(value, addProblem);
     if (all === null) return null;
     const taken: Item[] = [];
     all.forEach((record, index) => {
       if (isWireRecord(record)) taken.push({ record, index });
       else
-        report(`expected an object, got ${describeValue(record)}`, {
+        addProblem(`expected an object, got ${describeValue(record)}`, {
           kind: 'record_rejected',
           suffix: `[${index}]`,
           value: record,
@@ -217,7 +217,7 @@ export function isWireRecord(value: unknown): value is WireRecord {
 const fieldOf = (value: unknown, name: string): unknown => (isWireRecord(value) ? value[name] : undefined);
 
 /** The key under which a record is stored; null: it has no usable one. */
-export function keyOf(record: Received, keyField: string): string | null {
+export function recordKey(record: Received, keyField: string): string | null {
   if (record.key === undefined) {
     // A name with an escape (`"\u0069d"`) is found only when the record is parsed.
     const sent = record.field(keyField) ?? fieldOf(record.parse(), keyField);

@@ -30,8 +30,8 @@ export function successOf(
   { outcome }: RunEnding,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },
 ): Success {
-  const { range = WHOLE_TIME, retirePart } = request;
-  const readsLittle = isOfSingleRecords(request) || retirePart !== undefined || !isWholeTime(range);
+  const { range = WHOLE_TIME, retirePartition } = request;
+  const readsLittle = isOfSingleRecords(request) || retirePartition !== undefined || !isWholeTime(range);
   if (outcome !== 'succeeded' || readsLittle) return 'none';
   return requests > 0 ? 'asked' : 'unasked';
 }

@@ -30,8 +30,8 @@ import {
 import { toIso } from '../../shared/time.ts';
 import { successOf, toEnding } from './run-ending.ts';
 import { readStoredIssues } from './stored-issues.ts';
-import { readStoredParts } from '../control-tables/stored-parts.ts';
-import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
+import { readStoredPartitions } from '../control-tables/stored-partitions.ts';
+import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 import type { RunKey, StreamKey } from '../control-tables/control-tables.ts';
 
 /**
@@ -64,7 +64,7 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
   const { settings, clock, signal } = context;
   const { db } = session.connection;
   const scope = { accountId: settings.accountId, stream: stream.name };
-  if (request.retirePart !== undefined) return retirePart(request.retirePart);
+  if (request.retirePartition !== undefined) return retirePartition(request.retirePartition);
   if (request.retryIssues === true) return readStoredIssues(db, stream, scope.accountId);
   return read({
     ...request,
@@ -90,10 +90,12 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
   });
 }
 
-/** Covers a part without any record, so that the merge marks its rows as deleted. */
-function retirePart(part: string): readonly Step[] {
-  const note = `rows of equipment type ${part} are marked deleted, because it is not configured any more`;
-  return [{ kind: 'end', outcome: { kind: 'read', covered: { parts: [part] }, note, failure: null } }];
+/** Covers a partition without any record, so that the merge marks its rows as deleted. */
+function retirePartition(partition: string): readonly Step[] {
+  const note = `rows of equipment type ${partition} are marked deleted, because it is not configured any more`;
+  return [
+    { kind: 'end', outcome: { kind: 'read', covered: { partitions: [partition] }, note, failure: null } },
+  ];
 }
 
 /** Part of the transaction that stores the records of the notes. */
@@ -195,7 +197,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         failure: merged.failure,
         notes: [
           merged.note,
-          isOfSingleRecords(request) ? null : await readUnread(db, run),
+          isOfSingleRecords(request) ? null : await describeUnreadRows(db, run),
           isReadAgain ? `columns that are no longer protected were read again: ${lifted.join(', ')}` : null,
         ],
       });
@@ -208,9 +210,10 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
       }
       if (isReadAgain && ending.outcome === 'succeeded') await endLifted(db, scope);
       const success = successOf(ending, { request, requests: meter.requests });
-      const parts = success === 'none' ? null : covered?.parts;
-      const readParts = parts == null ? undefined : Object.fromEntries(parts.map((part) => [part, now]));
-      await writeStreamState(db, scope, { change, success, readParts });
+      const partitions = success === 'none' ? null : covered?.partitions;
+      const readPartitions =
+        partitions == null ? undefined : Object.fromEntries(partitions.map((partition) => [partition, now]));
+      await writeStreamState(db, scope, { change, success, readPartitions });
       const isCounted =
         success !== 'none' || (ending.outcome === 'succeeded' && request.onlyRecord !== undefined);
       if (isCounted && stream.histories.length > 0) {
@@ -252,8 +255,8 @@ async function countRepaired(
 }
 
 /** The note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
-async function readUnread(db: Queryable, { stream, key, context }: OpenRun): Promise<string | null> {
-  if (stream.partition === undefined) return null;
-  const stored = await readStoredParts(db, [key.accountId]);
+async function describeUnreadRows(db: Queryable, { stream, key, context }: OpenRun): Promise<string | null> {
+  if (stream.partitionedBy === undefined) return null;
+  const stored = await readStoredPartitions(db, [key.accountId]);
   return describeUnread(unreadOf(stored.get(key.accountId) ?? [], context.settings.equipmentTypes));
 }

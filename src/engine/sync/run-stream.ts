@@ -153,7 +153,7 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       // A run without records must not clear this memory.
-      keyless: request.retirePart === undefined ? state.keyless : null,
+      keyless: request.retirePartition === undefined ? state.keyless : null,
       lifted,
     });
     const end = await runSteps({ ...run, load, stream, state, key, record, lifted });

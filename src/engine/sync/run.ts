@@ -69,8 +69,8 @@ export interface RunRequest extends ReadOptions {
   readonly unlessBegunWithinMs?: () => number;
   /** Sends no request; reads the stored records with open issues again. */
   readonly retryIssues?: boolean;
-  /** Sends no request; marks the rows of this part deleted. */
-  readonly retirePart?: string;
+  /** Sends no request; marks the rows of this partition deleted. */
+  readonly retirePartition?: string;
 }
 
 /** Identifies a run in `safety_sync.runs`, with the watermark of its stream before and after it. */
@@ -117,7 +117,7 @@ export type RunResult = RunEnd & {
   readonly durationMs: number;
 };
 
-export const failureOf = (result: RunResult): SafetySyncError | undefined =>
+export const runFailure = (result: RunResult): SafetySyncError | undefined =>
   result.outcome === 'failed' ? result.error : undefined;
 
 /**
@@ -125,7 +125,7 @@ export const failureOf = (result: RunResult): SafetySyncError | undefined =>
  * too.
  */
 export function authFailureOf(result: RunResult): SafetySyncError | undefined {
-  const error = failureOf(result);
+  const error = runFailure(result);
   return error?.recovery === 'fail_run' ? error : undefined;
 }
 

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../control-tables/issues.ts';
-import { keyOf, partOf, target } from '../database/sql-names.ts';
+import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Steps } from '../reading/step.ts';
 import { Received } from '../../shared/received.ts';
@@ -15,11 +15,13 @@ function toReadContext(context: unknown): ReadContext {
 export async function* readStoredIssues(db: Database, stream: StreamDefinition, accountId: string): Steps {
   const open = await readIssues(db, { accountIds: [accountId], stream: stream.name, includeResolved: false });
   const parent = tableShape(stream.parent);
-  const { part, join } = partOf(stream);
-  const key = keyOf(parent);
+  const { partition, join } = partitionOf(stream);
+  const key = keyColumn(parent);
   // The request context comes from the row, because an issue may have moved to the row from another record.
   const contextOfRow =
-    stream.partition === undefined ? sql`d.context` : sql`jsonb_build_object('equipmentTypeId', ${part})`;
+    stream.partitionedBy === undefined
+      ? sql`d.context`
+      : sql`jsonb_build_object('equipmentTypeId', ${partition})`;
   const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
     select distinct on (t.${key}) t._raw, ${contextOfRow} as context
     from safety_sync.data_issues d join ${target(parent)} t
@@ -28,9 +30,9 @@ export async function* readStoredIssues(db: Database, stream: StreamDefinition, 
       and t._deleted_at is null`);
   for (const issue of open) {
     const context = toReadContext(issue.context);
-    // The omitted part of a shortened value would be missing from the row.
+    // The omitted end of a shortened value would be missing from the row.
     const isShortened = 'isShortened' in context;
-    // A rejected record is stored as a whole in its issue; a part of a record (`messages[2]`) in the stored record.
+    // A rejected record is stored as a whole in its issue; an element of one (`messages[2]`) in the stored record.
     const isWhole = !isShortened && (issue.record_id === null || issue.field === null);
     if (issue.kind === 'record_rejected' && isWhole) yield records([Received.of(issue.value)], context);
   }

@@ -4,7 +4,7 @@ import type { Queryable } from '../database/connection.ts';
 import { readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
 import { compareRows, type RowComparison } from '../loading/drift-sql.ts';
 import { normalize } from '../loading/normalize.ts';
-import { parseRecord, readRecord } from '../loading/record.ts';
+import { parseRecord, toReadRecord } from '../loading/record.ts';
 import { receivedColumns, type StreamShape, streamShape, type TableShape } from '../database/table-shape.ts';
 import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
@@ -40,7 +40,7 @@ export interface Verification {
   readonly withheld: readonly string[];
   /** When the row last changed here. */
   readonly storedAt: string | null;
-  /** training: `last_updated` of the response's report. */
+  /** training: `last_updated` of the response's list. */
   readonly calculatedAtMs: number | null;
   readonly requests: number;
   /** For a repair: the record as it was requested. */
@@ -98,7 +98,7 @@ async function compareFields(
 ): Promise<Pick<Verification, 'source' | 'fields' | 'remarks'>> {
   const { stream, parent, children } = shape;
   const { record, about } = found;
-  const read = readRecord(record, { stream, about });
+  const read = toReadRecord(record, { stream, about });
   const parsed = parseRecord(stream, read);
   const { problem, value } = parsed;
   if (problem !== null) {
@@ -115,7 +115,7 @@ async function compareFields(
     const scope = { rows: ofTable, columns, accountId, key };
     const shown = position === 0 ? columns : columns.filter(({ name }) => !table.key.includes(name));
     for (const row of await db.execute<RowComparison>(compareRows(table, scope))) {
-      fields.push(...toFields(shown, row, position === 0 ? null : labelOf(table, row)));
+      fields.push(...toFields(shown, row, position === 0 ? null : rowName(table, row)));
     }
   }
   return {
@@ -146,7 +146,7 @@ function toFields(
 }
 
 /** `followup_messages[9001]` */
-function labelOf({ key: [, ...ownKey], name }: TableShape, row: RowComparison): string {
+function rowName({ key: [, ...ownKey], name }: TableShape, row: RowComparison): string {
   const place = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
   return place === '' ? name : `${name}[${place}]`;
 }

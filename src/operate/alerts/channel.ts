@@ -4,7 +4,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
 import type { Redact } from '../../shared/redact.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
-import type { Message } from './message.ts';
+import type { AlertMessage } from './message.ts';
 
 export interface Channel {
   readonly name: AlertChannel;
@@ -14,7 +14,7 @@ export interface Channel {
    * Resolves when the receiver has accepted the message, with the recipients that it refused: `bad@example.com (550 no such
    * user)`. Rejects with a `NotAccepted` or any other error.
    */
-  send(message: Message, signal: AbortSignal): Promise<readonly string[]>;
+  send(message: AlertMessage, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 /** The receiver refused the message. */
@@ -37,7 +37,7 @@ export const excerptOf = (response: string, redact: Redact): string =>
 export const ATTEMPT_MS = 10 * SECOND_MS;
 
 /** Describes the failure without the address: the address is a secret, and network errors repeat it. */
-export function problemOf(error: unknown): string {
+export function channelProblem(error: unknown): string {
   if (error instanceof NotAccepted) return error.message;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   const known = cause?.code ?? code;
@@ -46,7 +46,7 @@ export function problemOf(error: unknown): string {
 
 interface Delivery {
   readonly channel: Channel;
-  readonly message: Message;
+  readonly message: AlertMessage;
   readonly signal: AbortSignal;
   readonly attemptMs?: number | undefined;
 }
@@ -71,7 +71,7 @@ export async function deliver({
   } catch (error) {
     late.abort();
     const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';
-    const problem = problemOf(error);
+    const problem = channelProblem(error);
     throw new SafetySyncError(code, `${channel.place}: ${problem}`, { cause: new Error(problem) });
   }
 }

@@ -27,7 +27,7 @@ interface ConditionFacts {
 }
 
 /** A failed reconcile is a failure of its own while syncs succeed. */
-export function failureOf(accountId: string, facts: StreamFacts): Condition[] {
+export function failureConditions(accountId: string, facts: StreamFacts): Condition[] {
   const { stream, running, failingWith, failedReconcile } = facts;
   const code = failingWith ?? failedReconcile;
   if (code === undefined) return [];
@@ -59,7 +59,7 @@ export function conditionsOf(facts: ConditionFacts): Condition[] {
   );
   const all: readonly Condition[] = [
     ...scheduled.flatMap(({ id, stream }) => stalenessOf(id, stream, facts)),
-    ...scheduled.flatMap(({ id, stream }) => failureOf(id, stream)),
+    ...scheduled.flatMap(({ id, stream }) => failureConditions(id, stream)),
     ...facts.lastingProblems,
     ...facts.failedReports.map((report) => ({
       ...report,

@@ -33,14 +33,14 @@ const MOST_NAMED = 6;
 const LONGEST_NAME = 60;
 
 /** `a`, `a and b`, `a, b and 3 more` */
-export function listOf(names: readonly string[]): string {
+export function joinNames(names: readonly string[]): string {
   const named = names.length > MOST_NAMED ? names.slice(0, MOST_NAMED - 1) : names.slice(0, -1);
   const last = names.length > MOST_NAMED ? `${names.length - named.length} more` : (names.at(-1) ?? '');
   return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
 }
 
 const is = ({ subjects }: DescribedAlert): string => (subjects.length === 1 ? 'is' : 'are');
-const streamsOf = ({ subjects }: DescribedAlert): string => listOf(subjects);
+const streamsOf = ({ subjects }: DescribedAlert): string => joinNames(subjects);
 const because = ({ code }: DescribedAlert): string => (code === null ? '' : ` (${code})`);
 
 /** The service chooses the name, so all characters are removed that could become markup or a mention in a chat. */
@@ -52,7 +52,7 @@ const streamOf = (subject: string): string => subject.slice(0, subject.indexOf('
 const fieldsOf = ({ subjects }: DescribedAlert): string => {
   const texts = groupBy(subjects, streamOf).map((alike) => {
     const stream = streamOf(alike[0]);
-    return `${listOf(alike.map((subject) => toName(subject.slice(stream.length + 1))))} of ${stream}`;
+    return `${joinNames(alike.map((subject) => toName(subject.slice(stream.length + 1))))} of ${stream}`;
   });
   return texts.join('; ');
 };

@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../../shared/logger.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
-import { ATTEMPT_MS, NotAccepted, problemOf } from './channel.ts';
+import { ATTEMPT_MS, NotAccepted, channelProblem } from './channel.ts';
 import { requestTo } from './webhook.ts';
 
 interface HeartbeatOptions {
@@ -44,7 +44,7 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) 
     } catch (error) {
       if (stopping.signal.aborted) return;
       log[isFailing ? 'debug' : 'warn'](
-        `the heartbeat was not accepted by ${host}: ${problemOf(error)}; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.`,
+        `the heartbeat was not accepted by ${host}: ${channelProblem(error)}; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.`,
       );
       isFailing = true;
     }

@@ -17,7 +17,7 @@ function toNotAccepted({ code = 'ESMTP', response, command }: SmtpFailure, redac
 }
 
 /** The secrets in the form in which SMTP sends them. */
-function secretsOf(smtpUrl: string): string[] {
+function mailSecrets(smtpUrl: string): string[] {
   const { username, password } = new URL(smtpUrl);
   const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
   return plain === '' ? [] : [plain, `\0${user}\0${plain}`];
@@ -43,7 +43,7 @@ const LIMITS = {
 
 /** Each message uses its own connection: messages are rare, and a server that hangs blocks no other message. */
 export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[]): Channel {
-  const redact = createRedactor(secretsOf(smtpUrl), ECHO_REDACTION);
+  const redact = createRedactor(mailSecrets(smtpUrl), ECHO_REDACTION);
   return {
     name: 'mail',
     place: `the mail server ${new URL(smtpUrl).host}`,

@@ -6,21 +6,21 @@ import type { TokenPlace } from '../../shared/token-place.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS } from '../../shared/time.ts';
-import { adviceOfAlert, ALERT_EVENTS, listOf, type DescribedAlert } from './events.ts';
+import { adviceOfAlert, ALERT_EVENTS, joinNames, type DescribedAlert } from './events.ts';
 
 /** An attached file. */
-interface Attachment {
+interface MailAttachment {
   readonly filename: string;
   readonly contentType: string;
   readonly content: string | Buffer;
 }
 
-export interface Message {
+export interface AlertMessage {
   /** One line. */
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  readonly attachments?: readonly Attachment[];
+  readonly attachments?: readonly MailAttachment[];
 }
 
 /** The sender of the message, and the accounts it is about. */
@@ -50,7 +50,7 @@ function durationOf({ beganMs, endedMs }: AlertRow): string {
 }
 
 /** `first`: one of those that are alike. */
-function toLine(first: AlertRow, alike: readonly AlertRow[], context: MessageContext): Line {
+function messageLine(first: AlertRow, alike: readonly AlertRow[], context: MessageContext): Line {
   const { event, code, detail } = first;
   const accounts = [...new Set(alike.map(({ accountId }) => accountId))];
   const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
@@ -69,14 +69,14 @@ function toLine(first: AlertRow, alike: readonly AlertRow[], context: MessageCon
   return {
     isOver,
     isUnsent,
-    what: isNamed ? `${listOf(accounts)}: ${text}` : capital(text),
+    what: isNamed ? `${joinNames(accounts)}: ${text}` : capital(text),
     when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
     advice: isOver ? null : (first.advice ?? adviceOfAlert(alert)),
   };
 }
 
 /** Similar alerts share a line, for example those of several streams or accounts with one error code. */
-function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
+function messageLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
   const kindOf = ({ event, code, detail, endedMs, sentMs }: AlertRow): unknown[] => [
     endedMs !== null,
     event,
@@ -88,7 +88,7 @@ function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
   const alike = groupBy(ofAccounts, (group) =>
     JSON.stringify([kindOf(group[0]), group.map(({ subject }) => subject).toSorted()]),
   );
-  const lines = alike.map((groups) => toLine(groups[0][0], groups.flat(), context));
+  const lines = alike.map((groups) => messageLine(groups[0][0], groups.flat(), context));
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
 }
 
@@ -98,12 +98,12 @@ function signatureOf({ version, owner, accounts }: MessageContext): string {
   return `safety-sync ${version}, ${account}${owner}`;
 }
 
-function toText({ isOver, what, when, advice }: Line): string {
+function lineText({ isOver, what, when, advice }: Line): string {
   return `${isOver ? '✓' : '✗'} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
-export function renderMail(title: string, parts: readonly Html[], footer: string): string {
+export function renderMail(title: string, blocks: readonly Html[], footer: string): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -117,14 +117,14 @@ export function renderMail(title: string, parts: readonly Html[], footer: string
       >
         <div style="max-width:600px;margin:0 auto">
           <h1 style="font-size:20px;line-height:1.3;margin:0 0 16px">${title}</h1>
-          ${parts}
+          ${blocks}
           <p style="font-size:13px;color:#767676;margin:24px 0 0">${footer}</p>
         </div>
       </body>
     </html> `.text;
 }
 
-function toCard({ isOver, what, when, advice }: Line): Html {
+function alertCard({ isOver, what, when, advice }: Line): Html {
   const color = isOver ? '#1f9d55' : '#d0342c';
   return html`<div style="border-left:4px solid ${color};padding:2px 0 2px 12px;margin:0 0 18px">
     <p style="margin:0;font-weight:600">${what}</p>
@@ -144,7 +144,7 @@ function subjectOf(lines: readonly Line[]): string {
 }
 
 /** The message that `safety-sync alerts test` sends. */
-export function testMessage(): Message {
+export function testMessage(): AlertMessage {
   const text = 'This is a test: alerts of safety-sync arrive here.';
   return {
     subject: '[safety-sync] Test',
@@ -154,8 +154,8 @@ export function testMessage(): Message {
 }
 
 /** `rows`: at least one; all of one channel. */
-export function toMessage(rows: readonly AlertRow[], context: MessageContext): Message {
-  const lines = toLines(rows, context);
+export function toMessage(rows: readonly AlertRow[], context: MessageContext): AlertMessage {
+  const lines = messageLines(rows, context);
   const shown = lines.slice(0, MOST_LINES);
   const left = lines.length - shown.length;
   const rest =
@@ -164,10 +164,10 @@ export function toMessage(rows: readonly AlertRow[], context: MessageContext): M
   const signature = signatureOf(context);
   return {
     subject: `[safety-sync] ${subject}`,
-    text: [...shown.map(toText), ...rest, `– ${signature}`].join('\n'),
+    text: [...shown.map(lineText), ...rest, `– ${signature}`].join('\n'),
     html: renderMail(
       subject,
-      [...shown.map(toCard), ...rest.map((text) => html`<p>${text}.</p>`)],
+      [...shown.map(alertCard), ...rest.map((text) => html`<p>${text}.</p>`)],
       signature,
     ),
   };

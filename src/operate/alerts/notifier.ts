@@ -7,7 +7,7 @@
  * because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
  * one of them sends the resolution.
  */
-import { type AccountConfig, type OffReasons, placeOf } from '../../config/account-config.ts';
+import { type AccountConfig, type OffReasons, tokenPlaceOf } from '../../config/account-config.ts';
 import {
   type AlertRow,
   beginRows,
@@ -112,7 +112,7 @@ export function createNotifier(options: NotifierOptions) {
     accounts: new Map(
       accounts.map(({ id, config }) => [
         id,
-        { timezone: config.reportingTimezone ?? 'UTC', place: placeOf(config) },
+        { timezone: config.reportingTimezone ?? 'UTC', place: tokenPlaceOf(config) },
       ]),
     ),
   };
@@ -223,7 +223,7 @@ export function createNotifier(options: NotifierOptions) {
   }
 
   return {
-    /** The alerts part of the status: open alerts, and the state of each channel. */
+    /** The alerts of the status: open alerts, and the state of each channel. */
     get status(): AlertsStatus {
       return {
         // An outage of the database has no row: only this worker's memory has it.

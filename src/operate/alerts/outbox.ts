@@ -17,7 +17,7 @@ import {
   type OutboxEvent,
 } from '../../engine/control-tables/control-tables.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
-import { instant } from '../../engine/database/sql-names.ts';
+import { timestampLiteral } from '../../engine/database/sql-names.ts';
 import type { AlertsStatus } from '../status/status.ts';
 
 export interface OutboxKey {
@@ -84,7 +84,7 @@ function matches(rows: readonly RowKey[]): SQL {
     and account_id || E'\\n' || event || E'\\n' || subject || E'\\n' || channel = any (${keys}::text[])`;
 }
 
-const toRow = ({
+const outboxRow = ({
   account_id,
   began_at,
   ended_at,
@@ -108,7 +108,7 @@ export async function readOutbox(db: Queryable, accountIds: readonly string[]): 
     .where(
       sql`account_id = any (${toArrayLiteral(accountIds)}::text[]) and (ended_at is null or due_at is not null)`,
     );
-  return rows.map(toRow);
+  return rows.map(outboxRow);
 }
 
 export const failedReportsOf = (rows: readonly OutboxRow[]): AlertsStatus['failedReports'] =>
@@ -130,7 +130,7 @@ export async function beginRows(
     .toSorted((one, other) => (textOfKey(one) < textOfKey(other) ? -1 : 1))
     .map(
       ({ accountId, event, subject, channel, code, detail, dueMs }) =>
-        sql`(${accountId}, ${event}, ${subject}, ${channel}, ${code}, ${detail}, ${instant(asOfMs)}, ${instant(dueMs)})`,
+        sql`(${accountId}, ${event}, ${subject}, ${channel}, ${code}, ${detail}, ${timestampLiteral(asOfMs)}, ${timestampLiteral(dueMs)})`,
     );
   await db.execute(sql`insert into ${outbox} as t
       (account_id, event, subject, channel, code, detail, began_at, due_at) values ${sql.join(values, sql`, `)}
@@ -152,10 +152,10 @@ export async function resumeAlerts(
 ): Promise<void> {
   if (rows.length === 0) return;
   await db.execute(sql`update ${outbox} set ended_at = null, claimed_by = null,
-      due_at = case when claimed_by is not null then ${instant(nowMs)} when sent_at is null then due_at end,
+      due_at = case when claimed_by is not null then ${timestampLiteral(nowMs)} when sent_at is null then due_at end,
       sent_at = case when claimed_by is null then sent_at end
-    where ${matches(rows)} and ended_at <= ${instant(asOfMs)} and due_at is not null
-      and (claimed_by is null or due_at <= ${instant(nowMs)})`);
+    where ${matches(rows)} and ended_at <= ${timestampLiteral(asOfMs)} and due_at is not null
+      and (claimed_by is null or due_at <= ${timestampLiteral(nowMs)})`);
 }
 
 /**
@@ -168,12 +168,12 @@ export async function endAlerts(
   { asOfMs, nowMs, isSilent = false }: Observed & { readonly isSilent?: boolean },
 ): Promise<void> {
   if (rows.length === 0) return;
-  const now = instant(nowMs);
+  const now = timestampLiteral(nowMs);
   const due = isSilent
     ? sql`due_at = null, claimed_by = null`
     : sql`due_at = case when claimed_by is not null then due_at when sent_at is not null or tries > 0 then ${now} end`;
   await db.execute(sql`update ${outbox} set ended_at = ${now}, ${due}
-    where ${matches(rows)} and ended_at is null and began_at < ${instant(asOfMs)}`);
+    where ${matches(rows)} and ended_at is null and began_at < ${timestampLiteral(asOfMs)}`);
 }
 
 /** Claims rows that are due. If several workers claim the same row, one gets it. */
@@ -185,10 +185,10 @@ export async function claimRows(
   if (rows.length === 0) return [];
   const claimed = await db
     .update(outbox)
-    .set({ claimed_by: owner, due_at: instant(untilMs) })
-    .where(sql`${matches(rows)} and due_at <= ${instant(nowMs)}`)
+    .set({ claimed_by: owner, due_at: timestampLiteral(untilMs) })
+    .where(sql`${matches(rows)} and due_at <= ${timestampLiteral(nowMs)}`)
     .returning();
-  return claimed.map(toRow);
+  return claimed.map(outboxRow);
 }
 
 /**
@@ -204,17 +204,17 @@ export async function settleClaim(
   if (claimed.length === 0) return;
   let change: SQL;
   if ('problem' in outcome) {
-    change = sql`due_at = ${instant(outcome.againMs)}, tries = tries + 1, problem = ${outcome.problem}`;
+    change = sql`due_at = ${timestampLiteral(outcome.againMs)}, tries = tries + 1, problem = ${outcome.problem}`;
   } else {
-    const now = instant(outcome.sentMs);
-    const next = outcome.nextMs === null ? sql`null` : instant(outcome.nextMs);
+    const now = timestampLiteral(outcome.sentMs);
+    const next = outcome.nextMs === null ? sql`null` : timestampLiteral(outcome.nextMs);
     const resolved = claimed.filter(({ endedMs }) => endedMs !== null);
     change = sql`sent_at = ${now}, tries = 0, problem = null,
       due_at = case when ended_at is null then ${next} when not (${matches(resolved)}) then ${now} end`;
   }
   await db.execute(sql`update ${outbox} set ${change}, claimed_by = null
     where ${matches(claimed)} and claimed_by = ${owner}
-      and due_at = ${instant(untilMs)}`);
+      and due_at = ${timestampLiteral(untilMs)}`);
 }
 
 /**
@@ -226,7 +226,7 @@ export async function recordOutageSent(
   { accountId, channel, code, beganMs }: AlertRow,
   nowMs: number,
 ): Promise<void> {
-  const [began, now] = [instant(beganMs), instant(nowMs)];
+  const [began, now] = [timestampLiteral(beganMs), timestampLiteral(nowMs)];
   await db.execute(sql`insert into ${outbox} as t
       (account_id, event, subject, channel, code, began_at, ended_at, sent_at, due_at)
     values (${accountId}, 'database_away', '', ${channel}, ${code}, ${began}, ${now}, ${now}, ${now})

@@ -11,7 +11,7 @@ import { formatDuration } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { authFailureOf, failureOf, type RunResult } from '../../engine/sync/run.ts';
+import { authFailureOf, runFailure, type RunResult } from '../../engine/sync/run.ts';
 import {
   type CircuitChange,
   createCircuitBreaker,
@@ -50,7 +50,7 @@ export function createAccountHealth({ accountId, log, clock, streams, ...options
   /** Returns true when the failure belongs to an outage; the beginning of the outage was logged. */
   function followOutages(result: RunResult, kind: string): boolean {
     const { stream } = result;
-    const error = failureOf(result);
+    const error = runFailure(result);
     const dependency = error === undefined ? undefined : dependencyOf(error);
     const target = { accountId, stream };
     const failedRun = { ...target, kind, isScheduled: streams.includes(stream) };
@@ -137,6 +137,6 @@ export function createAccountHealth({ accountId, log, clock, streams, ...options
 /** Whether the service itself has responded, with success or error. */
 function hasResponse(result: RunResult): boolean {
   if (result.requests === 0) return false;
-  const error = failureOf(result);
+  const error = runFailure(result);
   return error === undefined || (dependencyOf(error) === undefined && error.code !== 'interrupted');
 }

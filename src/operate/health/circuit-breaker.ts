@@ -25,14 +25,14 @@ export interface OpenCircuit {
   readonly nextTryMs: number;
 }
 
-type Scope = 'account' | 'stream';
+type BreakerScope = 'account' | 'stream';
 
 /** The effect of a run's outcome on the circuits. */
 export interface CircuitChange {
   /** The closed circuit; null: none. With `account`, circuits of streams may remain open. */
-  readonly closed: Scope | null;
+  readonly closed: BreakerScope | null;
   /** When to try an open circuit again; null: no circuit is open, or a trial is already scheduled. */
-  readonly trial: { readonly scope: Scope; readonly inMs: number } | null;
+  readonly trial: { readonly scope: BreakerScope; readonly inMs: number } | null;
 }
 
 interface Circuit {
@@ -73,7 +73,7 @@ export function createCircuitBreaker(clock: Clock, delays: Backoff = TRIAL_DELAY
       return isTrialOf(key) && circuits.delete(key);
     }
 
-    function open(scope: Scope, error: SafetySyncError): CircuitChange['trial'] {
+    function open(scope: BreakerScope, error: SafetySyncError): CircuitChange['trial'] {
       const key = scope === 'account' ? null : stream;
       const before = circuits.get(key);
       // Runs of one tick fail together, so only a trial makes the delay longer.

@@ -54,7 +54,7 @@ interface OutageLogOptions {
   readonly clock: Clock;
 }
 
-const keyOf = ({ accountId, stream }: Target): string => `${stream} ${accountId}`;
+const outageKey = ({ accountId, stream }: Target): string => `${stream} ${accountId}`;
 
 export type OutageLog = ReturnType<typeof createOutageLog>;
 
@@ -103,20 +103,20 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions) {
       open.needsLook = dependency === 'database';
       if (run === undefined) return;
       open.failedRuns += 1;
-      if (run.isScheduled) open.failing.set(keyOf(run), run);
+      if (run.isScheduled) open.failing.set(outageKey(run), run);
     },
     /** The dependency has responded. `target`: undefined for a check of the database by a new connection. */
     recordResponse(target?: Target) {
       if (open === undefined) return;
       open.hasResponded = true;
       if (target === undefined) open.needsLook = false;
-      else open.failing.delete(keyOf(target));
+      else open.failing.delete(outageKey(target));
       endWhenNoneFails(open);
     },
     /** A run of the stream succeeded without a request: the stream leaves the outage if other streams have had responses. */
     recordUnasked(target: Target) {
       if (open?.hasResponded !== true) return;
-      open.failing.delete(keyOf(target));
+      open.failing.delete(outageKey(target));
       endWhenNoneFails(open);
     },
     /** Streams that need a successful run before the outage ends. */

@@ -1,8 +1,8 @@
 /** Builds the details that only the page of one account shows: runs, counts, data issues and next runs. Pure. */
 import { SECOND_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
-import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-parts.ts';
-import { placeOf } from '../../config/account-config.ts';
+import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-partitions.ts';
+import { tokenPlaceOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
 import { type RunSummary, toRunSummary } from './run-summary.ts';
 import type { AccountFacts, StatusFacts } from './status-facts.ts';
@@ -34,10 +34,10 @@ export function buildDetail(
   const { seen, counted, countedAtMs } = facts.warehouse;
   const rows = seen?.rows;
   const { config, offReasons } = account;
-  const unread = unreadOf(counted?.parts ?? [], config.equipmentTypes);
+  const unread = unreadOf(counted?.partitions ?? [], config.equipmentTypes);
   const { reportingTimezone: own, schedule } = config;
   const stored = rows?.reportingTimezone;
-  const tokenPlace = placeOf(config);
+  const tokenPlace = tokenPlaceOf(config);
   const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
   const nextRuns = planned.map((one) => ({
     ...one,
@@ -60,8 +60,8 @@ export function buildDetail(
       ...status,
       stream,
       /** Live rows that the last success did not bring up to date, because their equipment type is not configured. */
-      unreadRows: streamNamed(stream).partition === undefined ? 0 : countUnread(unread),
-      /** The newest change that is stored: the watermark, or the time of the training report. */
+      unreadRows: streamNamed(stream).partitionedBy === undefined ? 0 : countUnread(unread),
+      /** The newest change that is stored: the watermark, or the time of the training list. */
       currentToMs: status.watermarkMs ?? status.calculatedMs,
       rows: volume?.rows ?? null,
       /** When the rows were counted. */

@@ -4,7 +4,7 @@ import type { StreamDetail } from './account-detail.ts';
 import type { AccountStatus, Status } from './build-status.ts';
 import type { Level, StreamStatus } from './status.ts';
 
-export const PREFIX = 'safety_sync_';
+export const METRIC_PREFIX = 'safety_sync_';
 
 /**
  * With more accounts than this, a time series per account and stream would overload Prometheus. Counters are then summed
@@ -110,7 +110,12 @@ export type AccountLabel = { readonly account?: string };
 export function createGauges(registers: Registry[]): (status: Status) => void {
   const all: Gauge[] = [];
   const gauge = (name: string, help: string, labels: readonly string[]): Gauge => {
-    const made = new Gauge({ name: `${PREFIX}${name}`, help, labelNames: [...labels, 'account'], registers });
+    const made = new Gauge({
+      name: `${METRIC_PREFIX}${name}`,
+      help,
+      labelNames: [...labels, 'account'],
+      registers,
+    });
     all.push(made);
     return made;
   };

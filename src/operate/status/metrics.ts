@@ -5,7 +5,7 @@ import type { AlertChannel } from '../../engine/control-tables/control-tables.ts
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { RunResult } from '../../engine/sync/run.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
-import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, PREFIX } from './gauges.ts';
+import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, METRIC_PREFIX } from './gauges.ts';
 import type { Status } from './build-status.ts';
 
 type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
@@ -23,7 +23,7 @@ interface MetricsOptions {
 function buildCounters(registers: Registry[]) {
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
     new Counter<Label | 'account'>({
-      name: `${PREFIX}${name}`,
+      name: `${METRIC_PREFIX}${name}`,
       help,
       labelNames: [...labelNames, 'account'],
       registers,
@@ -54,7 +54,7 @@ function buildCounters(registers: Registry[]) {
       ['channel', 'outcome'],
     ),
     duration: new Histogram({
-      name: `${PREFIX}run_duration_seconds`,
+      name: `${METRIC_PREFIX}run_duration_seconds`,
       help: 'How long runs took that succeeded or failed.',
       labelNames: ['stream', 'kind', 'account'],
       buckets: DURATION_BUCKETS_SECONDS,
@@ -75,7 +75,7 @@ export function createMetrics({ version, accountIds, channels = [] }: MetricsOpt
   const counters = buildCounters([registry]);
   const setGauges = createGauges([registry]);
   new Gauge({
-    name: `${PREFIX}build_info`,
+    name: `${METRIC_PREFIX}build_info`,
     help: 'Always 1; the labels show the version.',
     labelNames: ['version', 'node'],
     registers: [registry],

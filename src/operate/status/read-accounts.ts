@@ -26,7 +26,7 @@ export interface StreamFacts {
   readonly lastSuccessMs: number | null;
   readonly watermarkMs: number | null;
   readonly calculatedMs: number | null;
-  /** End of the service's cache of the training report: until then it responds with the same data. */
+  /** End of the service's cache of the training list: until then it responds with the same data. */
   readonly currentUntilMs: number | null;
   readonly lastRun: LastRun | null;
   /** null: no run is active. */
@@ -76,10 +76,10 @@ interface Keyed extends Record<string, unknown> {
 }
 type Key = Pick<Keyed, 'account_id' | 'stream'>;
 
-export const keyOf = ({ account_id, stream }: Key): string => `${stream} ${account_id}`;
+export const streamKey = ({ account_id, stream }: Key): string => `${stream} ${account_id}`;
 
 export function byKey<Row extends Key>(rows: Iterable<Row>): Map<string, Row> {
-  return new Map([...rows].map((row) => [keyOf(row), row]));
+  return new Map([...rows].map((row) => [streamKey(row), row]));
 }
 
 /** ms since 1970. No cast to float8, because the server's extra_float_digits can round its text to days. */
@@ -163,7 +163,7 @@ export async function readAccounts(
   const states = await readStates(db, list);
   const issues = await countIssues(db, list);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
-    const key = keyOf({ account_id, stream });
+    const key = streamKey({ account_id, stream });
     const state = states.get(key);
     const run = open.get(key);
     const last = ended.get(key);

@@ -2,11 +2,11 @@
 import { sql } from 'drizzle-orm';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import type { StoredPart } from '../../engine/streams/unread-parts.ts';
+import type { StoredPartition } from '../../engine/streams/unread-partitions.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { target } from '../../engine/database/sql-names.ts';
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { tableShape } from '../../engine/database/table-shape.ts';
 
 interface RowVolume {
@@ -29,17 +29,17 @@ export interface Volumes {
   readonly rows: readonly RowVolume[];
   /** Oldest first, without gaps. */
   readonly days: readonly DayVolume[];
-  /** For streams that are requested in parts; absent: not read. */
-  readonly parts?: readonly StoredPart[];
+  /** For streams that are requested in partitions; absent: not read. */
+  readonly partitions?: readonly StoredPartition[];
 }
 
-const DAYS = 14;
+const VOLUME_DAYS = 14;
 /** Tables with more rows than this are estimated. */
 const COUNTED_ROWS = 200_000;
 /** Bytes per row, to estimate tables that were never analyzed. */
 const BYTES_A_ROW = 500;
 
-async function readRows(db: Queryable, accountId: string): Promise<RowVolume[]> {
+async function readRowVolumes(db: Queryable, accountId: string): Promise<RowVolume[]> {
   const volumes: RowVolume[] = [];
   for (const { name: stream, parent } of STREAMS) {
     const shape = tableShape(parent);
@@ -64,16 +64,16 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
     select to_char(d.day, 'YYYY-MM-DD') as day, coalesce(sum(r.inserted), 0)::float8 as inserted,
       coalesce(sum(r.updated), 0)::float8 as updated, coalesce(sum(r.deleted), 0)::float8 as deleted,
       count(*) filter (where r.status = 'failed')::int as "failedRuns"
-    from generate_series((now() at time zone 'UTC')::date - ${DAYS - 1}::int, (now() at time zone 'UTC')::date,
+    from generate_series((now() at time zone 'UTC')::date - ${VOLUME_DAYS - 1}::int, (now() at time zone 'UTC')::date,
       interval '1 day') as d (day)
     left join safety_sync.runs r on r.account_id = ${accountId}
       and (r.started_at at time zone 'UTC')::date = d.day::date
-      and r.started_at > now() - make_interval(days => ${DAYS + 1}::int)
+      and r.started_at > now() - make_interval(days => ${VOLUME_DAYS + 1}::int)
     group by d.day order by d.day`);
   return {
-    rows: await readRows(db, accountId),
+    rows: await readRowVolumes(db, accountId),
     days,
-    parts: (await readStoredParts(db, [accountId])).get(accountId) ?? [],
+    partitions: (await readStoredPartitions(db, [accountId])).get(accountId) ?? [],
   };
 }
 

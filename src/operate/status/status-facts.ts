@@ -21,7 +21,7 @@ export interface WarehouseState {
   readonly isSlow: boolean;
 }
 
-export const NOT_READ: WarehouseState = {
+export const NO_WAREHOUSE_STATE: WarehouseState = {
   seen: null,
   counted: null,
   countedAtMs: null,

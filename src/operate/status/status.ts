@@ -1,4 +1,4 @@
-/** The parts of a Status (build-status.ts). Times are ms since 1970; null: never, or unknown. */
+/** The elements of a Status (build-status.ts). Times are ms since 1970; null: never, or unknown. */
 import { adviceOf } from '../../shared/errors.ts';
 import type { OffReason } from '../../config/account-config.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';

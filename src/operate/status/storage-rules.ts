@@ -3,7 +3,7 @@ import type { OffReasons } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import type { StreamCleaning } from '../../engine/privacy/settings.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { UNREAD_ADVICE } from '../../engine/streams/unread-parts.ts';
+import { UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import type { StreamFacts } from './read-accounts.ts';
 

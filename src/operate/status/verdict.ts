@@ -31,7 +31,7 @@ interface AccountState {
   readonly differences: readonly string[];
 }
 
-type Counts = Readonly<Record<Level, number>>;
+type LevelCounts = Readonly<Record<Level, number>>;
 
 /** A level and its sentence. */
 type Short = Pick<Judgement['verdict'], 'level' | 'sentence'>;
@@ -44,7 +44,7 @@ interface ProcessProblem extends Short {
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(ms, nowMs));
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
-const namesOf = (streams: readonly { readonly stream: string }[]): string =>
+const streamNames = (streams: readonly { readonly stream: string }[]): string =>
   streams.map(({ stream }) => stream).join(' and ');
 
 /** The worst one first. */
@@ -69,12 +69,12 @@ function processProblems({ worker, isSchedulerAlive, database, nowMs }: ProcessS
   return problems;
 }
 
-const sinceOf = ({ sinceMs }: Outage, nowMs: number): string =>
+const outageDuration = ({ sinceMs }: Outage, nowMs: number): string =>
   roughly(formatDuration(Math.max(SECOND_MS, nowMs - sinceMs)));
 
 function outageReason(outage: Outage, nowMs: number): string {
   const { dependency, code, message } = outage;
-  return `the ${dependency} has been unavailable for ${sinceOf(outage, nowMs)} (${code}: ${withoutStop(message)})`;
+  return `the ${dependency} has been unavailable for ${outageDuration(outage, nowMs)} (${code}: ${withoutStop(message)})`;
 }
 
 /** The refused object, unless it is known, the service's response, and the next trial. */
@@ -125,20 +125,21 @@ function staleSentence(scheduled: readonly StreamStatus[], late: readonly Stream
 }
 
 /** Problems that will make streams stale if they last. */
-function warningOf(
+function accountWarning(
   { streams, openCircuits, outages, failedReport, differences }: AccountState,
   channels: readonly string[],
 ): string | null {
   // A stream without a schedule is never late, but its runs by hand may fail.
   const used = streams.filter(({ offReason }) => offReason !== 'no equipment types');
   const heldUp = used.filter(({ heldUpBy }) => heldUpBy !== undefined);
-  if (heldUp.length > 0) return `runs of ${namesOf(heldUp)} are held up`;
+  if (heldUp.length > 0) return `runs of ${streamNames(heldUp)} are held up`;
   const failed = used.filter((one) => one.lastRun?.status === 'failed' && !isFirstSync(one));
   if (failed.length > 2) return `the last runs of ${failed.length} streams failed`;
-  if (failed.length > 0) return `the last run${failed.length === 1 ? '' : 's'} of ${namesOf(failed)} failed`;
+  if (failed.length > 0)
+    return `the last run${failed.length === 1 ? '' : 's'} of ${streamNames(failed)} failed`;
   const unreconciled = used.filter(({ failedReconcile }) => failedReconcile !== undefined);
-  if (unreconciled.length > 0) return `the last reconcile of ${namesOf(unreconciled)} failed`;
-  if (openCircuits.length > 0) return `the service denies access to ${namesOf(openCircuits)}`;
+  if (unreconciled.length > 0) return `the last reconcile of ${streamNames(unreconciled)} failed`;
+  if (openCircuits.length > 0) return `the service denies access to ${streamNames(openCircuits)}`;
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
   if (channels.length > 0) return 'alerts do not arrive';
@@ -191,7 +192,7 @@ function detailsOf(
       .filter(isAway)
       .map(
         (outage) =>
-          `the database has been unreachable for ${sinceOf(outage, nowMs)}; ${failedRuns(outage)} meanwhile. ${outage.advice}`,
+          `the database has been unreachable for ${outageDuration(outage, nowMs)}; ${failedRuns(outage)} meanwhile. ${outage.advice}`,
       ),
     ...channels,
     ...(failedReport === undefined
@@ -213,7 +214,7 @@ function judgeStreams(at: ProcessStatus, account: AccountState, channels: readon
   const late = lateOf(scheduled);
   if (!late.every(isFirstSync)) return { level: 'bad', sentence: staleSentence(scheduled, late) };
   const state = late.length > 0 ? 'The first sync is under way' : 'Everything is fresh';
-  const warning = warningOf(account, channels);
+  const warning = accountWarning(account, channels);
   if (warning !== null) return { level: 'warning', sentence: `${state}, but ${warning}.` };
   return { level: late.length > 0 ? 'busy' : 'good', sentence: `${state}.` };
 }
@@ -229,7 +230,7 @@ export function judgeAccount(at: ProcessStatus, own: AccountState, isOnly: boole
   return { isReady: notReady.length === 0, notReady, verdict: { level, sentence: short, details } };
 }
 
-function judgeCounts(counts: Counts, total: number, channels: readonly string[]): Short {
+function judgeCounts(counts: LevelCounts, total: number, channels: readonly string[]): Short {
   const share = (count: number): string => `${formatCount(count)} of ${formatNumber(total, 'account')}`;
   const { bad, busy, warning } = counts;
   if (bad > 0) return { level: 'bad', sentence: `${share(bad)} ${bad === 1 ? 'is' : 'are'} unhealthy.` };
@@ -246,7 +247,7 @@ function judgeCounts(counts: Counts, total: number, channels: readonly string[])
 export function judgeAll(
   at: ProcessStatus,
   accounts: readonly Pick<Judgement, 'isReady'>[],
-  counts: Counts,
+  counts: LevelCounts,
 ): Judgement {
   const problems = processProblems(at);
   const channels = channelProblems(at);

@@ -10,7 +10,7 @@ import type { BackfillProgress } from '../../engine/reading/step.ts';
 import type { RunEvents, RunRequest, RunResult } from '../../engine/sync/run.ts';
 import { runStream } from '../../engine/sync/run-stream.ts';
 import type { Monitor } from './monitor.ts';
-import { buildRunEvents, logResult, nameOf } from './run-log.ts';
+import { buildRunEvents, logResult, runName } from './run-log.ts';
 import type { Job } from './scheduler.ts';
 
 interface AccountRunnerOptions {
@@ -84,7 +84,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     },
     recordSkippedTick({ stream, kind }: Pick<Job, 'stream' | 'kind'>, why: keyof typeof SKIPPED_TICKS) {
       metrics.recordSkippedTick(account.id, stream, why);
-      log.warn({ stream, kind }, `${nameOf(stream, kind)}: ${SKIPPED_TICKS[why]}`);
+      log.warn({ stream, kind }, `${runName(stream, kind)}: ${SKIPPED_TICKS[why]}`);
     },
     async run(job: Job): Promise<readonly NextSync[]> {
       const { stream, kind } = job;

@@ -11,13 +11,13 @@ import { VERSION } from '../../version.ts';
 import { createScheduledReport } from './scheduled-report.ts';
 import type { Monitor } from './monitor.ts';
 
-interface NotifierParts {
+interface NotifierSources {
   readonly monitor: Pick<Monitor, 'latest'>;
   readonly metrics: Metrics;
   readonly channels: readonly Channel[];
 }
 
-export function buildNotifier(app: App, { monitor, metrics, channels }: NotifierParts): Notifier {
+export function buildNotifier(app: App, { monitor, metrics, channels }: NotifierSources): Notifier {
   const { config, accounts, warehouse, databaseOutage, owner, clock, log, redact } = app;
   const { connection } = warehouse;
   const { recordUrls, freshnessBudgetMinutes, notifications } = config;

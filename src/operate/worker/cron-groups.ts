@@ -54,7 +54,7 @@ interface Tick {
   done: number;
 }
 
-interface Group {
+interface CronGroup {
   /** Never started; only computes times. */
   readonly task: ScheduledTask;
   /** By the wall clock, which can jump. */
@@ -80,7 +80,7 @@ function nextAtMs(task: ScheduledTask, clock: Clock): number {
   return nextMs - Date.now() + clock.now();
 }
 
-function buildGroups(entries: readonly CronEntry[], clock: Clock): Group[] {
+function buildGroups(entries: readonly CronEntry[], clock: Clock): CronGroup[] {
   const groups = groupBy(entries, (one) => JSON.stringify([one.expression, one.timezone]));
   return groups.map((alike) => {
     const [{ expression, timezone }] = alike;
@@ -106,18 +106,18 @@ export function startCronGroups(options: CronGroupsOptions) {
   const untilMember = ({ beganMs, overMs }: Tick, { share }: Member): number =>
     share * overMs - (clock.monotonicMs() - beganMs);
 
-  function plan(group: Group): void {
+  function plan(group: CronGroup): void {
     group.nextAtMs = nextAtMs(group.task, clock);
   }
 
-  function beginTick(group: Group, isLate: boolean): void {
+  function beginTick(group: CronGroup, isLate: boolean): void {
     plan(group);
     const periodMs = group.nextAtMs - clock.now();
     group.tick = { beganMs: clock.monotonicMs(), overMs: overMsOf(periodMs), periodMs, isLate, done: 0 };
   }
 
   /** Triggers the members with a moment that has come. */
-  function advance(group: Group): void {
+  function advance(group: CronGroup): void {
     const { tick, members } = group;
     if (tick === null) return;
     for (const member of members.slice(tick.done)) {
@@ -129,7 +129,7 @@ export function startCronGroups(options: CronGroupsOptions) {
     group.tick = null;
   }
 
-  function untilNext({ tick, task, nextAtMs }: Group, member: Member): number {
+  function untilNext({ tick, task, nextAtMs }: CronGroup, member: Member): number {
     const inMs = tick === null ? 0 : untilMember(tick, member);
     if (inMs > 0) return inMs;
     const nextMs = Math.max(0, nextAtMs - clock.now());

@@ -5,7 +5,7 @@ import { type AddressInfo, isIP } from 'node:net';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 
-export interface Page {
+export interface HttpPage {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -13,7 +13,7 @@ export interface Page {
 }
 
 /** Handlers by path, called with the query. They must be quick and must not fail while the database is away. */
-export type Routes = Readonly<Record<string, (query: URLSearchParams) => Page | Promise<Page>>>;
+export type Routes = Readonly<Record<string, (query: URLSearchParams) => HttpPage | Promise<HttpPage>>>;
 
 interface HttpServerOptions {
   readonly host: string;
@@ -46,7 +46,7 @@ export function jsonPage(
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Page {
+): HttpPage {
   return {
     status,
     contentType: 'application/json; charset=utf-8',
@@ -70,7 +70,7 @@ function isAllowedHost(header: string | undefined, { host, allowedHosts }: HttpS
   return [host, ...allowedHosts].some((one) => one.toLowerCase() === name);
 }
 
-async function pageFor(request: IncomingMessage, options: HttpServerOptions): Promise<Page> {
+async function pageFor(request: IncomingMessage, options: HttpServerOptions): Promise<HttpPage> {
   const [path = '/', ...query] = (request.url ?? '/').split('?');
   const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
   if (route === undefined) {

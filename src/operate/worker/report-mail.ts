@@ -1,7 +1,7 @@
 /** Renders the safety report as a mail: its first screen in the body, the full page and the workbook attached. Pure. */
-import { type Message, renderMail } from '../alerts/message.ts';
+import { type AlertMessage, renderMail } from '../alerts/message.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { ageOf, callsOf, lapsesOf, longestOf, type RecordLine } from '../../pages/report/first-screen.ts';
+import { dataAge, callsOf, lapsesOf, longestOf, type RecordLine } from '../../pages/report/first-screen.ts';
 import { type Figure, figuresOf } from '../../pages/report/overview.ts';
 import { isAnythingRead, NOTHING_READ } from '../../pages/report/read-report.ts';
 import { linked, type ShownReport } from '../../pages/report/shown-report.ts';
@@ -34,7 +34,7 @@ const linesBelow = ({ change, beside }: Figure): string[] =>
 
 const DIM = 'font-size:14px;color:#767676';
 
-const toCard = (figure: Figure): Html =>
+const figureCard = (figure: Figure): Html =>
   html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
     <div style="${DIM}">${figure.title}</div>
     <div style="font-size:26px;line-height:1.3;font-weight:600${figure.isBad === true && ';color:#d0342c'}">
@@ -43,7 +43,7 @@ const toCard = (figure: Figure): Html =>
     ${linesBelow(figure).map((text) => html`<div style="${DIM}">${text}</div>`)}
   </div>`;
 
-function toLine(figure: Figure): string {
+function figureLine(figure: Figure): string {
   const besides = linesBelow(figure).join('; ');
   return `${figure.title}: ${figure.value}${besides === '' ? '' : ` (${besides})`}`;
 }
@@ -53,7 +53,7 @@ interface MailList {
   readonly lines: readonly (string | RecordLine)[];
 }
 
-function listsOf(report: ShownReport): MailList[] {
+function mailListsOf(report: ShownReport): MailList[] {
   return [
     { title: 'Call first', lines: callsOf(report) },
     { title: 'Longest overdue', lines: longestOf(report) },
@@ -87,19 +87,26 @@ function describeWorkbook({ name, path, content }: Workbook, accountId: string):
   return `The workbook with all rows of its lists is too large for a mail: ${where}.`;
 }
 
-export function toReportMail({ title, report, filename, page, workbook, signature }: ReportMail): Message {
+export function toReportMail({
+  title,
+  report,
+  filename,
+  page,
+  workbook,
+  signature,
+}: ReportMail): AlertMessage {
   const isRead = isAnythingRead(report);
   const figures = isRead ? figuresOf(report) : [];
-  const lists = isRead ? listsOf(report) : [];
+  const lists = isRead ? mailListsOf(report) : [];
   const sentences = [
     ...(isRead ? [] : [NOTHING_READ]),
-    ageOf(report)?.text ?? '',
+    dataAge(report)?.text ?? '',
     `The whole report is attached: ${filename}. Open it in a browser.`,
     ...(workbook === undefined ? [] : [describeWorkbook(workbook, report.accountId)]),
   ].filter((text) => text !== '');
-  const texts = [...figures.map(toLine), ...lists.flatMap((list) => toTextList(report, list))];
-  const parts = [
-    ...figures.map(toCard),
+  const texts = [...figures.map(figureLine), ...lists.flatMap((list) => toTextList(report, list))];
+  const blocks = [
+    ...figures.map(figureCard),
     ...lists.map((list) => toHtmlList(report, list)),
     ...sentences.map((text) => html`<p style="margin:18px 0 0">${text}</p>`),
   ];
@@ -107,7 +114,7 @@ export function toReportMail({ title, report, filename, page, workbook, signatur
   return {
     subject: title,
     text: [title, '', ...texts, '', ...sentences, `– ${signature}`].join('\n'),
-    html: renderMail(title, parts, signature),
+    html: renderMail(title, blocks, signature),
     attachments: [
       { filename, contentType: 'text/html; charset=utf-8', content: page },
       ...(workbook === undefined || book === undefined

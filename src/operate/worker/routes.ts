@@ -6,7 +6,7 @@ import { renderStatus } from '../../pages/status/render-status.ts';
 import { redactStatus, toJsonStatus } from '../status/json-status.ts';
 import type { Metrics } from '../status/metrics.ts';
 import { pageOf, type Status } from '../status/build-status.ts';
-import { jsonPage, type Page, type Routes } from './http-server.ts';
+import { jsonPage, type HttpPage, type Routes } from './http-server.ts';
 
 interface RoutesOptions {
   /** Status of all accounts. */
@@ -42,7 +42,7 @@ function listTrouble({ accounts, accountCount }: Status): string[] {
 }
 
 /** Fails only while stopping or when the scheduler is dead, because a restart repairs neither a database nor a service. */
-export function healthPage(status: Status): Page {
+export function healthPage(status: Status): HttpPage {
   const isAlive = status.worker !== 'stopping' && status.isSchedulerAlive;
   return jsonPage(isAlive ? 200 : 503, {
     status: status.worker === 'stopping' ? 'stopping' : isAlive ? 'ok' : 'scheduler_dead',
@@ -53,7 +53,7 @@ export function healthPage(status: Status): Page {
 }
 
 /** When the data was read from the database, and its age. */
-function asOf({ database: { readAtMs }, nowMs }: Status) {
+function statusAsOf({ database: { readAtMs }, nowMs }: Status) {
   return {
     as_of: toIso(readAtMs),
     age_seconds: readAtMs === null ? null : Math.max(0, Math.round((nowMs - readAtMs) / SECOND_MS)),
@@ -61,17 +61,17 @@ function asOf({ database: { readAtMs }, nowMs }: Status) {
 }
 
 /** One failing account of several does not make the worker unready; it is listed, and has its own probe by `?account=`. */
-export function readyPage(status: Status): Page {
+export function readyPage(status: Status): HttpPage {
   return jsonPage(status.isReady ? 200 : 503, {
     ready: status.isReady,
     reasons: status.notReady,
-    ...asOf(status),
+    ...statusAsOf(status),
     ...(status.accountCount === 1 ? {} : { accounts: status.counts, trouble: listTrouble(status) }),
   });
 }
 
 /** The policy admits only this response's own style and script, and requests of the script to this server. */
-export function statusPage(status: Status, nonce: string, isOneOfMany = false): Page {
+export function statusPage(status: Status, nonce: string, isOneOfMany = false): HttpPage {
   return {
     status: 200,
     contentType: 'text/html; charset=utf-8',
@@ -101,8 +101,8 @@ export function buildRoutes({ status, statusOfOne, redact, metrics }: RoutesOpti
     const page = Number(query.get('page') ?? 1) || 1;
     return redactStatus(all.accountCount === 1 ? all : pageOf(all, page, size), redact);
   };
-  const route = (size: number, toPage: (status: Status, isOneOfMany: boolean) => Page) => {
-    return async (query: URLSearchParams): Promise<Page> => {
+  const route = (size: number, toPage: (status: Status, isOneOfMany: boolean) => HttpPage) => {
+    return async (query: URLSearchParams): Promise<HttpPage> => {
       const accountId = query.get('account');
       const all = status();
       const isOnly = all.accountCount === 1 && all.accounts[0]?.accountId === accountId;

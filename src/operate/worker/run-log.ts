@@ -33,7 +33,7 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
 }
 
 /** For example `2,000 read, 13 updated`; counts of 0 are left out. */
-function describeCounts({ counts }: RunResult): string {
+function describeRunCounts({ counts }: RunResult): string {
   const shown = (['read', 'inserted', 'updated', 'deleted', 'rejected'] as const).filter(
     (name) => name === 'read' || counts[name] > 0,
   );
@@ -41,7 +41,7 @@ function describeCounts({ counts }: RunResult): string {
 }
 
 /** A run in a log line. */
-export const nameOf = (stream: StreamName, kind: RunKind): string =>
+export const runName = (stream: StreamName, kind: RunKind): string =>
   kind === 'sync' ? stream : `${stream} ${kind}`;
 
 /** Logs one line per run with all fields. The message alone is complete, because a terminal shows no fields. */
@@ -57,12 +57,12 @@ export function logResult(
     watermark_before: watermarkBefore,
     watermark_after: watermarkAfter,
   };
-  const name = nameOf(result.stream, kind);
+  const name = runName(result.stream, kind);
   switch (result.outcome) {
     case 'succeeded':
       log.info(
         fields,
-        `${name}: succeeded, ${describeCounts(result)} in ${formatDuration(result.durationMs)}`,
+        `${name}: succeeded, ${describeRunCounts(result)} in ${formatDuration(result.durationMs)}`,
       );
       break;
     case 'skipped':

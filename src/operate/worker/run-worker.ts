@@ -138,7 +138,7 @@ async function prepareWarehouse(app: App): Promise<boolean> {
       const migrated = await Promise.race([app.migrate(), stopped]);
       if (migrated === 'stopped') return false;
       databaseOutage.recordResponse();
-      await closeDeadRuns(app);
+      await closeDeadRunsOfAccounts(app);
       if (migrated.applied > 0) log.info({ applied: migrated.applied }, 'the warehouse was migrated');
       return true;
     } catch (error) {
@@ -153,7 +153,7 @@ async function prepareWarehouse(app: App): Promise<boolean> {
 }
 
 /** Closes runs of dead workers, which would otherwise look active until the next run of their stream. */
-async function closeDeadRuns({ accounts, warehouse }: App): Promise<void> {
+async function closeDeadRunsOfAccounts({ accounts, warehouse }: App): Promise<void> {
   const byId = new Map(accounts.map((account): [string, Account] => [account.id, account]));
   try {
     for (const one of await closeAllDeadRuns(warehouse.connection.db, [...byId.keys()])) {

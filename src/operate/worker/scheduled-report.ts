@@ -63,7 +63,7 @@ export function nextReportMs(expression: string, timezone: string, afterMs: numb
 const fileNameOf = ({ accountId, today }: Pick<Report, 'accountId' | 'today'>): string =>
   `safety-report-${accountId.replaceAll(':', '_')}-${today}`;
 
-async function write<T>(file: () => Promise<T>): Promise<T> {
+async function writeFileOf<T>(file: () => Promise<T>): Promise<T> {
   try {
     return await file();
   } catch (error) {
@@ -73,22 +73,22 @@ async function write<T>(file: () => Promise<T>): Promise<T> {
 }
 
 /** undefined: it is larger. */
-async function collect(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
-  const parts: Uint8Array[] = [];
+async function collect(content: AsyncIterable<Uint8Array>, most: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunks) {
+  for await (const chunk of content) {
     size += chunk.length;
     if (size >= most) return undefined;
-    parts.push(chunk);
+    chunks.push(chunk);
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(chunks);
 }
 
-type Place = Omit<Workbook, 'content'> & { readonly isMailed: boolean };
+type ReportFile = Omit<Workbook, 'content'> & { readonly isMailed: boolean };
 
-async function makeWorkbook(lists: Lists, { name, path, isMailed }: Place): Promise<Workbook> {
+async function makeWorkbook(lists: Lists, { name, path, isMailed }: ReportFile): Promise<Workbook> {
   if (path === undefined) return { name, path, content: await collect(toWorkbook(lists), MOST_ATTACHED) };
-  await write(() => writeWorkbook(lists, path));
+  await writeFileOf(() => writeWorkbook(lists, path));
   const content = isMailed ? await collect(createReadStream(path), MOST_ATTACHED) : undefined;
   return { name, path, content };
 }
@@ -121,7 +121,7 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     const page = renderReport(report, { title: reportTitle, along });
     const filename = `${fileNameOf(report)}.html`;
     const path = pathOf(filename);
-    if (path !== undefined) await write(() => writeWholeFile(path, page));
+    if (path !== undefined) await writeFileOf(() => writeWholeFile(path, page));
     if (mail !== undefined) {
       const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
       const signature = `safety-sync ${version}, account ${id}, ${owner}`;

@@ -43,10 +43,10 @@ interface OpenJob {
   done: Promise<void>;
 }
 
-const keyOf = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
+const jobKey = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
 /** A stream with its sync schedule off is still reconciled; one without equipment types is not. */
-export function entriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
+export function cronEntriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
   return accounts.flatMap(({ id: accountId, offReasons, config: { schedule } }) =>
     STREAM_NAMES.filter((stream) => offReasons[stream] !== 'no equipment types').flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
@@ -73,12 +73,12 @@ export function createScheduler(options: ScheduleOptions) {
   /** Running jobs of the same kind and account that must end before this one. */
   const firstOf = (job: Job): Promise<void>[] =>
     STREAM_NAMES.filter((stream) => !runsLast(stream)).flatMap(
-      (stream) => open.get(keyOf({ ...job, stream }))?.done ?? [],
+      (stream) => open.get(jobKey({ ...job, stream }))?.done ?? [],
     );
 
   function busyWith(target: JobTarget): OpenJob | undefined {
     // A reconcile includes a sync; during a sync, a reconcile waits for the stream's lock.
-    return open.get(keyOf(target)) ?? open.get(keyOf({ ...target, kind: 'reconcile' }));
+    return open.get(jobKey(target)) ?? open.get(jobKey({ ...target, kind: 'reconcile' }));
   }
 
   async function work(entry: OpenJob): Promise<void> {
@@ -102,8 +102,8 @@ export function createScheduler(options: ScheduleOptions) {
       return;
     }
     const entry: OpenJob = { job, state: 'waiting', done: Promise.resolve() };
-    entry.done = work(entry).finally(() => open.delete(keyOf(job)));
-    open.set(keyOf(job), entry);
+    entry.done = work(entry).finally(() => open.delete(jobKey(job)));
+    open.set(jobKey(job), entry);
   }
 
   function follow(accountId: string, { stream, inMs }: NextSync): void {
@@ -127,7 +127,7 @@ export function createScheduler(options: ScheduleOptions) {
     /** Starts the schedules. */
     start() {
       groups = startCronGroups({
-        entries: entriesOf(options.accounts),
+        entries: cronEntriesOf(options.accounts),
         spreadMs: options.spreadMs,
         clock,
         onTick: trigger,

@@ -3,7 +3,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import cron from 'node-cron';
-import { failureOf } from '../alerts/conditions.ts';
+import { failureConditions } from '../alerts/conditions.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
@@ -12,7 +12,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { type AccountsRead, epochMs, numberOf } from '../status/read-accounts.ts';
 import type { CronEntry } from './cron-groups.ts';
-import { entriesOf, type ScheduledAccount } from './scheduler.ts';
+import { cronEntriesOf, type ScheduledAccount } from './scheduler.ts';
 
 interface Judging {
   readonly accounts: readonly ScheduledAccount[];
@@ -64,7 +64,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
       offReason === undefined && freshnessOf(one, nowMs, config.freshnessBudgetMinutes) !== 'fresh',
   );
   const failed = streams.flatMap(({ id, one, offReason }) =>
-    offReason === 'no equipment types' ? [] : failureOf(id, one),
+    offReason === 'no equipment types' ? [] : failureConditions(id, one),
   );
   const facts = streams.map(({ one }) => one);
   // No run is recorded while the service's cache is still valid, and few are while the credentials are refused.
@@ -74,7 +74,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
     failed.some(({ event }) => event === 'credentials_refused');
   const isHeldUp = facts.some(({ heldUpBy }) => heldUpBy !== undefined);
   const dueMs = nowMs - LATE_MS - (accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0);
-  const syncs = entriesOf(accounts).filter(({ target }) => target.kind === 'sync');
+  const syncs = cronEntriesOf(accounts).filter(({ target }) => target.kind === 'sync');
   const schedules = new Map(syncs.map((one) => [`${one.expression}\n${one.timezone}`, one]));
   const isMissing =
     workerSeenMs !== null &&

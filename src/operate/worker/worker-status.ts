@@ -6,19 +6,19 @@ import { readInFull } from '../status/read-account-rows.ts';
 import { readAccounts } from '../status/read-accounts.ts';
 import { readVolumes } from '../status/read-volumes.ts';
 import type { WorkerState } from '../status/status.ts';
-import { NOT_READ, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
+import { NO_WAREHOUSE_STATE, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
 import { storageRulesOf } from '../status/storage-rules.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { VERSION } from '../../version.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from './monitor.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 
-interface WorkerStatusParts {
+interface WorkerStatusSources {
   readonly app: App;
   readonly startedMs: number;
   readonly state: () => WorkerState;
@@ -74,8 +74,8 @@ export function neverSynced({ id, scheduled }: Account, { seen }: WarehouseState
   );
 }
 
-export function createWorkerStatus(parts: WorkerStatusParts) {
-  const { app, monitor, queue, scheduler, runners } = parts;
+export function createWorkerStatus(sources: WorkerStatusSources) {
+  const { app, monitor, queue, scheduler, runners } = sources;
   const { clock } = app;
   const [only] = runners.size === 1 ? runners.values() : [];
 
@@ -88,11 +88,11 @@ export function createWorkerStatus(parts: WorkerStatusParts) {
       freshnessBudgetMinutes: app.config.freshnessBudgetMinutes,
       owner: app.owner,
       nowMs: clock.now(),
-      startedMs: parts.startedMs,
-      worker: parts.state(),
+      startedMs: sources.startedMs,
+      worker: sources.state(),
       isSchedulerAlive: scheduler.isAlive(),
       queue: queue.load,
-      alerts: parts.notifier.status,
+      alerts: sources.notifier.status,
       keeping: storageRulesOf(app.config),
       warehouse,
       databaseOutage: app.databaseOutage.current,
@@ -133,8 +133,8 @@ export function createWorkerStatus(parts: WorkerStatusParts) {
     const { connection } = app.warehouse;
     const seen = await readInFull(connection, accountId, { privacy: app.config.privacy, clock });
     if (seen.pendingMigrations > 0) return { seen, counted: null };
-    const parts = (await readStoredParts(connection.db, [accountId])).get(accountId) ?? [];
-    return { seen, counted: { rows: [], days: [], parts } };
+    const partitions = (await readStoredPartitions(connection.db, [accountId])).get(accountId) ?? [];
+    return { seen, counted: { rows: [], days: [], partitions } };
   }
 
   async function lookAtOne(accountId: string): Promise<WarehouseState> {
@@ -143,9 +143,9 @@ export function createWorkerStatus(parts: WorkerStatusParts) {
       // The monitor knows whether the database is reachable.
       const { problem } = monitor.latest;
       const result = read.inTime ? read.value : { isSlow: problem === null };
-      return { ...NOT_READ, problem, ...result };
+      return { ...NO_WAREHOUSE_STATE, problem, ...result };
     } catch (error) {
-      return { ...NOT_READ, problem: toDatabaseError(error).message };
+      return { ...NO_WAREHOUSE_STATE, problem: toDatabaseError(error).message };
     }
   }
 

@@ -3,14 +3,14 @@ import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import {
   CHARACTER_PX,
-  column,
+  stackedColumn,
   element,
   figure,
   NAME_LENGTH,
   type Series,
   type Texts,
   textAt,
-  widthOf,
+  textWidth,
 } from '../chart-kit.ts';
 import { formatShare, formatShortDay, shorten } from '../words.ts';
 
@@ -34,7 +34,7 @@ export function bars(texts: Omit<Texts, 'label'>, rows: readonly Bar[]): Html {
   const total = rows.reduce((sum, { value }) => sum + value, 0);
   const ends = rows.map(({ value }) => `${formatCount(value)} (${formatShare(value, total)})`);
   const described = rows.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; ');
-  const right = Math.max(...ends.map(widthOf)) + 10;
+  const right = Math.max(...ends.map(textWidth)) + 10;
   const most = Math.max(1, ...rows.map(({ value }) => value));
   return figure({ ...texts, label: described }, rows.length * 32 + 8, (width) =>
     rows.map(({ label, value, color }, at) => {
@@ -67,7 +67,7 @@ export function stackedBars(
   const legend = series.map(({ name, color }) => {
     const x = legendX;
     const shown = shorten(name, NAME_LENGTH);
-    legendX += widthOf(shown) + 34;
+    legendX += textWidth(shown) + 34;
     return [element('rect', { x, y: 7, width: 10, height: 10, fill: color }), textAt(x + 16, 12, shown)];
   });
   return figure(texts, bars.length * 34 + 36, (width) => [
@@ -84,7 +84,7 @@ export function stackedBars(
             const middle = x + length / 2;
             const rect = { x, y: y - 12, width: length, height: 25, fill: color, stroke: 'var(--card)' };
             x += length;
-            const hasRoom = length > widthOf(text) + 8;
+            const hasRoom = length > textWidth(text) + 8;
             return [element('rect', rect), hasRoom && textAt(middle, y, text, { ...MIDDLE, fill: onColor })];
           }),
       );
@@ -110,7 +110,7 @@ export function weekColumns(texts: Texts, weeks: readonly Week[]): Html {
   return figure(texts, height, (width) => {
     const band = (width - 8) / weeks.length;
     // Each name, or each fourth where they would overlap.
-    const every = band > widthOf('31 Mar') ? 1 : 4;
+    const every = band > textWidth('31 Mar') ? 1 : 4;
     const line = { x1: 4, x2: width - 4, y1: bottom, y2: bottom, stroke: 'var(--dim)' };
     return [
       weeks.map(({ monday, value }, at) => {
@@ -119,7 +119,7 @@ export function weekColumns(texts: Texts, weeks: readonly Week[]): Html {
         const unfinished = { 'fill-opacity': 0.35, stroke: 'var(--warn)', 'stroke-dasharray': '4,3' };
         const fill = { fill: 'var(--warn)', rx: 2, ...(at === 0 ? unfinished : {}) };
         return [
-          column(x + band * 0.1, band * 0.8, bottom, [{ height: tall, ...fill }]),
+          stackedColumn(x + band * 0.1, band * 0.8, bottom, [{ height: tall, ...fill }]),
           textAt(x + band / 2, bottom - tall - 9, formatCount(value), { ...MIDDLE, fill: 'var(--text)' }),
           at % every === 0 && textAt(x + band / 2, bottom + 14, formatShortDay(monday), MIDDLE),
         ];

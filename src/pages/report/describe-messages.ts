@@ -12,21 +12,21 @@ interface MessageColumns {
 
 const LENGTH = 140;
 
-function quote(note: string): string {
+function quoteNote(note: string): string {
   return `“${shorten(note.replace(/\s+/g, ' ').trim(), LENGTH)}”`;
 }
 
-const isText = (note: string | null): note is string => note !== null && note.trim() !== '';
+const hasText = (note: string | null): note is string => note !== null && note.trim() !== '';
 
 /** `today`: the day of the report; days of its year are shown without the year. null: there are no messages. */
 export function describeMessages(
   { first_note: first, last_note: last, last_on: on, ...by }: MessageColumns,
   today: string,
 ): Html | null {
-  const about = isText(first) && quote(first);
+  const about = hasText(first) && quoteNote(first);
   const isThisYear = on?.slice(0, 4) === today.slice(0, 4);
   const day = on === null ? null : isThisYear ? formatShortDay(on) : formatDay(on);
-  const author = [by.last_by_name ?? by.last_by_id, day].filter((part) => part !== null).join(', ');
-  const latest = isText(last) && html`<span class="dim">${author}: ${quote(last)}</span>`;
+  const author = [by.last_by_name ?? by.last_by_id, day].filter((text) => text !== null).join(', ');
+  const latest = hasText(last) && html`<span class="dim">${author}: ${quoteNote(last)}</span>`;
   return about === false && latest === false ? null : html`${about} ${latest}`;
 }

@@ -6,7 +6,7 @@ import type { Report } from './read-report.ts';
 type Shared = ReadonlySet<string>;
 
 /** The key for a column pair, for example `form/1201` for `form_label` and `form_id`; every name belongs to a user. */
-function keyOf(column: string, row: Readonly<Record<string, unknown>>): string | undefined {
+function nameKey(column: string, row: Readonly<Record<string, unknown>>): string | undefined {
   const [, kind = '', what] = /^(.+)_(name|label)$/.exec(column) ?? [];
   const id = row[`${kind}_id`];
   if (typeof id !== 'string' && typeof id !== 'number') return undefined;
@@ -19,7 +19,7 @@ function addIds(value: unknown, shared: Shared): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const row = value as Readonly<Record<string, unknown>>;
   const columns = Object.entries(row).map(([column, one]) => {
-    const key = typeof one === 'string' ? keyOf(column, row) : undefined;
+    const key = typeof one === 'string' ? nameKey(column, row) : undefined;
     if (key === undefined || !shared.has(key)) return [column, addIds(one, shared)];
     return [column, shortenPseudonyms(`${String(one)} (${key.slice(key.indexOf('/') + 1)})`)];
   });

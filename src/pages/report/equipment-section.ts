@@ -14,7 +14,7 @@ const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: 
   uptodate: { name: 'up to date', color: 'var(--good)', onColor: 'var(--on-good)' },
 };
 
-const nameOf = (status: string): string => STATUSES[status]?.name ?? status;
+const statusName = (status: string): string => STATUSES[status]?.name ?? status;
 
 function seriesOf(statuses: readonly string[]) {
   const others = [...new Set(statuses)].filter((status) => !(status in STATUSES));
@@ -38,7 +38,7 @@ function byType({ answers: { equipmentByType: rows } }: Report): Html {
     name,
     segments: rows
       .filter((row) => nameOfType(row) === name)
-      .map(({ status, equipment }) => ({ series: nameOf(status), value: equipment })),
+      .map(({ status, equipment }) => ({ series: statusName(status), value: equipment })),
   }));
   const expired = types.map(({ name, segments }) => {
     const counts = segments.map(({ series, value }) => (series === 'expired' ? value : 0));
@@ -109,10 +109,10 @@ function byOffice(report: ShownReport): Html | null {
 /** Equipment that the figures count although no run reads it any more. */
 function notRead({ unread, timezone }: Report): Html | false {
   if (unread.length === 0) return false;
-  const types = unread.map(({ part, live, readAtMs }) => {
+  const types = unread.map(({ partition, live, readAtMs }) => {
     const since =
       readAtMs === null ? 'not known when last read' : `last read ${formatMoment(readAtMs, timezone)}`;
-    return `type ${part} (${formatNumber(live, 'piece')}, ${since})`;
+    return `type ${partition} (${formatNumber(live, 'piece')}, ${since})`;
   });
   return html`<p class="note">
     Counted as it was then, because it is not read any more: equipment of ${types.join(', ')}.
@@ -138,7 +138,11 @@ export function equipmentSection(report: ShownReport): Section {
       statusTrend({
         title: 'Equipment in service by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
-        values: days.map(({ date, status, in_service: value }) => ({ date, series: nameOf(status), value })),
+        values: days.map(({ date, status, in_service: value }) => ({
+          date,
+          series: statusName(status),
+          value,
+        })),
       }),
       html`<h3>Expired inspections</h3>`,
       longestExpired(report),

@@ -53,8 +53,8 @@ export function lapsesOf({ answers }: Report): string[] {
 export const before = (ms: number): string =>
   ms < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ms));
 
-/** The age of the oldest part, parts that were never read, and failures. null: nothing was read. */
-export function ageOf(report: Report): { readonly text: string; readonly isBad: boolean } | null {
+/** The age of the oldest stream, streams that were never read, and failures. null: nothing was read. */
+export function dataAge(report: Report): { readonly text: string; readonly isBad: boolean } | null {
   const { streams, asOfMs } = report;
   if (!isAnythingRead(report)) return null;
   const namesOf = (all: Report['streams']): string =>
@@ -64,14 +64,14 @@ export function ageOf(report: Report): { readonly text: string; readonly isBad: 
   const age = before(asOfMs - oldestMs);
   const never = streams.filter(({ lastSuccessMs }) => lastSuccessMs === null);
   const failed = streams.filter(({ failingWith }) => failingWith !== undefined);
-  const parts = [
+  const sentences = [
     age === before(0)
       ? `The data is ${age} old.`
       : `The oldest part, ${namesOf(oldest)}, was read ${age} before this report.`,
     ...(never.length > 0 ? [`Never read: ${namesOf(never)}.`] : []),
     ...(failed.length > 0 ? [`The newest attempt failed for ${namesOf(failed)}.`] : []),
   ];
-  return { text: parts.join(' '), isBad: failed.length > 0 || asOfMs - oldestMs > DAY_MS };
+  return { text: sentences.join(' '), isBad: failed.length > 0 || asOfMs - oldestMs > DAY_MS };
 }
 
 /** The two lists below the figures. */

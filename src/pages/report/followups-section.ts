@@ -2,7 +2,7 @@ import { html, type Html } from '../html.ts';
 import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
-import { countOf, nameOf } from './overdue-section.ts';
+import { countOf, followupName } from './overdue-section.ts';
 import { firstOf, linkedPerson, type ShownReport } from './shown-report.ts';
 import { describeMessages } from './describe-messages.ts';
 import { empty, type Section, streamSection } from './section.ts';
@@ -106,12 +106,12 @@ function handedOn(report: ShownReport): Html {
     caption: 'Open, and handed on most often',
     rows: answers.mostHandedOn,
     columns: [
-      { title: 'follow-up', cell: (row) => nameOf(report, row) },
+      { title: 'follow-up', cell: (row) => followupName(report, row) },
       { title: 'now with', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
       { title: 'handed on', isNumber: true, cell: (row) => `${formatCount(row.reassignment_count)} times` },
       { title: 'due', isNumber: true, cell: (row) => formatDay(row.due_on) },
     ],
-    remark: (row) => describeMessages(row, today),
+    streamRemark: (row) => describeMessages(row, today),
   })}
   ${firstOf(report, 'open-followups', { shown: answers.mostHandedOn.length, most: 5 })}`;
 }

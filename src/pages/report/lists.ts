@@ -32,13 +32,13 @@ function wholeTable(about: string, { sql, row }: Question, recordOf: List['recor
 }
 
 /** `columns`: as `select` lists them, in the order of the file. `rest`: the statement from `from` on. */
-function list(about: string, columns: string, rest: string, recordOf: List['recordOf']): List {
+function buildList(about: string, columns: string, rest: string, recordOf: List['recordOf']): List {
   const names = columns.split(/,\s+/).map((column) => /\w+$/.exec(column)?.[0] ?? '');
   return { about, columns: names, sql: `select ${columns}\n${rest}`, recordOf };
 }
 
-const followups = (about: string, columns: string, where: string, order: string): List =>
-  list(
+const followupList = (about: string, columns: string, where: string, order: string): List =>
+  buildList(
     about,
     `o.id, o.form_id::text as form_id, o.form_label, o.assignee_id, o.assignee_name, o.created_on, o.due_on, ${columns},
   o.message_count::int as message_count, o.reassignment_count::int as reassignment_count, ${NOTE_COLUMNS}`,
@@ -49,11 +49,11 @@ order by ${order}`,
   );
 
 /** The names of the assignees of a piece of equipment. */
-const joinNames = (equipmentId: string): string =>
+const namesSql = (equipmentId: string): string =>
   joinResponsible(equipmentId, `string_agg(coalesce(u.name, a.user_id), ', ' order by u.name, a.user_id)`);
 
 export const LISTS = {
-  'overdue-followups': followups(
+  'overdue-followups': followupList(
     'overdue follow-ups, longest overdue first',
     'o.days_overdue',
     'o.is_overdue',
@@ -63,7 +63,7 @@ export const LISTS = {
     'assignees of overdue follow-ups, with their number',
     FOLLOWUP_QUESTIONS.overdueByAssignee,
   ),
-  'this-week': list(
+  'this-week': buildList(
     'tasks of the next seven days: one row per person and task',
     't.by_on, t.user_id, u.name as user_name, t.task, t.label, t.id, t.equipment',
     `from (
@@ -80,13 +80,13 @@ order by t.by_on, u.name, t.user_id, t.task, t.label, t.id`,
       return [task === 'follow-up' ? 'followup' : 'equipment', id];
     },
   ),
-  'open-followups': followups(
+  'open-followups': followupList(
     'all open follow-ups',
     'o.is_overdue, o.days_until_due',
     'o.is_open',
     'o.due_on, o.id',
   ),
-  'closed-followups': followups(
+  'closed-followups': followupList(
     'follow-ups with a due day that were closed in the last thirty days, those closed late first',
     'o.resolved_on, o.closed_in_time, o.days_to_resolve, o.completer_id, o.completer_name',
     'o.closed_in_time is not null and o.resolved_on > safety.reporting_today($1) - 30',
@@ -96,7 +96,7 @@ order by t.by_on, u.name, t.user_id, t.task, t.label, t.id`,
     'forms, with the number of their follow-ups and the time to close them',
     FOLLOWUP_QUESTIONS.timeToCloseByForm,
   ),
-  employees: list(
+  employees: buildList(
     'employees with their training status, incomplete ones first',
     'user_id, user_name, status, percent_complete::float8 as percent_complete, complete_count, incomplete_count, next_expires_on',
     `from safety.training_compliance
@@ -104,7 +104,7 @@ where account_id = $1
 order by array_position(array['incomplete', 'expiring', 'active', 'unassigned'], status), incomplete_count desc, user_name, user_id`,
     record('employee', 'user_id'),
   ),
-  'lacking-trainings': list(
+  'lacking-trainings': buildList(
     'required trainings that an employee lacks: one row per employee and training',
     'user_id, user_name, training_id::text as training_id, training_label, state, completed_on, expires_on',
     `from safety.training_matrix
@@ -121,7 +121,7 @@ order by user_name, user_id, training_label, training_id`,
     TRAINING_QUESTIONS.lapsingNext,
     record('employee', 'user_id'),
   ),
-  'equipment-in-service': list(
+  'equipment-in-service': buildList(
     'equipment in service, expired first',
     `e.id, e.title, e.serial_number, e.equipment_type_id, e.equipment_type_label, e.status, offices.field_offices,
   people.responsible`,
@@ -130,7 +130,7 @@ left join lateral (
   select string_agg(o.field_office_label, ', ' order by o.field_office_label) as field_offices
   from safety.equipment_field_offices o
   where o.account_id = $1 and o.equipment_id = e.id
-) offices on true${joinNames('e.id')}
+) offices on true${namesSql('e.id')}
 where e.account_id = $1 and e.is_in_service
 order by array_position(array['expired', 'expiring', 'uptodate'], e.status), e.equipment_type_label, e.id`,
     record('equipment', 'id'),
@@ -139,16 +139,16 @@ order by array_position(array['expired', 'expiring', 'uptodate'], e.status), e.e
     'field offices, with the number of their equipment',
     EQUIPMENT_QUESTIONS.equipmentByOffice,
   ),
-  'expired-inspections': list(
+  'expired-inspections': buildList(
     'expired inspections of equipment in service, longest expired first',
     `i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label,
   i.last_completed_on, i.expires_on, -i.days_until_expiry as days_expired, people.responsible`,
-    `from safety.equipment_inspections i${joinNames('i.equipment_id')}
+    `from safety.equipment_inspections i${namesSql('i.equipment_id')}
 where i.account_id = $1 and i.is_in_service and i.status = 'expired' and i.days_until_expiry <= 0
 order by i.days_until_expiry, i.equipment_id, i.schedule_id`,
     record('equipment', 'equipment_id'),
   ),
-  documents: list(
+  documents: buildList(
     'documents with their newest version, those without an approval first',
     `resource_id, title, category_id, category_label, version, creator_id, creator_name, created_on, approved_on,
   age_days`,

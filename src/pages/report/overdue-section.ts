@@ -6,7 +6,7 @@ import { bars } from './bar-charts.ts';
 import { describeMessages } from './describe-messages.ts';
 import type { Report } from './read-report.ts';
 import { type Section, streamSection } from './section.ts';
-import { linked, linkedPerson, placeOf, restOf, type ShownReport } from './shown-report.ts';
+import { linked, linkedPerson, listLocation, restOf, type ShownReport } from './shown-report.ts';
 import { formatDay, labelOf } from '../words.ts';
 
 export function countOf({ answers }: Report, status: string): number {
@@ -20,7 +20,7 @@ export const oldestDueOf = ({ answers }: Report): string | null =>
 const AGES = ['up to a week', '8 to 30 days', '31 to 90 days', 'over 90 days'];
 
 /** The label of the form and the follow-up's own id, to find it in the service. */
-export function nameOf(
+export function followupName(
   report: ShownReport,
   row: { readonly form_id: string | null; readonly form_label: string | null; readonly id: string },
 ): Html {
@@ -44,7 +44,7 @@ function body(report: ShownReport): Html {
     total > held
       ? html`<p class="note">
           The other ${formatCount(total - held)} are with ${formatCount(others)} more people:
-          ${placeOf(report, 'overdue-by-person')}.
+          ${listLocation(report, 'overdue-by-person')}.
         </p>`
       : null;
   const more = total - longestOverdue.length;
@@ -52,12 +52,12 @@ function body(report: ShownReport): Html {
     caption: 'Overdue for longest',
     rows: longestOverdue,
     columns: [
-      { title: 'follow-up', cell: (row) => nameOf(report, row) },
+      { title: 'follow-up', cell: (row) => followupName(report, row) },
       { title: 'with', cell: (row) => linkedPerson(report, row.assignee_name, row.assignee_id) },
       { title: 'due', isNumber: true, isSpare: true, cell: (row) => formatDay(row.due_on) },
       { title: 'days overdue', isNumber: true, cell: (row) => formatCount(row.days_overdue) },
     ],
-    remark: (row) => describeMessages(row, today),
+    streamRemark: (row) => describeMessages(row, today),
   })}
   ${restOf(report, 'overdue-followups', { count: more })}`;
   return html`${bars({ title: 'For how long they have been overdue' }, ages)}

@@ -3,14 +3,14 @@ import { html, type Html } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { HOUR_MS } from '../../shared/time.ts';
-import { countUnread } from '../../engine/streams/unread-parts.ts';
+import { countUnread } from '../../engine/streams/unread-partitions.ts';
 import { dayAfter, formatDay, formatMoment, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf, oldestDueOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
 import { type Share, trainedOf } from './training-section.ts';
 
-interface Change {
+interface FigureChange {
   /** For example `▲ 3 more than a week ago`. */
   readonly text: string;
   /** null: unchanged. */
@@ -22,11 +22,11 @@ export interface Figure {
   readonly value: string;
   readonly beside: string;
   /** null: the earlier value is unknown. */
-  readonly change?: Change | null;
+  readonly change?: FigureChange | null;
   readonly isBad?: boolean;
 }
 
-function renderChange({ text, isBetter }: Change): Html {
+function renderChange({ text, isBetter }: FigureChange): Html {
   return html`<dd class="change${isBetter !== null && (isBetter ? ' better' : ' worse')}">${text}</dd>`;
 }
 
@@ -41,7 +41,7 @@ function renderFigure({ title, value, beside, change = null, isBad = false }: Fi
 const unknown = (title: string): Figure => ({ title, value: '–', beside: 'not read yet' });
 
 /** `before`: the value a week ago; null: unknown. Fewer is better. */
-function compareCounts(now: number, before: number | null): Change | null {
+function compareCounts(now: number, before: number | null): FigureChange | null {
   if (before === null) return null;
   const by = now - before;
   if (by === 0) return { text: 'as many as a week ago', isBetter: null };
@@ -50,11 +50,11 @@ function compareCounts(now: number, before: number | null): Change | null {
 }
 
 /** Rounds as displayed, so that a change below one percent counts as none. More is better. */
-function compareShares(now: Share, before: Share, since: string): Change | null {
+function compareShares(now: Share, before: Share, since: string): FigureChange | null {
   if (now.whole === 0 || before.whole === 0) return null;
-  const [shown, shownBefore] = [now, before].map(({ part, whole }) => formatShare(part, whole));
+  const [shown, shownBefore] = [now, before].map(({ count, whole }) => formatShare(count, whole));
   if (shown === shownBefore) return { text: `as ${since}`, isBetter: null };
-  const isBetter = now.part / now.whole > before.part / before.whole;
+  const isBetter = now.count / now.whole > before.count / before.whole;
   return { text: `${isBetter ? '▲' : '▼'} from ${shownBefore ?? ''} ${since}`, isBetter };
 }
 
@@ -69,8 +69,8 @@ function followupFigures(report: Report): Figure[] {
           .filter(({ status }) => statuses.includes(status))
           .reduce((sum, { followups }) => sum + followups, 0);
   const [lately] = answers.closedLately;
-  const inTime = { part: lately?.in_time ?? 0, whole: lately?.closed ?? 0 };
-  const before = { part: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 };
+  const inTime = { count: lately?.in_time ?? 0, whole: lately?.closed ?? 0 };
+  const before = { count: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 };
   return [
     {
       title: 'Open follow-ups',
@@ -87,9 +87,9 @@ function followupFigures(report: Report): Figure[] {
     },
     {
       title: 'Closed in time',
-      value: formatShare(inTime.part, inTime.whole),
+      value: formatShare(inTime.count, inTime.whole),
       change: compareShares(inTime, before, 'in the 30 days before'),
-      beside: `${formatCount(inTime.part)} of ${formatCount(inTime.whole)} closed in the last 30 days, with a due day`,
+      beside: `${formatCount(inTime.count)} of ${formatCount(inTime.whole)} closed in the last 30 days, with a due day`,
     },
   ];
 }
@@ -100,9 +100,9 @@ function trainedFigure(report: Report): Figure {
   const then = trainedOf(report.answers.trainingByDay.filter(({ date }) => date === weekAgo));
   return {
     title: 'Trained',
-    value: formatShare(now.part, now.whole),
+    value: formatShare(now.count, now.whole),
     change: compareShares(now, then, 'a week ago'),
-    beside: `${formatCount(now.part)} of ${formatCount(now.whole)} who need training`,
+    beside: `${formatCount(now.count)} of ${formatCount(now.whole)} who need training`,
   };
 }
 
@@ -123,7 +123,7 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
 }
 
 /** The streams are synced at different times. A figure of the last hour is as old as the report. */
-function asOf({ streams, timezone, asOfMs }: Report, stream: StreamName, one: Figure): Figure {
+function figureAsOf({ streams, timezone, asOfMs }: Report, stream: StreamName, one: Figure): Figure {
   const readMs = streams.find((other) => other.stream === stream)?.lastSuccessMs ?? null;
   if (readMs === null || asOfMs - readMs < HOUR_MS) return one;
   return { ...one, beside: `${one.beside}; as of ${formatMoment(readMs, timezone)}` };
@@ -134,13 +134,13 @@ export function figuresOf(report: Report): Figure[] {
   const equipment = outOfDateOf(report);
   return [
     ...(answers.followupsNow.length > 0
-      ? followupFigures(report).map((one) => asOf(report, 'followups', one))
+      ? followupFigures(report).map((one) => figureAsOf(report, 'followups', one))
       : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map(unknown)),
     answers.trainingNow.length > 0
-      ? asOf(report, 'training-employee-status', trainedFigure(report))
+      ? figureAsOf(report, 'training-employee-status', trainedFigure(report))
       : unknown('Trained'),
     equipment.inService > 0
-      ? asOf(report, 'equipments', equipmentFigure(report, equipment))
+      ? figureAsOf(report, 'equipments', equipmentFigure(report, equipment))
       : unknown('Expired equipment'),
   ];
 }

@@ -1,8 +1,8 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
-import { type StoredPart, unreadOf } from '../../engine/streams/unread-parts.ts';
+import { type StoredPartition, unreadOf } from '../../engine/streams/unread-partitions.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
-import { readStoredParts } from '../../engine/control-tables/stored-parts.ts';
+import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import {
   isRecordUrlTemplate,
   RECORD_KINDS,
@@ -25,7 +25,7 @@ export interface Report {
   readonly today: string;
   readonly answers: Answers<typeof QUESTIONS & typeof WEEK_QUESTIONS>;
   /** Equipment of types that are not configured; the answers count it. */
-  readonly unread: readonly StoredPart[];
+  readonly unread: readonly StoredPartition[];
   readonly streams: readonly StreamFacts[];
   readonly issues: readonly IssueGroup[];
   readonly recordUrls: RecordUrls;
@@ -36,7 +36,7 @@ export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
 
 export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
 
-interface ReadOptions {
+interface ReportReadOptions {
   /** The configured types; absent: unknown. */
   readonly equipmentTypes?: readonly string[];
   /** The configured templates; default: the stored ones. */
@@ -64,7 +64,7 @@ async function readRecordUrls(
 export async function readReport(
   connection: Connection,
   accountId: string,
-  { equipmentTypes, recordUrls = {}, also }: ReadOptions = {},
+  { equipmentTypes, recordUrls = {}, also }: ReportReadOptions = {},
 ): Promise<Report> {
   // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
   const { databaseNowMs, accounts } = await readAccounts(connection, [accountId]);
@@ -76,7 +76,7 @@ export async function readReport(
       const answers = await ask(tx, QUESTIONS, { accountId });
       const people = choosePeople(answers.weekByPerson).shown.map(({ user_id: id }) => id);
       const week = await ask(tx, WEEK_QUESTIONS, { accountId, people });
-      const stored = (await readStoredParts(tx, [accountId])).get(accountId) ?? [];
+      const stored = (await readStoredPartitions(tx, [accountId])).get(accountId) ?? [];
       const report: Report = {
         accountId,
         unread: equipmentTypes === undefined ? [] : unreadOf(stored, equipmentTypes),

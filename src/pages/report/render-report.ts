@@ -7,7 +7,7 @@ import { table, type TableColumn } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
 import { documentsSection } from './documents-section.ts';
 import { equipmentSection } from './equipment-section.ts';
-import { ageOf, before, firstLists } from './first-screen.ts';
+import { dataAge, before, firstLists } from './first-screen.ts';
 import { followupsSection } from './followups-section.ts';
 import { countOf, overdueSection } from './overdue-section.ts';
 import { overview } from './overview.ts';
@@ -117,7 +117,7 @@ function sectionsOf(report: ShownReport): Section[] {
 
 export function renderReport(read: Report, { title, along }: RenderOptions): string {
   const report = showReport(read, along);
-  const age = ageOf(report);
+  const age = dataAge(report);
   const { accountId, asOfMs, timezone } = report;
   const sections = sectionsOf(report);
   const isRead = isAnythingRead(report);

@@ -35,7 +35,7 @@ export const linkedPerson = (report: Report, name: string | null, id: string | n
   linked(report, 'employee', id, personOf(name, id));
 
 /** The place of all rows of a list. */
-export function placeOf({ along, accountId }: ShownReport, list: ListName): Html {
+export function listLocation({ along, accountId }: ShownReport, list: ListName): Html {
   if (along.xlsx !== undefined) return html`all in <code>${along.xlsx}</code>, sheet <code>${list}</code>`;
   if (along.csv !== undefined) return html`all in <code>${along.csv}/${list}.csv</code>`;
   return html`all with <code>safety-sync report --account ${accountId} --xlsx FILE</code>, sheet
@@ -49,7 +49,8 @@ export function restOf(
   { count, what = '' }: { readonly count: number; readonly what?: string },
 ): Html | false {
   return (
-    count > 0 && html`<p class="note">and ${formatCount(count)} more${what}: ${placeOf(report, list)}.</p>`
+    count > 0 &&
+    html`<p class="note">and ${formatCount(count)} more${what}: ${listLocation(report, list)}.</p>`
   );
 }
 
@@ -59,5 +60,5 @@ export function firstOf(
   list: ListName,
   { shown, most }: { readonly shown: number; readonly most: number },
 ): Html | false {
-  return shown >= most && html`<p class="note">The first ${most}: ${placeOf(report, list)}.</p>`;
+  return shown >= most && html`<p class="note">The first ${most}: ${listLocation(report, list)}.</p>`;
 }

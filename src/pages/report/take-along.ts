@@ -15,7 +15,7 @@ import type { Report } from './read-report.ts';
 import { type Cell, renderWorkbook } from './workbook.ts';
 
 /** Rows that are in memory at once. */
-const BATCH = 1000;
+const BATCH_ROWS = 1000;
 
 /** The lists of one account in the snapshot of its report. */
 export interface Lists {
@@ -26,16 +26,19 @@ export interface Lists {
 export const listsOf = (db: Lists['db'], report: Lists['report']): Lists => ({ db, report });
 
 /** Number of rows, by list. */
-type Counts = Readonly<Record<string, number>>;
+type RowCounts = Readonly<Record<string, number>>;
 
-async function* readRows({ db, report }: Lists, { sql: statement, row }: List): AsyncGenerator<ListRow[]> {
+async function* readListRows(
+  { db, report }: Lists,
+  { sql: statement, row }: List,
+): AsyncGenerator<ListRow[]> {
   const { accountId } = report;
   // All rows are read, so the plan for the first ones is the wrong one.
   await db.execute(sql`set local cursor_tuple_fraction = 1`);
   await db.execute(sql`declare taken_along no scroll cursor for ${bind(statement, { accountId })}`);
   try {
     for (;;) {
-      const rows = await db.execute(sql`fetch forward ${sql.raw(String(BATCH))} from taken_along`);
+      const rows = await db.execute(sql`fetch forward ${sql.raw(String(BATCH_ROWS))} from taken_along`);
       if (rows.length === 0) return;
       yield row === undefined ? [...rows] : rows.map((one) => row.parse(one));
     }
@@ -59,7 +62,7 @@ function sheetOf(lists: Lists, name: ListName, counts: Record<string, number>) {
   };
   async function* readCells(): AsyncGenerator<Cell[][]> {
     counts[name] = 0;
-    for await (const rows of readRows(lists, list)) {
+    for await (const rows of readListRows(lists, list)) {
       counts[name] += rows.length;
       yield rows.map(cellsOf);
     }
@@ -78,7 +81,7 @@ async function* toCsv(columns: readonly string[], batches: AsyncIterable<Cell[][
 }
 
 /** One file per list; makes the directory. */
-export async function writeCsv(lists: Lists, folder: string): Promise<Counts> {
+export async function writeCsv(lists: Lists, folder: string): Promise<RowCounts> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
     const why =
@@ -109,7 +112,7 @@ export function toWorkbook(lists: Lists, counts: Record<string, number> = {}): A
   ]);
 }
 
-export async function writeWorkbook(lists: Lists, path: string): Promise<Counts> {
+export async function writeWorkbook(lists: Lists, path: string): Promise<RowCounts> {
   const counts: Record<string, number> = {};
   await writeWholeFile(path, toWorkbook(lists, counts));
   return counts;

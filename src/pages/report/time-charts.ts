@@ -2,7 +2,7 @@
 import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import {
-  column,
+  stackedColumn,
   countAxis,
   element,
   figure,
@@ -11,7 +11,7 @@ import {
   type Series,
   type Texts,
   textAt,
-  widthOf,
+  textWidth,
 } from '../chart-kit.ts';
 import { dayAfter, dayNumber, formatDay, formatMonth, formatShortDay, shorten } from '../words.ts';
 
@@ -98,7 +98,7 @@ export function trend(texts: Texts, series: readonly Series[], values: readonly 
   const most = Math.max(1, ...sums.map((one) => one.at(-1) ?? 0));
   const [height, top, bottom] = [230, 14, 196];
   const yOf = (value: number): number => bottom - (value / most) * (bottom - top);
-  const left = Math.max(44, widthOf(formatCount(most)) + 14);
+  const left = Math.max(44, textWidth(formatCount(most)) + 14);
   const labels = known.map(({ name }) => `${formatCount(countOf(last, name))} ${shorten(name, NAME_LENGTH)}`);
   const today = sumsOf(last);
   const labelHeights = spread(
@@ -106,7 +106,7 @@ export function trend(texts: Texts, series: readonly Series[], values: readonly 
     LINE_PX,
   );
   return figure(texts, height, (width) => {
-    const right = width - Math.max(0, ...labels.map(widthOf)) - 12;
+    const right = width - Math.max(0, ...labels.map(textWidth)) - 12;
     const span = dayNumber(last) - dayNumber(first);
     const perDay = Math.min((right - left) / (span + 1), (right - left - TODAY_PX) / Math.max(1, span));
     const xOf = (day: string): number => left + (dayNumber(day) - dayNumber(first)) * perDay;
@@ -121,7 +121,7 @@ export function trend(texts: Texts, series: readonly Series[], values: readonly 
     return [
       countAxis({ from: left, to: right, most, yOf }),
       known.map(({ color }, at) => element('path', { d: areaOf(at), fill: color })),
-      column(
+      stackedColumn(
         xOf(last),
         right - xOf(last),
         bottom,

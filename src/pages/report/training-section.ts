@@ -17,10 +17,10 @@ const STATUSES: readonly Series[] = [
   { name: 'unassigned', color: 'var(--none)' },
 ];
 /** Days covered by the table below; the chart shows their weeks. */
-const DAYS = 90;
+const EXPIRY_DAYS = 90;
 
 export interface Share {
-  readonly part: number;
+  readonly count: number;
   readonly whole: number;
 }
 
@@ -32,7 +32,7 @@ export function trainedOf(
     rows
       .filter(({ status }) => status !== null && statuses.includes(status))
       .reduce((sum, { employees }) => sum + employees, 0);
-  return { part: of('active', 'expiring'), whole: of('active', 'expiring', 'incomplete') };
+  return { count: of('active', 'expiring'), whole: of('active', 'expiring', 'incomplete') };
 }
 
 /** Includes statuses that are new at the service. */
@@ -92,7 +92,7 @@ function lapsing(report: ShownReport): Html {
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
   const first = mondayOf(today);
-  const count = Math.ceil((dayNumber(today) - dayNumber(first) + DAYS) / 7);
+  const count = Math.ceil((dayNumber(today) - dayNumber(first) + EXPIRY_DAYS) / 7);
   const weeks = Array.from({ length: count }, (_, week) => {
     const monday = dayAfter(first, 7 * week);
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
@@ -140,7 +140,7 @@ export function trainingSection(report: ShownReport): Section {
     title: 'Training',
     stream: 'training-employee-status',
     hasRows: report.answers.trainingNow.length > 0,
-    lead: `${formatCount(trained.part)} of ${formatNumber(trained.whole, 'employee')} who need training have completed all of it (${formatShare(trained.part, trained.whole)}).`,
+    lead: `${formatCount(trained.count)} of ${formatNumber(trained.whole, 'employee')} who need training have completed all of it (${formatShare(trained.count, trained.whole)}).`,
     body: () => [
       now(report),
       html`<h3>Missing trainings</h3>`,

@@ -2,7 +2,7 @@
 import { personOf } from '../words.ts';
 
 /** Numbers of tasks. */
-export interface Load {
+export interface PersonLoad {
   /** Empty: no assignee. */
   readonly user_id: string;
   readonly user_name: string | null;
@@ -18,12 +18,15 @@ const SHOWN_PEOPLE = 12;
 const MOST_PEOPLE = 20;
 
 /** Inspections come last, because there can be many. */
-const urgencyOf = ({ followups, trainings }: Load): number => followups + trainings;
+const urgencyOf = ({ followups, trainings }: PersonLoad): number => followups + trainings;
 
-export const tasksOf = (load: Load): number => urgencyOf(load) + load.inspection_tasks;
+export const tasksOf = (load: PersonLoad): number => urgencyOf(load) + load.inspection_tasks;
 
 /** Tasks without an assignee are always shown. */
-export function choosePeople(loads: readonly Load[]): { shown: readonly Load[]; others: readonly Load[] } {
+export function choosePeople(loads: readonly PersonLoad[]): {
+  shown: readonly PersonLoad[];
+  others: readonly PersonLoad[];
+} {
   const people = loads
     .filter(({ user_id: id }) => id !== '')
     .toSorted(

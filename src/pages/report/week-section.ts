@@ -5,22 +5,22 @@ import { dayAfter, formatWeekday, labelOf } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
-import { linked, linkedPerson, placeOf, type ShownReport } from './shown-report.ts';
+import { linked, linkedPerson, listLocation, type ShownReport } from './shown-report.ts';
 import { describeMessages } from './describe-messages.ts';
 import { empty, type Section } from './section.ts';
-import { choosePeople, type Load, tasksOf } from './week-people.ts';
+import { choosePeople, type PersonLoad, tasksOf } from './week-people.ts';
 import { SHOWN_TASKS } from './questions/week-questions.ts';
 
-interface Task {
+interface WeekTask {
   readonly day: string;
   readonly what: HtmlValue;
   readonly isInspection: boolean;
 }
 
-function tasksByPerson(report: ShownReport): Map<string, Task[]> {
+function tasksByPerson(report: ShownReport): Map<string, WeekTask[]> {
   const { answers, today } = report;
-  const people = new Map<string, Task[]>();
-  const add = (id: string | null, task: Task): void => {
+  const people = new Map<string, WeekTask[]>();
+  const add = (id: string | null, task: WeekTask): void => {
     people.set(id ?? '', [...(people.get(id ?? '') ?? []), task]);
   };
   for (const row of answers.dueSoon) {
@@ -45,7 +45,7 @@ function tasksByPerson(report: ShownReport): Map<string, Task[]> {
 }
 
 /** The person of a load with the first tasks. */
-function renderPerson(report: ShownReport, load: Load, tasks: readonly Task[]): Html {
+function renderPerson(report: ShownReport, load: PersonLoad, tasks: readonly WeekTask[]): Html {
   const { user_id: id, user_name: name } = load;
   const shown = tasks
     .toSorted((one, other) => Number(one.isInspection) - Number(other.isInspection))
@@ -83,21 +83,21 @@ function lead({ answers }: Report): string {
   );
 }
 
-const sumOf = (people: readonly Load[], of: 'followups' | 'trainings' | 'inspections'): number =>
+const sumOf = (people: readonly PersonLoad[], of: 'followups' | 'trainings' | 'inspections'): number =>
   people.reduce((sum, load) => sum + load[of], 0);
 
-function describeOthers(people: readonly Load[]): string {
+function describeOthers(people: readonly PersonLoad[]): string {
   const nouns = { followups: 'follow-up', trainings: 'training', inspections: 'inspection' } as const;
-  const parts = (['followups', 'trainings', 'inspections'] as const)
+  const kinds = (['followups', 'trainings', 'inspections'] as const)
     .map((of) => ({ count: sumOf(people, of), noun: nouns[of] }))
     .filter(({ count }) => count > 0)
     .map(({ count, noun }) => formatNumber(count, noun));
   const hidden = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
-  return `Not shown: ${hidden} with ${parts.join(', ')}`;
+  return `Not shown: ${hidden} with ${kinds.join(', ')}`;
 }
 
 /** Notes on the list, because its sums may differ from those of the sentence above it. */
-function notesOf(report: ShownReport, others: readonly Load[]): HtmlValue[] {
+function notesOf(report: ShownReport, others: readonly PersonLoad[]): HtmlValue[] {
   const { answers } = report;
   const overdue = countOf(report, 'overdue');
   const { expired } = outOfDateOf(report);
@@ -106,7 +106,7 @@ function notesOf(report: ShownReport, others: readonly Load[]): HtmlValue[] {
     ...(expired > 0 ? [`${formatNumber(expired, 'piece')} of expired equipment`] : []),
   ];
   return [
-    ...(others.length > 0 ? [html`${describeOthers(others)}: ${placeOf(report, 'this-week')}.`] : []),
+    ...(others.length > 0 ? [html`${describeOthers(others)}: ${listLocation(report, 'this-week')}.`] : []),
     ...(sumOf(answers.weekByPerson, 'inspections') > (answers.inspections[0]?.expiring ?? 0)
       ? ['An inspection of equipment with several responsible people is listed for each of them.']
       : []),

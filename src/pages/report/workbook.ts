@@ -1,5 +1,5 @@
 /**
- * Writes workbooks (Office Open XML) as a stream: the parts of a zip, with rows as XML. Libraries for workbooks either hold
+ * Writes workbooks (Office Open XML) as a stream: the entries of a zip, with rows as XML. Libraries for workbooks either hold
  * all cells in memory (write-excel-file: 1 GB for 100,000 rows) or are large (exceljs: 23 MB).
  */
 import { Zip, ZipDeflate } from 'fflate';
@@ -36,7 +36,7 @@ export const WORKBOOK_TYPE = `${TYPE}.sheet`;
 
 /** Numbers of the cell formats below. */
 const BOLD = 1;
-const DAY = 2;
+const DAY_STYLE = 2;
 const QUOTED = 3;
 const LINK = 4;
 const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/></cellXfs></styleSheet>`;
@@ -63,7 +63,7 @@ function dayNumberOf(column: string, text: string): number | null {
   return days >= FIRST_DAY ? days : null;
 }
 
-function toCell(cell: Cell, column: string, at: string): string {
+function toCellXml(cell: Cell, column: string, at: string): string {
   if (cell === null || cell === '') return '';
   if (typeof cell === 'number') return `<c r="${at}"><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c r="${at}" t="b"><v>${cell ? 1 : 0}</v></c>`;
@@ -73,13 +73,13 @@ function toCell(cell: Cell, column: string, at: string): string {
     return `<c r="${at}" s="${LINK}" t="str"><f>HYPERLINK("${url}")</f><v>${url}</v></c>`;
   }
   const day = dayNumberOf(column, full);
-  if (day !== null) return `<c r="${at}" s="${DAY}"><v>${day}</v></c>`;
+  if (day !== null) return `<c r="${at}" s="${DAY_STYLE}"><v>${day}</v></c>`;
   const text = full.length > MOST_CHARACTERS ? `${full.slice(0, MOST_CHARACTERS - 1)}…` : full;
   const style = isFormula(text) ? ` s="${QUOTED}"` : '';
   return `<c r="${at}"${style} t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
 }
 
-function widthOf(column: string): number {
+function columnWidth(column: string): number {
   if (column.endsWith('_note')) return 60;
   return /(?:name|label|title|responsible|offices|about|link)$/.test(column) ? 30 : 15;
 }
@@ -88,7 +88,7 @@ const letters = (columns: readonly string[]): string[] => columns.map((_, at) =>
 
 function beginSheet(columns: readonly string[]): string {
   const widths = columns.map(
-    (column, at) => `<col min="${at + 1}" max="${at + 1}" width="${widthOf(column)}" customWidth="1"/>`,
+    (column, at) => `<col min="${at + 1}" max="${at + 1}" width="${columnWidth(column)}" customWidth="1"/>`,
   );
   const names = columns.map(
     (name, at) => `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(name)}</t></is></c>`,
@@ -106,8 +106,8 @@ function relationships(targets: readonly (readonly [type: string, target: string
   return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
 }
 
-/** The parts that name the sheets. */
-function* namesOf(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
+/** The entries that name the sheets. */
+function* sheetEntries(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
   const files = sheets.map((_, at) => `sheet${at + 1}.xml`);
   const named = sheets.map(
     (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
@@ -149,10 +149,10 @@ export async function* renderWorkbook(
   });
   const encoder = new TextEncoder();
   const begin = (path: string): ((xml: string, isLast?: boolean) => Uint8Array[]) => {
-    const part = new ZipDeflate(path);
-    zip.add(part);
+    const entry = new ZipDeflate(path);
+    zip.add(entry);
     return (xml, isLast = false) => {
-      part.push(encoder.encode(xml), isLast);
+      entry.push(encoder.encode(xml), isLast);
       if (failure !== null) throw failure;
       const written = chunks;
       chunks = [];
@@ -179,7 +179,7 @@ export async function* renderWorkbook(
         }
         count += 1;
         const row = cells.map((cell, at) =>
-          toCell(cell, columns[at] ?? '', `${columnLetters[at] ?? ''}${count}`),
+          toCellXml(cell, columns[at] ?? '', `${columnLetters[at] ?? ''}${count}`),
         );
         xml += `<row r="${count}">${row.join('')}</row>`;
       }
@@ -187,7 +187,7 @@ export async function* renderWorkbook(
     }
     yield* write(endSheet(columns, count), true);
   }
-  for (const [path, xml] of namesOf(names)) yield* begin(path)(xml, true);
+  for (const [path, xml] of sheetEntries(names)) yield* begin(path)(xml, true);
   zip.end();
   yield* chunks;
 }

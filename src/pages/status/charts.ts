@@ -3,12 +3,12 @@ import { formatCount } from '../../shared/format.ts';
 import { type Progress, RECENT_RUNS } from '../../operate/status/read-account-rows.ts';
 import type { DayVolume } from '../../operate/status/read-volumes.ts';
 import type { RunSummary } from '../../operate/status/run-summary.ts';
-import { column, drawing, element } from '../chart-kit.ts';
+import { stackedColumn, drawing, element } from '../chart-kit.ts';
 import type { Html } from '../html.ts';
 import { clockTime, describeRun } from '../words.ts';
 
 const SLOT = 10;
-const BAR = 7;
+const BAR_WIDTH = 7;
 const UP = 34;
 const DOWN = 16;
 
@@ -45,8 +45,8 @@ export function runsChart(runs: readonly RunSummary[], timezone: string): Html {
       {},
       element('title', {}, `${clockTime(run.startedMs, timezone)}: ${describeRun(run)}`),
       area(x, SLOT, height),
-      column(x, BAR, UP, [{ class: run.status, height: up, rx: 1 }]),
-      column(x, BAR, UP + 3 + down, [{ class: 'rows', height: down, rx: 1 }]),
+      stackedColumn(x, BAR_WIDTH, UP, [{ class: run.status, height: up, rx: 1 }]),
+      stackedColumn(x, BAR_WIDTH, UP + 3 + down, [{ class: 'rows', height: down, rx: 1 }]),
     );
   });
   const label = `The last ${runs.length} runs: duration upwards, changed rows downwards`;
@@ -73,7 +73,7 @@ export function daysChart(days: readonly DayVolume[]): Html {
       {},
       element('title', {}, text),
       area(x - 6, DAY_SLOT, height),
-      column(x, DAY_SLOT - 12, DAY_HEIGHT + 4, segments),
+      stackedColumn(x, DAY_SLOT - 12, DAY_HEIGHT + 4, segments),
       element('text', { x: x + 19, y: DAY_HEIGHT + 19, 'text-anchor': 'middle' }, day.day.slice(8)),
       day.failedRuns > 0 && element('circle', { class: 'failed', cx: x + 19, cy: DAY_HEIGHT + 30, r: 4 }),
     );

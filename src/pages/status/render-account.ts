@@ -39,7 +39,7 @@ function progressLine(run: RunningRun): Html {
     ${progressBar(run.progress)}`;
 }
 
-function remark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
+function streamRemark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
   if (running !== null || lastRun === null) return null;
   if (lastRun.status === 'failed') {
     return html`<p class="small t-bad">
@@ -69,7 +69,7 @@ function card(stream: StreamDetail, { nowMs, database }: Status, timezone: strin
     </div>
     <p class="big">${stream.lastSuccessMs === null ? age : moment(stream.lastSuccessMs, age, timezone)}</p>
     <p class="small dim">last success</p>
-    ${stream.running !== null && progressLine(stream.running)}${remark(stream)}
+    ${stream.running !== null && progressLine(stream.running)}${streamRemark(stream)}
     <dl>
       <dt>records</dt>
       <dd>${rows}${isOldCount && html` <span class="dim small">${ageOf(counted, nowMs)}</span>`}</dd>
@@ -158,7 +158,7 @@ function lastRuns({ recentRuns: rows, timezone }: AccountDetail, { nowMs, databa
       { title: 'requests', isNumber: true, isSpare: true, cell: ({ requests }) => formatCount(requests) },
       { title: 'took', isNumber: true, cell: ({ durationMs }) => formatDuration(durationMs) },
     ],
-    remark: remarkOf,
+    streamRemark: remarkOf,
   });
   const shown = rows.length === 0 ? html`<p>No run yet.</p>` : list;
   return titledCard('Last runs', areAccountsRead(database) ? shown : NOT_READ_YET);

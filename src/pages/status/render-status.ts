@@ -33,8 +33,8 @@ const SCRIPT = `
       // The fetched style is not inserted: the page already has it, and the policy would block its nonce.
       const text = (await response.text()).replace(/<style[^]*?<\\/style>/, '');
       const next = new DOMParser().parseFromString(text, 'text/html');
-      for (const part of ['main', 'footer', 'link[rel=icon]'])
-        document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
+      for (const selector of ['main', 'footer', 'link[rel=icon]'])
+        document.querySelector(selector).replaceWith(document.adoptNode(next.querySelector(selector)));
       document.title = next.title;
       lost.hidden = true;
     } catch {
@@ -150,7 +150,7 @@ function accountList(status: Status): Html {
       },
       { title: 'open issues', isNumber: true, isSpare: true, cell: ({ openIssues }) => countOf(openIssues) },
     ],
-    remark: ({ verdict: { level, sentence, details } }) =>
+    streamRemark: ({ verdict: { level, sentence, details } }) =>
       level === 'good' ? null : [sentence, ...details].join(' '),
   });
   return titledCard('Accounts', [list, pageLinks(status)]);

@@ -2,14 +2,14 @@ import { aPage, type Parameters, type Rules } from './parameters.ts';
 import type { Readings, UnaskedPaging } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 
-export interface Page {
+export interface PageParameters {
   paging: { total: number; last_page: number };
   /** From 1. A page after the last one has no results. */
   number: number;
 }
 
 /** "Valid pages run to paging.last_page"; the first page is always valid, even without results. */
-export function toPage(total: number, limit: number, number: number, readings: Readings): Page {
+export function toPage(total: number, limit: number, number: number, readings: Readings): PageParameters {
   const last = Math.ceil(total / limit);
   if (number > Math.max(1, last) && readings.pastLastPage === 'refused') {
     throw new ServiceError('parameter_invalid', `page: the last page is ${last}`);
@@ -62,7 +62,7 @@ function earlier(record: object): object {
 }
 
 /** The paging object in this reading. */
-export function shapePaging(paging: Page['paging'], readings: Readings): Record<string, unknown> {
+export function shapePaging(paging: PageParameters['paging'], readings: Readings): Record<string, unknown> {
   const total = shownTotal(paging.total, readings);
   const { pagingFields } = readings;
   const shown = {

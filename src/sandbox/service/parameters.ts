@@ -3,18 +3,18 @@ import { ServiceError } from './service-error.ts';
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
-interface Rule {
+interface ParameterRule {
   isRequired: boolean;
   expected: string;
   accepts: (value: unknown) => boolean;
 }
 
-export type Rules = Readonly<Record<string, Rule>>;
+export type Rules = Readonly<Record<string, ParameterRule>>;
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-function optional(expected: string, accepts: (value: unknown) => boolean): Rule {
+function optional(expected: string, accepts: (value: unknown) => boolean): ParameterRule {
   return { isRequired: false, expected, accepts };
 }
 
@@ -28,30 +28,30 @@ export const numbers = optional(
 );
 export const texts = optional('a list of strings', (value) => Array.isArray(value) && value.every(isText));
 
-export function wholeNumber(min: number, max: number): Rule {
+export function wholeNumber(min: number, max: number): ParameterRule {
   return optional(
     `a whole number from ${min} to ${max}`,
     (value) => isNumber(value) && Number.isInteger(value) && value >= min && value <= max,
   );
 }
 
-export function oneOf(...values: readonly string[]): Rule {
+export function oneOf(...values: readonly string[]): ParameterRule {
   return optional(values.join(', '), (value) => isText(value) && values.includes(value));
 }
 
-export function eachOf(values: readonly string[]): Rule {
+export function eachOf(values: readonly string[]): ParameterRule {
   return optional(
     `a list of ${values.join(', ')}`,
     (value) => Array.isArray(value) && value.every((item) => isText(item) && values.includes(item)),
   );
 }
 
-export function required(rule: Rule): Rule {
+export function required(rule: ParameterRule): ParameterRule {
   return { ...rule, isRequired: true };
 }
 
 /**
- * Reports unsupported parameters first, then missing ones, then invalid values. An explicit null is always an invalid value.
+ * Names unsupported parameters first, then missing ones, then invalid values. An explicit null is always an invalid value.
  */
 export function checkParameters(parameters: Parameters, rules: Rules, readings: Readings): void {
   const all: Rules = { ...rules, pretty: aBoolean };

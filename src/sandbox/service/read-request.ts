@@ -7,12 +7,12 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
 /** POST: the JSON body. GET: the query string is the JSON, URL-encoded where necessary. */
 export async function readRequestObject(request: IncomingMessage): Promise<Record<string, unknown>> {
   // The body is always drained, because the connection could not be reused otherwise.
-  const body = await readBody(request);
+  const body = await readRequestBody(request);
   if (request.method !== 'GET' && request.method !== 'POST') throw new ServiceError('request_method_invalid');
   return parseObject(request.method === 'POST' ? body : decodeQuery(request.url ?? ''));
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
+async function readRequestBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -14,7 +14,7 @@ export const defaultReadings = {
   followupsPaging: 'present' as 'present' | 'absent',
   /** The parameter rule refers to `paging`; the sample does not show it. */
   trainingPaging: 'present' as 'present' | 'absent',
-  /** Whether the 15-minute cache holds one training report for all requests, or one per distinct request (each page is one). */
+  /** Whether the 15-minute cache holds one training list for all requests, or one per distinct request (each page is one). */
   trainingCache: 'one-calculation' as 'one-calculation' | 'per-request',
   /** `paging.last_page` of an empty result. "The highest page number that has results" does not exist then. */
   lastPageWhenEmpty: 0 as 0 | 1,

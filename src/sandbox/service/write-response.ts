@@ -1,5 +1,5 @@
 import type { MethodResponse } from './method.ts';
-import { type Page, shapePaging } from './paging.ts';
+import { type PageParameters, shapePaging } from './paging.ts';
 import { writeJson, writeOtherJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { extraFieldName, shapeRecord } from './shape-record.ts';
@@ -53,7 +53,7 @@ function* shaped(list: NonNullable<MethodResponse['list']>, readings: Readings):
 
 function envelopeFields(response: MethodResponse, readings: Readings): Record<string, unknown> {
   const fields = { ...response.fields };
-  const paging = fields['paging'] as Page['paging'] | undefined;
+  const paging = fields['paging'] as PageParameters['paging'] | undefined;
   if (paging !== undefined) fields['paging'] = shapePaging(paging, readings);
   if (readings.extraFields !== false) fields[extraFieldName(readings)] = 'unknown';
   return fields;

@@ -23,11 +23,11 @@ export interface SandboxStore {
   /** Known equipment types with their metafields, including types without equipment. */
   readonly metafields: Map<string, readonly string[]>;
   /**
-   * The training report that is served now; a new one is calculated if it is missing or too old. `request` is the cache key
+   * The training list that is served now; a new one is calculated if it is missing or too old. `request` is the cache key
    * if each request is cached separately.
    */
   trainingCalculation(request?: string): TrainingCalculation;
-  /** Makes the service calculate the training report again. */
+  /** Makes the service calculate the training list again. */
   recalculateTraining(lastUpdated?: number): TrainingCalculation;
 }
 

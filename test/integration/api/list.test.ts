@@ -2,45 +2,45 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
-import { type ListPart, createRequestMeter } from '../../../src/engine/api/requests.ts';
+import { type ListEvent, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 
 const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
 const BEGINNING = `{"ok":true,"items":[${'1,'.repeat(1_000)}`;
 
-const toPlain = (part: ListPart) =>
-  part.kind === 'records' ? { ...part, records: part.records.map((one) => one.parse()) } : part;
+const toPlain = (event: ListEvent) =>
+  event.kind === 'records' ? { ...event, records: event.records.map((one) => one.parse()) } : event;
 
 async function takeAll(client: ApiClient) {
-  const parts: unknown[] = [];
+  const events: unknown[] = [];
   const list = client.list({ ...REQUEST, meter: createRequestMeter() });
   for (;;) {
     const next = await list.next();
-    if (next.done === true) return { parts, count: next.value.count };
-    parts.push(toPlain(next.value));
+    if (next.done === true) return { events, count: next.value.count };
+    events.push(toPlain(next.value));
   }
 }
 
 test('a list comes in batches of at least 500 records, and its response follows at the end', async () => {
   const items = Array.from({ length: 2_400 }, (_, id) => ({ id, text: 'x'.repeat(100) }));
   const server = await startProtocolServer((response) => respondJson(response, { ok: true, items }));
-  const { parts, count } = await takeAll(server.client());
+  const { events, count } = await takeAll(server.client());
   expect(count).toBe(2_400);
-  const batches = parts.map((part) => (part as { records: unknown[] }).records);
+  const batches = events.map((event) => (event as { records: unknown[] }).records);
   expect(batches.flat()).toEqual(items);
   expect(batches.length).toBeGreaterThan(1);
   expect(Math.min(...batches.slice(0, -1).map(({ length }) => length))).toBeGreaterThanOrEqual(500);
 });
 
-test('a response that breaks in the middle is reported as a restart, and the whole list follows', async () => {
+test('a response that breaks in the middle is followed by a restart, and the whole list follows', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [7, 8] });
   });
-  const { parts, count } = await takeAll(server.client({ retryAttempts: 1 }));
+  const { events, count } = await takeAll(server.client({ retryAttempts: 1 }));
   expect(count).toBe(2);
-  expect(parts.map((part) => (part as ListPart).kind)).toEqual(['records', 'restart', 'records']);
-  expect(parts.at(-1)).toEqual({ kind: 'records', records: [7, 8] });
+  expect(events.map((event) => (event as ListEvent).kind)).toEqual(['records', 'restart', 'records']);
+  expect(events.at(-1)).toEqual({ kind: 'records', records: [7, 8] });
 });
 
 test('an empty response behind a broken one leaves nothing of the broken one', async () => {
@@ -48,8 +48,8 @@ test('an empty response behind a broken one leaves nothing of the broken one', a
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [] });
   });
-  const { parts } = await takeAll(server.client({ retryAttempts: 1 }));
-  expect(parts.at(-1)).toEqual({ kind: 'restart' });
+  const { events } = await takeAll(server.client({ retryAttempts: 1 }));
+  expect(events.at(-1)).toEqual({ kind: 'restart' });
   const page = await server.client().page({ ...REQUEST, meter: createRequestMeter() });
   expect(page).toMatchObject({ records: [], count: 0 });
 });

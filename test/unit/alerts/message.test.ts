@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/operate/alerts/events.ts';
+import { ALERT_EVENTS, joinNames, textOfAlert } from '../../../src/operate/alerts/events.ts';
 import { type MessageContext, toMessage } from '../../../src/operate/alerts/message.ts';
 import type { AlertRow } from '../../../src/operate/alerts/outbox.ts';
 import type { AlertEvent } from '../../../src/engine/control-tables/control-tables.ts';
@@ -92,7 +92,7 @@ test.each(Object.keys(ALERT_EVENTS) as AlertEvent[])(
 );
 
 test('long lists are cut', () => {
-  expect(listOf(['a'])).toBe('a');
-  expect(listOf(['a', 'b', 'c'])).toBe('a, b and c');
-  expect(listOf(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])).toBe('a, b, c, d, e and 3 more');
+  expect(joinNames(['a'])).toBe('a');
+  expect(joinNames(['a', 'b', 'c'])).toBe('a, b and c');
+  expect(joinNames(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])).toBe('a, b, c, d, e and 3 more');
 });

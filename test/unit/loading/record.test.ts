@@ -3,7 +3,7 @@ import { ElementCutter } from '../../../src/engine/api/element-cutter.ts';
 import {
   identityOf,
   parseRecord,
-  readRecord,
+  toReadRecord,
   toIdentity,
   toStorable,
 } from '../../../src/engine/loading/record.ts';
@@ -15,12 +15,12 @@ import { usersStream } from '../../../src/engine/streams/users.ts';
 import type { WireRecord } from '../../../src/engine/streams/stream.ts';
 
 const source = { stream: resourcesStream, about: {} };
-const read = (text: string, of: Partial<Parameters<typeof readRecord>[1]> = {}) => {
+const read = (text: string, of: Partial<Parameters<typeof toReadRecord>[1]> = {}) => {
   const cutter = new ElementCutter('items', ['id', 'equipmentType_id']);
   cutter.push(Buffer.from(`{"items":[${text}]}`));
   const [received] = cutter.take();
   if (received === undefined) throw new Error(`no element: ${text}`);
-  return readRecord(received, { ...source, ...of });
+  return toReadRecord(received, { ...source, ...of });
 };
 const parse = (text: string) => parseRecord(resourcesStream, read(text));
 
@@ -116,7 +116,7 @@ describe('what a record is known by', () => {
   });
 
   test('a response about another user is named as such, because it may have an id', () => {
-    const read = readRecord(Received.of({ asked_for: '7', answered: { id: '8' } }), {
+    const read = toReadRecord(Received.of({ asked_for: '7', answered: { id: '8' } }), {
       stream: usersStream,
       about: {},
     });

@@ -49,9 +49,9 @@ test('two halves are exactly the whole, and every division comes to an end', () 
   }
 });
 
-test('a range is cut into a bounded number of parts, with any announced total', () => {
-  const parts = cutEvenly({ fromMs: 0, toMs: 1_800_000_000_000 }, 1e15);
-  expect(parts).toHaveLength(10_000);
-  expect(parts.at(-1)?.fromMs).toBe(0);
-  expect(parts[0]?.toMs).toBe(1_800_000_000_000);
+test('a range is cut into a bounded number of slices, with any announced total', () => {
+  const slices = cutEvenly({ fromMs: 0, toMs: 1_800_000_000_000 }, 1e15);
+  expect(slices).toHaveLength(10_000);
+  expect(slices.at(-1)?.fromMs).toBe(0);
+  expect(slices[0]?.toMs).toBe(1_800_000_000_000);
 });

@@ -44,7 +44,7 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
   };
 }
 
-test('what is asked for again because records vanished says that the part below it is still to be read', async () => {
+test('what is asked for again because records vanished says that the range below it is still to be read', async () => {
   // Five records, three at a time; then two are gone below, and one had been kept back above.
   const reader = answering([
     page(created(100, 90, 80), 5),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freshFor, remainingFreshness } from '../../../src/engine/reading/cached-report.ts';
+import { freshFor, remainingFreshness } from '../../../src/engine/reading/cached-list.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
 const CACHE_MS = 900_000;

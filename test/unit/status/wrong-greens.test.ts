@@ -72,8 +72,8 @@ describe('a stream is not shown as fresh', () => {
   });
 
   it('when some of its rows are not read any more', () => {
-    const parts = [{ part: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
-    const facts = { volumes: { rows: [], days: [], parts } };
+    const partitions = [{ partition: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
+    const facts = { volumes: { rows: [], days: [], partitions } };
     expect(badge(facts, 'equipments')).toEqual({ level: 'warning', text: '1,200 not read' });
     expect(verdict(facts)).toMatchObject(warning('stored data differs from the settings'));
     expect(verdict(facts).details.join()).toContain('1,200 live rows of equipment types');

@@ -43,7 +43,7 @@ test('a record is read by the names of its fields and gives values by column', (
   const issues: RecordIssue[] = [];
   const values = fieldReader(fields)(
     { id: 7, opened: 0, closes: 20_260_131, opened_at: 5 },
-    { report: (issue) => issues.push(issue) },
+    { addIssue: (issue) => issues.push(issue) },
   );
   expect(values).toEqual({
     id: '7',

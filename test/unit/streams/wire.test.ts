@@ -8,7 +8,7 @@ import * as wire from '../../../src/engine/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 import * as specified from '../../support/source-wire.ts';
 
-/** The result of a field for a value, and its report of a value that it cannot take. */
+/** The result of a field for a value, and its issue for a value that it cannot take. */
 function read<T>(field: wire.Field<T>, value: unknown): { taken: T | null; problems: number } {
   let problems = 0;
   const taken = field.read(value, () => {
@@ -115,28 +115,28 @@ test('every eight-digit number is a day exactly where the calendar has it', () =
   }
 });
 
-test('a list keeps the items that it can take and reports the places of the others', () => {
-  const reported: unknown[] = [];
+test('a list keeps the items that it can take and has an issue for each of the others', () => {
+  const found: unknown[] = [];
   const list = wire
     .list(wire.bigint)
-    .read([1, '2', 'three', null, 4.5, 5], (_problem, detail) => reported.push(detail?.suffix));
+    .read([1, '2', 'three', null, 4.5, 5], (_problem, detail) => found.push(detail?.suffix));
   expect(list).toEqual(['1', '2', '5']);
-  expect(reported).toEqual(['[2]', '[3]', '[4]']);
+  expect(found).toEqual(['[2]', '[3]', '[4]']);
 });
 
-test('a value outside of its list is kept and reported as unknown', () => {
-  const reported: unknown[] = [];
+test('a value outside of its list is kept, with an issue', () => {
+  const found: unknown[] = [];
   const field = wire.oneOf(['open', 'closed']);
-  expect(field.read('ajar', (_problem, detail) => reported.push(detail?.kind))).toBe('ajar');
-  expect(field.read('open', () => reported.push('never'))).toBe('open');
-  expect(reported).toEqual(['unknown_value']);
+  expect(field.read('ajar', (_problem, detail) => found.push(detail?.kind))).toBe('ajar');
+  expect(field.read('open', () => found.push('never'))).toBe('open');
+  expect(found).toEqual(['unknown_value']);
 });
 
-test('fields of one record are read one by one; unknown ones are reported without positions', () => {
+test('fields of one record are read one by one; unknown ones become issues without positions', () => {
   const issues: RecordIssue[] = [];
   const values = fieldReader({ id: wire.key, due: wire.date })(
     { id: 7, due: 'soon', colour: 'red', constructor: 1 },
-    { at: 'messages[2]', report: (issue) => issues.push(issue) },
+    { at: 'messages[2]', addIssue: (issue) => issues.push(issue) },
   );
   expect(values).toEqual({ id: '7', due: null });
   expect(issues.map(({ kind, field, value }) => [kind, field, value])).toEqual([

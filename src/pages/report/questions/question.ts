@@ -47,11 +47,11 @@ interface QuestionParameters {
 
 /** The statement with its parameters: `$1` is the account, `$2` are the people. */
 export function bind(statement: string, { accountId, people = [] }: QuestionParameters): SQL {
-  const parts = statement.split(/(\$[12])/).map((part) => {
-    if (part === '$1') return sql`${accountId}`;
-    return part === '$2' ? sql`${toArrayLiteral(people)}::text[]` : sql.raw(part);
+  const pieces = statement.split(/(\$[12])/).map((piece) => {
+    if (piece === '$1') return sql`${accountId}`;
+    return piece === '$2' ? sql`${toArrayLiteral(people)}::text[]` : sql.raw(piece);
   });
-  return sql.join(parts);
+  return sql.join(pieces);
 }
 
 type Questions = Readonly<Record<string, Question>>;

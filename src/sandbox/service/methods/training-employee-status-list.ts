@@ -26,7 +26,7 @@ export const trainingEmployeeStatusList: Method = {
     const asked = parameters as TrainingParameters;
     const cached = readings.trainingCache === 'per-request' ? JSON.stringify(parameters) : undefined;
     const { lastUpdated, employees } = store.trainingCalculation(cached);
-    const selected = select(employees, asked, lastUpdated);
+    const selected = selectEmployees(employees, asked, lastUpdated);
     const sentMs = lastUpdated + readings.lastUpdatedAheadMs;
     const asks = Math.min(asked.limit ?? MAX_LIMIT, readings.largestPage ?? MAX_LIMIT);
     const { paging, number } = toPage(selected.length, asks, asked.page ?? 1, readings);
@@ -49,7 +49,11 @@ export const trainingEmployeeStatusList: Method = {
  * The specification does not show how `training_ids` filters. Here: the employee is sent with these trainings only, and
  * omitted if none of them applies.
  */
-function select(employees: readonly Employee[], asked: TrainingParameters, at: number): readonly Employee[] {
+function selectEmployees(
+  employees: readonly Employee[],
+  asked: TrainingParameters,
+  at: number,
+): readonly Employee[] {
   const users = asked.m_user_ids === undefined ? undefined : new Set(asked.m_user_ids);
   const trainings = asked.training_ids === undefined ? undefined : new Set(asked.training_ids);
   let selected = employees;

@@ -1,4 +1,4 @@
-/** Training status: all pages of one cached report (specification: training-employee-status.list). */
+/** Training status: all pages of one cached list (specification: training-employee-status.list). */
 import type { Received } from '../../shared/received.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
@@ -7,7 +7,7 @@ import type { ListPage } from '../api/requests.ts';
 import { countExtraRows, fetchPage, pages, PageTally } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { countDistinct } from './record-fields.ts';
-import { keyOf } from '../streams/wire.ts';
+import { recordKey } from '../streams/wire.ts';
 import { type ResponseClock, offsetOf, wentBackBy } from './watermark.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -16,7 +16,7 @@ const ATTEMPTS = 5;
 const MOST_AHEAD_MS = MINUTE_MS;
 
 /**
- * How long a report stays the newest one after it was read. Its age then follows from the service's own time; a
+ * How long a list stays the newest one after it was read. Its age then follows from the service's own time; a
  * `last_updated` in the future has age 0.
  */
 export function freshFor(cacheMs: number, serviceTimeMs: number, calculatedAtMs: number | undefined): number {
@@ -25,7 +25,7 @@ export function freshFor(cacheMs: number, serviceTimeMs: number, calculatedAtMs:
   return Math.max(0, cacheMs - ageMs);
 }
 
-/** ms until there may be a newer report; 0 as soon as that is so by one of the clocks, or one of them is impossible. */
+/** ms until there may be a newer list; 0 as soon as that is so by one of the clocks, or one of them is impossible. */
 export function remainingFreshness(check: CalculationCheck | null, nowMs: number): number {
   if (check === null) return 0;
   const passed = [nowMs - check.atMs, check.agoByDatabaseMs];
@@ -41,7 +41,7 @@ export function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): numbe
 }
 
 /**
- * Whether a response is older than the stored report, for example because it comes from another cache. It is
+ * Whether a response is older than the stored list, for example because it comes from another cache. It is
  * the newer one where the stored time lies in the service's future, also because the service's clock was set
  * back.
  */
@@ -54,7 +54,7 @@ function isInFuture(ms: number, { serviceMs }: ResponseClock): boolean {
   return serviceMs !== undefined && ms > serviceMs + MOST_AHEAD_MS;
 }
 
-/** A `last_updated` in the future is an error of the data: the report existed when the response was made. */
+/** A `last_updated` in the future is an error of the data: the list existed when the response was made. */
 function toCalculatedAt(calculatedAtMs: number | undefined, clock: ResponseClock): ServiceTime | null {
   if (calculatedAtMs === undefined) return null;
   const ms = isInFuture(calculatedAtMs, clock) ? (clock.serviceMs ?? calculatedAtMs) : calculatedAtMs;
@@ -62,8 +62,8 @@ function toCalculatedAt(calculatedAtMs: number | undefined, clock: ResponseClock
 }
 
 /**
- * Whether the first page is the whole report although the empty page after it belongs to another report, because the
- * service keeps a report for each different request. A request with another limit gets a new calculation: if its records
+ * Whether the first page is the whole list although the empty page after it belongs to another list, because the
+ * service keeps a list for each different request. A request with another limit gets a new calculation: if its records
  * are equal, the first page was complete.
  */
 async function isStillWhole(
@@ -81,7 +81,7 @@ async function isStillWhole(
   );
 }
 
-/** Yields all pages; the first one is known. Returns why they are not one complete report, else null. */
+/** Yields all pages; the first one is known. Returns why they are not one complete list, else null. */
 async function* readPages(
   read: ReadRequest,
   options: { first: ListPage; calculatedAtMs: number | undefined; pageSize: number },
@@ -96,7 +96,7 @@ async function* readPages(
     if (sinceMs !== calculatedAtMs) {
       const isEnd = tally.pages === 1 && page.records.length === 0;
       if (isEnd && (await isStillWhole(read, { first, pageSize, sinceMs }))) break;
-      const message = `page ${tally.pages + 1} belongs to another training report than page 1`;
+      const message = `page ${tally.pages + 1} belongs to another training list than page 1`;
       return new SafetySyncError('calculation_unsettled', message);
     }
     yield records(page.records, about);
@@ -107,7 +107,7 @@ async function* readPages(
     repeated: tally.repeated,
     whole: params,
     toRequest: (record) => {
-      const key = keyOf(record, stream.keyField);
+      const key = recordKey(record, stream.keyField);
       return key === null ? undefined : { ...params, m_user_ids: [key] };
     },
   });
@@ -119,7 +119,7 @@ export function requestParams(pageSize: number) {
   return { include_all_completions: true, limit: pageSize };
 }
 
-export async function* readCachedReport(
+export async function* readCachedList(
   read: ReadRequest,
   { cacheMs, pageSize }: { readonly cacheMs: number; readonly pageSize: number },
 ): Steps<ReadOutcome> {
@@ -128,7 +128,7 @@ export async function* readCachedReport(
   const remainingMs = remainingFreshness(state.check, clock.now());
   if (read.kind === 'sync' && !read.force && remainingMs > 0) {
     const minutes = Math.ceil(remainingMs / MINUTE_MS);
-    const reason = `the service calculates the training report at most every ${cacheMs / MINUTE_MS} minutes; the stored one is current for another ${minutes} min`;
+    const reason = `the service calculates the training list at most every ${cacheMs / MINUTE_MS} minutes; the stored one is current for another ${minutes} min`;
     return { kind: 'skipped', reason, dueInMs: remainingMs };
   }
   yield { kind: 'savepoint' };
@@ -142,15 +142,15 @@ export async function* readCachedReport(
     const check = { atMs, freshForMs: freshFor(cacheMs, responseClock.serviceMs ?? atMs, calculatedAtMs) };
     if (read.kind !== 'backfill' && calculatedAtMs !== undefined) {
       if (read.kind === 'sync' && calculatedAtMs === state.calculatedAt?.ms) {
-        const note = 'the training report has not changed';
+        const note = 'the training list has not changed';
         return { kind: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
       }
       if (isOlder(calculatedAtMs, state.calculatedAt, responseClock)) {
         const olderSinceMs = Math.min(state.olderSinceMs ?? atMs, atMs);
         const dueInMs = olderSinceMs + cacheMs - atMs;
         if (dueInMs > 0) {
-          const reason = `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: an older training report is not stored until the service has returned no newer one for ${cacheMs / MINUTE_MS} minutes (backfill ${stream.name} stores it now)`;
-          // The stored report is no fresher because of this response, so its own check stays.
+          const reason = `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: an older training list is not stored until the service has returned no newer one for ${cacheMs / MINUTE_MS} minutes (backfill ${stream.name} stores it now)`;
+          // The stored list is no fresher because of this response, so its own check stays.
           return { kind: 'skipped', reason, state: { olderSinceMs }, dueInMs };
         }
       }
@@ -159,7 +159,7 @@ export async function* readCachedReport(
     if (why === null) {
       return {
         kind: 'read',
-        covered: { parts: null },
+        covered: { partitions: null },
         state: { check, olderSinceMs: null, calculatedAt: toCalculatedAt(calculatedAtMs, responseClock) },
         failure: null,
       };

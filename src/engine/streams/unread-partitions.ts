@@ -1,28 +1,30 @@
 /** Live rows that no run reads, because their equipment type is not configured any more. Pure. */
 import { formatCount, formatNumber, formatTime } from '../../shared/format.ts';
 
-/** A part with its stored rows. */
-export interface StoredPart {
-  readonly part: string;
+/** A partition with its stored rows. */
+export interface StoredPartition {
+  readonly partition: string;
   readonly live: number;
   readonly deleted: number;
   /** When the last successful run stored it, ms since 1970; null: before this was recorded. */
   readonly readAtMs: number | null;
 }
 
-/** The parts with live rows that are not configured. */
-export const unreadOf = (stored: readonly StoredPart[], configured: readonly string[]): StoredPart[] =>
-  stored.filter(({ part, live }) => live > 0 && !configured.includes(part));
+/** The partitions with live rows that are not configured. */
+export const unreadOf = (
+  stored: readonly StoredPartition[],
+  configured: readonly string[],
+): StoredPartition[] => stored.filter(({ partition, live }) => live > 0 && !configured.includes(partition));
 
-export const countUnread = (unread: readonly StoredPart[]): number =>
+export const countUnread = (unread: readonly StoredPartition[]): number =>
   unread.reduce((sum, { live }) => sum + live, 0);
 
 /** `…: 24 (100, last read 2026-03-01 12:30:05Z)`; null: every live row has a configured type. */
-export function describeUnread(unread: readonly StoredPart[]): string | null {
+export function describeUnread(unread: readonly StoredPartition[]): string | null {
   if (unread.length === 0) return null;
-  const types = unread.map(({ part, live, readAtMs }) => {
+  const types = unread.map(({ partition, live, readAtMs }) => {
     const since = readAtMs === null ? 'not known when last read' : `last read ${formatTime(readAtMs)}`;
-    return `${part} (${formatCount(live)}, ${since})`;
+    return `${partition} (${formatCount(live)}, ${since})`;
   });
   return `${formatNumber(countUnread(unread), 'live row')} of equipment types that are not configured, and so not read: ${types.join(', ')}`;
 }
