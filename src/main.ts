@@ -5,10 +5,11 @@ import './cli/lean-memory.ts';
 // Registered before the program loads, which takes seconds on a busy machine: the kernel drops signals to process 1 of a
 // container while they have no handler.
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // The first signal requests a stop, the second one ends the process at once.
-    if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (stop.signal.aborted) process.exit(EXIT_CODES[signal]);
     if (process.stderr.isTTY) process.stderr.write('\nstopping; a second signal stops at once\n');
     stop.abort(new Error(signal));
   });

@@ -39,7 +39,7 @@ export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] 
     'bad usage or configuration, or a newer version has migrated the warehouse: nothing was tried',
   ],
   [String(EXIT.refused), 'the service refused the credentials'],
-  ['130, 143', 'a second SIGINT or SIGTERM ended the process at once'],
+  ['129, 130, 143', 'a second SIGHUP, SIGINT or SIGTERM ended the process at once'],
 ];
 
 /** Refused credentials of one account decide the exit code, as those of one stream do. */

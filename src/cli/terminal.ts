@@ -57,9 +57,12 @@ export const toEscape = (character: string): string =>
 export const toPrintable = (text: string): string =>
   text.replace(UNPRINTABLE, (found, color?: string) => color ?? toEscape(found));
 
+const USUAL_WIDTH = 80;
+
 export function createTerminal(env: Environment): Terminal {
   const plain = (env['NO_COLOR'] ?? '') !== '';
-  const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream) => (isTTY ? columns : undefined);
+  // A terminal of unknown width has 0 columns.
+  const columnsOf = ({ isTTY, columns }: NodeJS.WriteStream) => (isTTY ? columns || USUAL_WIDTH : undefined);
   const toLines = (text: string, stream: NodeJS.WriteStream): string =>
     `${wrapLines(toPrintable(text), columnsOf(stream))}\n`;
   const print = (text: string): void => void process.stdout.write(toLines(text, process.stdout));

@@ -25,7 +25,7 @@ export function notificationsOf(
     ...(accounts.some(({ reportEmailTo }) => reportEmailTo !== undefined) ? [REPORT_KEY] : []),
   ];
   if (mailed.length > 0) {
-    lacks('SMTP_URL', smtpUrl, `the mail server that ${mailed.join(' and ')} need`);
+    lacks('SMTP_URL', smtpUrl, `the mail server for ${mailed.join(' and ')}`);
     lacks('ALERT_EMAIL_FROM', from, `the sender of what goes to ${mailed.join(' and ')}`);
   }
   const hasPlace = emailTo.length > 0 || folder !== undefined || mailed.includes(REPORT_KEY);

@@ -15,7 +15,8 @@ export function readSmallFile(path: string, mostKilobytes = MOST_VALUE_KB): stri
     let length = 0;
     // A pipe gives its content in pieces; a full buffer reads nothing.
     for (let read = 1; read > 0; length += read) read = readSync(file, bytes, { offset: length });
-    if (length < bytes.length) return bytes.toString('utf8', 0, length);
+    // Without a byte order mark.
+    if (length < bytes.length) return new TextDecoder().decode(bytes.subarray(0, length));
     const problem = `more than ${mostKilobytes} kB`;
     throw Object.assign(new Error(problem), { code: `EFBIG, ${problem}` });
   } finally {

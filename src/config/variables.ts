@@ -74,7 +74,7 @@ const WAREHOUSE = {
 const SCHEDULE = {
   SYNC_CRON: variable(
     form.cron,
-    'Schedule of every stream, 5 or 6 fields (seconds first); `off` disables it.',
+    'Schedule of every stream, 5 or 6 fields (seconds first); `off` disables it. Where day of month and day of week are both given, both must match.',
     { default: '*/15 * * * *' },
   ),
   RECONCILE_CRON: variable(

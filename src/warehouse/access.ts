@@ -86,9 +86,12 @@ export function confineStatements(table: PolicyTable, role: string, accounts: re
   const { name, isEnabled, isOpen } = table;
   const known = table.policies.get(role);
   const condition = toCondition(accounts);
+  // A role that was renamed leaves its old name to its policies.
+  let policy = role;
+  while ([...table.policies.values()].some((one) => one.name === policy)) policy += ' again';
   const own =
     known === undefined
-      ? `create policy ${quoted(role)} on ${name} as restrictive to ${quoted(role)} using (${condition})`
+      ? `create policy ${quoted(policy)} on ${name} as restrictive to ${quoted(role)} using (${condition})`
       : `alter policy ${quoted(known.name)} on ${name} using (${condition})`;
   return [
     ...(isOpen ? [] : [`create policy "public" on ${name} using (true) with check (true)`]),

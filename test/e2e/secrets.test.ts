@@ -111,6 +111,10 @@ it('neither token nor password is in the arguments, the title or the database se
   );
   expect(sessions.map(({ name }) => name)).toContain('safety-sync resources');
   expect(JSON.stringify(sessions)).not.toContain('canary');
-  running.kill('SIGINT');
-  await running.finished;
+  // A terminal that is closed stops a command as Ctrl-C does.
+  running.kill('SIGHUP');
+  expect(await running.finished).toMatchObject({ code: 1, signal: null });
+  expect(await stage.query('select error_code from safety_sync.runs order by run_id desc limit 1')).toEqual([
+    { error_code: 'interrupted' },
+  ]);
 });

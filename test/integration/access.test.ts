@@ -190,6 +190,23 @@ test('a login that inherits from a confined role is confined with it', async () 
   await expectAccounts(LOGIN, ['north']);
 });
 
+test('a role gets its accounts also where a confined role had its name before it was renamed', async () => {
+  const query = (text: string) => worker.query(text);
+  await access(`grant ${NORTH} --account east`);
+  await query(`alter role ${NORTH} rename to ${NORTH}_before`);
+  await query(`create role ${NORTH} login`);
+  try {
+    expect((await access(`grant ${NORTH} --account south`)).code).toBe(0);
+    await expectAccounts(NORTH, ['south']);
+    await expectAccounts(`${NORTH}_before`, ['north', 'east']);
+  } finally {
+    await query(`drop owned by ${NORTH}`);
+    await query(`drop role ${NORTH}`);
+    await query(`alter role ${NORTH}_before rename to ${NORTH}`);
+  }
+  await access(`revoke ${NORTH} --account east`);
+});
+
 test('a second grant adds to the first, and a revoke takes one away', async () => {
   await access(`grant ${NORTH} --account east`);
   await expectAccounts(NORTH, ['north', 'east']);

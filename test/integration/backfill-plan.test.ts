@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { createCliStage } from '../support/cli-stage.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 
@@ -61,6 +62,20 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     expect(stage.sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
     // Now it is closed: another one begins from the start, and its announcement says so.
     expect((await plan()).plan[0]).toMatchObject({ records: 130, slices_done: null });
+  });
+
+  test('of several accounts goes on after one that the service refuses', async () => {
+    const path = await writeAccountsFile([
+      entryFor('north', stage.sandbox, { token: 'wrong-token' }),
+      entryFor('south', stage.sandbox),
+    ]);
+    const { code, stdout } = await stage.run(['backfill', '--plan', 'followups', '--json'], {
+      SAFETY_ACCOUNTS_FILE: path,
+    });
+    expect(code).toBe(3);
+    const { plan: planned, failed } = JSON.parse(stdout) as Record<'plan' | 'failed', object[]>;
+    expect(planned).toMatchObject([{ account_id: 'default' }, { account_id: 'south', records: 130 }]);
+    expect(failed).toMatchObject([{ account_id: 'north', stream: 'followups', code: 'token_invalid' }]);
   });
 
   test('counts for a backfill that was cut off what is left of it', async () => {

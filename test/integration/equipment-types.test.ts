@@ -79,7 +79,7 @@ it('where no type is configured any more, all live rows are not read', async () 
   const skipped = await run(['sync', 'equipments'], []);
   const words = `6 live rows of equipment types that are not configured, and so not read: 21 (3, last read ${time}), 24 (3, last read ${time})`;
   expect(skipped.stdout).toContain(
-    `equipments: SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for; ${words}\n`,
+    `equipments: no equipment type is configured (SAFETY_EQUIPMENT_TYPES, or equipment_types of the entry in the accounts file); ${words}\n`,
   );
   expect((await run(['status'], [])).stdout).toContain(words);
   expect((await run(['equipment-types'], [])).stdout).toContain('21    no             3        0');

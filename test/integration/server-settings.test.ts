@@ -11,7 +11,7 @@ import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createEmptyTestDatabase } from '../support/test-database.ts';
+import { createEmptyTestDatabase, createTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 
 const OF_DATABASE = {
@@ -129,6 +129,19 @@ test('a new database in another encoding is refused before anything is created, 
   } finally {
     await admin.query(`drop database "${name}" with (force)`);
   }
+});
+
+test('check says of a read-only server that it is one', async () => {
+  const connection = openConnection({
+    url: (await createTestDatabase()).url,
+    applicationName: 'test',
+    max: 1,
+  });
+  await connection.query('set default_transaction_read_only = on');
+  const checks = await checkDatabase(connection, 'the tables').finally(() => connection.close());
+  expect(checks).toMatchObject([
+    { result: 'failed', finding: expect.stringContaining('it is read-only') as string },
+  ]);
 });
 
 test('a URL may name its host by an IPv6 address', async () => {

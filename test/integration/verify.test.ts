@@ -147,6 +147,23 @@ test('a follow-up of which nothing is stored is looked for in the whole list, an
   expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { requests: 1 } });
 });
 
+test('a follow-up without a stored response is looked for in the whole list before it counts as gone', async () => {
+  const put = (created_on: number) =>
+    worker.sandbox.store.followups.put({
+      ...SPECIMENS.followups.build('moved'),
+      response_id: null as unknown as number,
+      created_on,
+      updated_on: worker.serviceNow(),
+    });
+  put(worker.serviceNow() - MINUTE_MS);
+  await sync('followups');
+  worker.time.now += MINUTE_MS;
+  put(worker.serviceNow() - 3 * MINUTE_MS);
+  const found = await verify('followups', 'moved');
+  expect(found).toMatchObject({ code: 1, verification: { source: 'present' } });
+  expect(differing(found)).toContain('created_at');
+});
+
 test('a record that is gone at the source is told with the command that marks it as deleted', async () => {
   await sync('followups');
   const id = await aFollowup();

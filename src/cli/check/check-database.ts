@@ -1,6 +1,7 @@
 /** Checks of a database that need no run. */
 import { adviceOf, SafetySyncError } from '../../shared/errors.ts';
 import type { Connection } from '../../engine/database/connection.ts';
+import { READ_ONLY_ADVICE } from '../../engine/database/database-error.ts';
 import { readCitus } from '../../warehouse/citus.ts';
 import { ENCODING, ENCODING_ADVICE, OLDEST_SERVER } from '../../warehouse/migrate.ts';
 import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
@@ -23,6 +24,7 @@ interface Server {
   readonly version: string;
   readonly number: number;
   readonly encoding: string;
+  readonly is_read_only: boolean;
   readonly database: string;
   readonly owner: string;
   /** Both as they are written in a statement. */
@@ -34,7 +36,7 @@ interface Server {
 }
 
 const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
-  current_setting('server_encoding') as encoding,
+  current_setting('server_encoding') as encoding, current_setting('transaction_read_only')::boolean as is_read_only,
   current_database() as database, current_user as owner,
   quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
   has_database_privilege(current_database(), 'create') as may_create,
@@ -52,6 +54,7 @@ export async function checkDatabase(
   const aheadMs = clock.now() - server.now_ms;
   const found = `PostgreSQL ${server.version}, database ${server.database}, as ${server.owner}`;
   if (server.number < OLDEST_SERVER) return [failed('database', found, adviceOf('database_too_old'))];
+  if (server.is_read_only) return [failed('database', `${found}: it is read-only`, READ_ONLY_ADVICE)];
   const reachable = ok('database', found);
   const status = await readStatusIfAllowed(connection);
   // A user that may not read the applied migrations gets a list of the rights that are missing.

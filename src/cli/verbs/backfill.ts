@@ -7,13 +7,13 @@ import { isOpen, isResumable, toOpen } from '../../engine/reading/backfill.ts';
 import { sliceRecordsFor } from '../../engine/reading/backfill-plan.ts';
 import { isWholeTime, toCreationFilters } from '../../engine/reading/creation-slice.ts';
 import type { RunContext } from '../../engine/sync/run.ts';
-import { usageError } from '../../shared/errors.ts';
+import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { LedgerSlice, TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
-import { accountFields, streamLabel } from '../run-results.ts';
+import { accountFields, EXIT, renderFailures, streamLabel } from '../run-results.ts';
 import { runVerb } from '../run-verb.ts';
 import type { Colors } from '../terminal.ts';
 import {
@@ -162,16 +162,41 @@ async function readPlan(
   const status = await readMigrationStatus(connection);
   const isMigrated = status.pending === 0;
   const plan: Forecast[] = [];
+  const failed: {
+    readonly account_id: string;
+    readonly stream: StreamName;
+    readonly error: SafetySyncError;
+  }[] = [];
   for (const account of accounts) {
     const own = accountFields(accounts.length > 1, account.id);
     for (const stream of asked.streams) {
-      plan.push({ ...own, ...(await forecast(account.runContext(), stream, { ...asked, isMigrated })) });
+      try {
+        plan.push({ ...own, ...(await forecast(account.runContext(), stream, { ...asked, isMigrated })) });
+      } catch (error) {
+        // The other accounts are planned, as they would be read.
+        if (accounts.length === 1 || !(error instanceof SafetySyncError)) throw error;
+        failed.push({ account_id: account.id, stream, error });
+        if (error.recovery === 'fail_run') break;
+      }
     }
   }
+  const isRefused = failed.some(({ error }) => error.recovery === 'fail_run');
+  const failures = failed.map(({ account_id: id, stream, error: { code, message, advice, requestId } }) => ({
+    stream: streamLabel(id, stream),
+    ...{ code, message, advice, requestId },
+  }));
+  const json = failed.map(({ error: { code, message, advice }, ...one }) => ({
+    ...one,
+    code,
+    message,
+    advice,
+  }));
   return {
-    json: { plan, pending_migrations: status.pending },
+    json: { plan, ...(json.length === 0 ? {} : { failed: json }), pending_migrations: status.pending },
+    code: failed.length === 0 ? EXIT.ok : isRefused ? EXIT.refused : EXIT.failed,
     lines: () => [
       ...plan.map((one) => describeForecast(one, terminal.colors)),
+      ...renderFailures(failures, terminal.colors),
       ...describePending(status),
       'Nothing was written to the warehouse. Leave out --plan to do it.',
     ],

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { listsOf, writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
+import { usageError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { toIso } from '../../shared/time.ts';
@@ -22,6 +23,8 @@ const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
   const isTakenAlong = csv !== undefined || xlsx !== undefined;
   const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
   const example = (name: string) => `report --account ${name} --out ${name}.html`;
+  if (out !== undefined && xlsx !== undefined && resolve(out) === resolve(xlsx))
+    throw usageError('--out and --xlsx name the same file');
   const progress = (line: string): void => terminal.note(terminal.noteColors.dim(line));
   const { id, config } = onlyAccountOf(app, { what: 'a report', example });
   const written: string[] = [];

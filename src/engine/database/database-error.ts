@@ -88,6 +88,9 @@ function errorAdvice(code: string | undefined, said: string): string | undefined
   return undefined;
 }
 
+export const READ_ONLY_ADVICE =
+  'Point DATABASE_URL at the primary server, or take default_transaction_read_only back.';
+
 /** An earlier statement of the transaction has failed. */
 export const ABORTED = '25P02';
 
@@ -101,6 +104,11 @@ export function isDataError(error: unknown): boolean {
   const code = databaseCode(error) ?? '';
   return /^(22|23|54)[0-9A-Z]{3}$/.test(code);
 }
+
+const ADVICE: Readonly<Record<string, string>> = {
+  '25006': READ_ONLY_ADVICE,
+  '53100': 'The disk of PostgreSQL is full: make room there.',
+};
 
 /** Converts a failure of the database to an error with a code; an error that already has a code is returned unchanged. */
 export function toDatabaseError(error: unknown): SafetySyncError {
@@ -117,8 +125,7 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   if (code === '42P01' || code === '3F000' || code === '42703') {
     return new SafetySyncError('database_not_migrated', message, { cause: error });
   }
-  const advice = code === '53100' ? 'The disk of PostgreSQL is full: make room there.' : undefined;
-  return new SafetySyncError('database_error', message, { cause: error, advice });
+  return new SafetySyncError('database_error', message, { cause: error, advice: ADVICE[code ?? ''] });
 }
 
 /** Thrown by the code that uses PostgreSQL, as opposed to a defect of the program. */

@@ -10,7 +10,7 @@ import { toCreationFilters } from './creation-slice.ts';
 import { isRefused, pages, PageTally, type Params, type PageSource } from './pages.ts';
 import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
 import { readMs } from './record-fields.ts';
-import { readPartition, type PartitionRequest, toPartitionRequests } from './snapshot.ts';
+import { NO_TYPES, readPartition, type PartitionRequest, toPartitionRequests } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 type OneRequest = PageSource & Pick<ReadRequest, 'settings'>;
@@ -24,6 +24,17 @@ export interface FoundRecord {
 
 /** null: the service does not have it. */
 export async function askForRecord(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
+  try {
+    return await findRecord(read, known);
+  } catch (error) {
+    if (!(error instanceof SafetySyncError) || error.code !== 'read_incomplete') throw error;
+    // The usual advice says that the records that arrived are stored.
+    const advice = 'The service announces other records than it delivers: nothing was compared or stored.';
+    throw new SafetySyncError(error.code, error.message, { cause: error, advice });
+  }
+}
+
+async function findRecord(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
   const { readMode } = read.stream;
   switch (readMode.kind) {
     case 'lookup': {
@@ -84,8 +95,8 @@ function requestsFor(stored: WireRecord | null): readonly Params[] {
   const byTime = createdMs === undefined ? [] : [toCreationFilters({ fromMs, toMs: fromMs + 1 })];
   // First both stored values, then each alone, because one of them may be wrong.
   const both = byResponse.flatMap((one) => byTime.map((other) => ({ ...one, ...other })));
-  const requests = [...both, ...byResponse, ...byTime];
-  return requests.length === 0 ? [{}] : requests;
+  // The creation time may be corrected: without the response everything is read before the record counts as gone.
+  return [...both, ...byResponse, ...byTime, ...(responseId === undefined ? [{}] : [])];
 }
 
 /**
@@ -134,8 +145,7 @@ async function findInPartition(
 function typesFor({ askedType }: KnownRecord, { equipmentTypes }: SyncSettings): readonly string[] {
   const types = new Set([...(askedType === null ? [] : [askedType]), ...equipmentTypes]);
   if (types.size > 0) return [...types];
-  const message = 'SAFETY_EQUIPMENT_TYPES is empty: there is no equipment type to request';
-  throw new SafetySyncError('configuration_invalid', message);
+  throw new SafetySyncError('configuration_invalid', NO_TYPES);
 }
 
 /**

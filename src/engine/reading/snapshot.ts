@@ -9,6 +9,9 @@ import type { ReadRequest } from './read-request.ts';
 import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
+export const NO_TYPES =
+  'no equipment type is configured (SAFETY_EQUIPMENT_TYPES, or equipment_types of the entry in the accounts file)';
+
 /** How often a list with unasked pages is read before it counts as not consistent. */
 const PAGED_ATTEMPTS = 3;
 
@@ -154,7 +157,7 @@ export async function* readSnapshot(
 ): Steps<ReadOutcome> {
   const types = per === 'account' ? null : [...new Set(read.settings.equipmentTypes)];
   if (types?.length === 0) {
-    return { kind: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
+    return { kind: 'skipped', reason: NO_TYPES };
   }
   const requests = toPartitionRequests(read.stream, types);
   const failures = yield* readPartitions(read, requests);

@@ -241,6 +241,7 @@ it('a terminal gets no line that is longer than its own, a pipe the whole line',
   try {
     for (const [isTerminal, width] of [
       [true, 20],
+      [true, 0],
       [false, undefined],
     ]) {
       Object.assign(process.stdout, { isTTY: isTerminal, columns: width });
@@ -252,6 +253,7 @@ it('a terminal gets no line that is longer than its own, a pipe the whole line',
   }
   expect(written).toEqual([
     'a sentence of more\nthan twenty letters\n',
+    'a sentence of more than twenty letters\n',
     'a sentence of more than twenty letters\n',
   ]);
 });

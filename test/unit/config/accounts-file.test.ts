@@ -46,7 +46,7 @@ describe('an accounts file', () => {
   test('can send the report of an account to people of its own, for which it needs a mail server and a time', async () => {
     const own = `${NORTH}  report_email_to: north@example.com, Boss <boss@example.com>\n`;
     await expect(load(own)).rejects.toThrow(
-      /SMTP_URL is not set: the mail server that report_email_to of SAFETY_ACCOUNTS_FILE need[^]*REPORT_CRON is not set/,
+      /SMTP_URL is not set: the mail server for report_email_to of SAFETY_ACCOUNTS_FILE[^]*REPORT_CRON is not set/,
     );
     const env = {
       SMTP_URL: 'smtp://mail.example',

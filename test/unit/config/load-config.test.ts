@@ -312,7 +312,7 @@ describe('the recipients of notifications', () => {
 
   test('by mail needs a server and a sender', () => {
     expect(problemsOf({ ...good, ALERT_EMAIL_TO: 'a@b.example' })).toMatch(
-      /SMTP_URL is not set: the mail server that ALERT_EMAIL_TO need[^]*ALERT_EMAIL_FROM is not set/,
+      /SMTP_URL is not set: the mail server for ALERT_EMAIL_TO[^]*ALERT_EMAIL_FROM is not set/,
     );
     const { notifications } = load({
       ...good,
