@@ -13,7 +13,7 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import type { LedgerSlice, TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
-import { accountFields, EXIT, renderFailures, streamLabel } from '../run-results.ts';
+import { accountFields, EXIT, type Failure, renderFailures, streamLabel } from '../run-results.ts';
 import { runVerb } from '../run-verb.ts';
 import type { Colors } from '../terminal.ts';
 import {
@@ -162,11 +162,8 @@ async function readPlan(
   const status = await readMigrationStatus(connection);
   const isMigrated = status.pending === 0;
   const plan: Forecast[] = [];
-  const failed: {
-    readonly account_id: string;
-    readonly stream: StreamName;
-    readonly error: SafetySyncError;
-  }[] = [];
+  const failed: (Failure & { readonly account_id: string; readonly stream: StreamName })[] = [];
+  let code: number = EXIT.ok;
   for (const account of accounts) {
     const own = accountFields(accounts.length > 1, account.id);
     for (const stream of asked.streams) {
@@ -175,28 +172,22 @@ async function readPlan(
       } catch (error) {
         // The other accounts are planned, as they would be read.
         if (accounts.length === 1 || !(error instanceof SafetySyncError)) throw error;
-        failed.push({ account_id: account.id, stream, error });
-        if (error.recovery === 'fail_run') break;
+        const { code: errorCode, message, advice, recovery } = error;
+        failed.push({ account_id: account.id, stream, code: errorCode, message, advice });
+        if (code !== EXIT.refused) code = recovery === 'fail_run' ? EXIT.refused : EXIT.failed;
+        if (recovery === 'fail_run') break;
       }
     }
   }
-  const isRefused = failed.some(({ error }) => error.recovery === 'fail_run');
-  const failures = failed.map(({ account_id: id, stream, error: { code, message, advice, requestId } }) => ({
-    stream: streamLabel(id, stream),
-    ...{ code, message, advice, requestId },
-  }));
-  const json = failed.map(({ error: { code, message, advice }, ...one }) => ({
-    ...one,
-    code,
-    message,
-    advice,
-  }));
   return {
-    json: { plan, ...(json.length === 0 ? {} : { failed: json }), pending_migrations: status.pending },
-    code: failed.length === 0 ? EXIT.ok : isRefused ? EXIT.refused : EXIT.failed,
+    json: { plan, ...(failed.length === 0 ? {} : { failed }), pending_migrations: status.pending },
+    code,
     lines: () => [
       ...plan.map((one) => describeForecast(one, terminal.colors)),
-      ...renderFailures(failures, terminal.colors),
+      ...renderFailures(
+        failed.map((one) => ({ ...one, stream: streamLabel(one.account_id, one.stream) })),
+        terminal.colors,
+      ),
       ...describePending(status),
       'Nothing was written to the warehouse. Leave out --plan to do it.',
     ],
