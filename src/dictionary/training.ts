@@ -108,7 +108,7 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
           'Whether the employee needs the training: the value of the completion if it has one, otherwise true for assigned trainings and null for others.',
         days_until_expiry:
           'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past; null when the completion does not expire, or the training was never completed.',
-        is_assigned: 'Whether the training list lists it as complete or incomplete for the employee.',
+        is_assigned: 'Whether the training list shows it as complete or incomplete for the employee.',
         completed_on: 'Day of the last completion; null when the service sends none.',
         ...employee,
         training_label,
