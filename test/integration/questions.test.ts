@@ -125,6 +125,12 @@ test('there are fifty', () => {
   expect(questions).toHaveLength(50);
 });
 
+test('each runs in a warehouse without rows', async () => {
+  const empty = await openTestDatabase();
+  for (const [title, text] of questions)
+    await expect(empty.query(text), title).resolves.toBeInstanceOf(Array);
+});
+
 test.each(questions)('%s', async (title, sql, answer) => {
   const rows = await worker.connection.db.transaction(async (tx) => {
     await tx.execute('set local role safety_reader');
