@@ -173,9 +173,9 @@ export const READ_ERRORS = {
   range_unreadable: {
     recovery: 'fail_stream',
     meaning:
-      'The service fails for every response that contains one certain follow-up, and for no other. The message names the creation time of that record, to the millisecond. All other follow-ups and their changes are stored, and the watermark moves; `safety_sync.backfill_slices` has the range with the status `failed` and the number of `failures`.\n\nA scheduled run tries the range again after 15 minutes, then after delays that double up to a day; a manual `sync` tries it at once. Until it is read every run fails, and a `reconcile` does not mark rows as deleted.',
+      'The service fails for every response that contains one certain follow-up, and for no other. The message names the creation time of that record, to the millisecond. All other follow-ups and their changes are stored, and the watermark moves; `safety_sync.backfill_slices` has the range with the status `failed` and the number of `failures`. A run that meets more than 25 such records leaves out whole ranges with the rest of them; later runs search these.\n\nA scheduled run tries the range again after 15 minutes, then after delays that double up to a day; a manual `sync` tries it at once. Until it is read every run fails, and a `reconcile` does not mark rows as deleted.',
     advice:
-      'The service fails for every response that holds a certain record; give its operator the range and the request ID. All other records are stored; the range is tried again by itself.',
+      'The service fails for every response that holds a certain record; give its operator the range and the request ID. All records outside of the range are stored; it is tried again by itself.',
   },
   calculation_unsettled: {
     recovery: 'fail_stream',

@@ -173,8 +173,9 @@ export async function* walkCreation(
     if (!isRequestSpecific(error) || !(await reader.isWell())) throw error;
     isDoubtful = true;
     const order = { oldestMs: FAILING_TIME.fromMs, newestMs: FAILING_TIME.toMs, isNewestFirst: true };
-    const halves = reader.mayDivide() ? halve(task, order) : undefined;
-    if (halves !== undefined) {
+    const halves = halve(task, order);
+    if (halves === undefined) reader.endSearch();
+    else if (reader.mayDivide()) {
       tasks.push(...halves.reverse().map((half) => ({ ...half, isSuspect: true })));
       return;
     }

@@ -39,6 +39,7 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
     probe: () => Promise.resolve(undefined),
     isWell: () => Promise.resolve(false),
     mayDivide: () => false,
+    endSearch: () => undefined,
     readByPages: showNone,
     readUnseen: showNone,
   };

@@ -73,6 +73,20 @@ describe('a follow-up for which the service fails', () => {
     expect(holes()).toEqual([]);
   });
 
+  test('five such follow-ups cost their milliseconds alone: a first sync stores all others', async () => {
+    await start();
+    const broken = [3, 31, 59, 87, 101].flatMap((at) => byCreation()[at] ?? []);
+    failFor(...broken.map(({ id }) => id));
+    expect(await worker.run('followups')).toMatchObject(isFailing);
+    const times = broken.map(({ created_on: from }) => from);
+    const others = byCreation().filter(({ created_on: from }) => !times.includes(from));
+    expect(storedIds()).toEqual(expect.arrayContaining(others.map(({ id }) => id)));
+    expect(holes()).toEqual(times.toReversed().map((from) => ({ from, to: from + 1, failures: 1 })));
+    failFor();
+    await sync();
+    await isEqual();
+  });
+
   test('costs a sync of changes itself alone, and comes when the service has mended it', async () => {
     await start();
     await sync();
