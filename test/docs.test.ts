@@ -118,7 +118,7 @@ describe('the code', () => {
       (read(`src/${path}`).match(word) ?? []).map((found) => [path, found]),
     );
     expect(met).toEqual([]);
-    // Facts are recorded; a note is what a run or a reader has to say.
+    // Facts are recorded; a note is a message of a run or a reader.
     const noting = paths.filter((path) => /\b(?:function|const) note[A-Z]/.test(read(`src/${path}`)));
     expect(noting).toEqual([]);
   });

@@ -217,7 +217,7 @@ describe('manifests', () => {
     });
   });
 
-  it('the manifests rotate the log of every container', () => {
+  it('docker-compose.yml limits the log of every container by the logging driver', () => {
     const { services } = parse(read('docker-compose.yml'), { merge: true }) as Compose;
     expect(Object.keys(services).length).toBe(5);
     for (const [name, { logging }] of Object.entries(services)) {
@@ -236,7 +236,7 @@ describe('manifests', () => {
     }
   });
 
-  it('the container in Kubernetes has minimal rights, and its probes', () => {
+  it('the container in Kubernetes has minimal rights and has probes', () => {
     const text = read('docs/operations/kubernetes.yml');
     for (const line of [
       'runAsNonRoot: true',

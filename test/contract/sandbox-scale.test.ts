@@ -24,7 +24,7 @@ interface Query extends Partial<Record<keyof typeof EQUAL, unknown>> {
   updated_after?: number;
 }
 
-/** The specification's filters, said as plainly as possible. */
+/** The specification's filters, written as plainly as possible. */
 function matches(followup: Followup, query: Query): boolean {
   const { status, created_before, created_after, updated_before, updated_after } = query;
   return (
@@ -76,7 +76,7 @@ describe('filters', () => {
       const query = randomQuery(random, [...sandbox.store.followups.values()]);
       await compare(sandbox, query);
       sandbox.live.step(20);
-      // The next response has the changes, also where it is asked the same.
+      // The next response has the changes, also for an equal request.
       await compare(sandbox, query);
     }
   });

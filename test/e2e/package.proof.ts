@@ -103,7 +103,7 @@ it('the release script makes the package from a tag, and an image for two archit
   await git('tag', tag);
   const revision = await git('rev-parse', 'HEAD');
 
-  // Both only note what they are asked for; npm packs, and has nothing to download, because the packages are there.
+  // Both only note their arguments; npm packs, and has nothing to download, because the packages are there.
   const tools = join(folder, 'tools');
   mkdirSync(tools);
   const asked = join(folder, 'asked');

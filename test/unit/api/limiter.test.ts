@@ -102,7 +102,7 @@ test('requests per minute are evenly spaced', () => {
 });
 
 test('a service that accepts 20 requests a second is read to the end with few throttled responses', () => {
-  // A token bucket of 20 with 20 more every second, asked by as many at once as the limiter lets through, 50 ms each.
+  // A token bucket of 20 with 20 more every second, with as many requests at once as the limiter allows, 50 ms each.
   const { limiter, pass } = simulate({ concurrency: 16 });
   let tokens = 20;
   let done = 0;

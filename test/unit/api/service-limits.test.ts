@@ -24,13 +24,13 @@ const LIMITS: readonly (readonly [string, () => ServiceLimit])[] = [
   ['a token a second, 60 at once', () => tokenBucket(1, 60)],
   ['10 tokens a second, 20 at once', () => tokenBucket(10, 20)],
   ['30 tokens a second, one at once', () => tokenBucket(30, 1)],
-  ['no limit', () => ({ admit: () => true, allows: () => Infinity })],
+  ['any number of requests', () => ({ admit: () => true, allows: () => Infinity })],
   [
-    'half of it after half an hour',
+    '600 in each minute, and 300 after half an hour',
     () => changing(fixedWindow(600, MINUTE_MS), 30 * MINUTE_MS, fixedWindow(300, MINUTE_MS)),
   ],
   [
-    'twice as much after half an hour',
+    '300 in each minute, and 600 after half an hour',
     () => changing(fixedWindow(300, MINUTE_MS), 30 * MINUTE_MS, fixedWindow(600, MINUTE_MS)),
   ],
 ];

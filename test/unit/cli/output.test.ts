@@ -203,7 +203,7 @@ describe('the log of a run', () => {
   it.each([
     [true, 'debug'],
     [false, 'info'],
-  ])('a skip whose reason is known (%s), as at a terminal, is logged at level %s', (isKnown, level) => {
+  ])('a skip whose reason was already reported (%s) is logged at level %s', (isKnown, level) => {
     const levels: string[] = [];
     const log = { debug: () => levels.push('debug'), info: () => levels.push('info') } as unknown as Logger;
     logResult({ log }, skipped, { isKnown });

@@ -116,7 +116,7 @@ describe('an outage', () => {
     expect(health.outage).toBeUndefined();
   });
 
-  it('an outage of the database is one for all accounts, and ends after a successful check and a stored run of each account', () => {
+  it('an outage of the database is one for all accounts, counts no checks as runs, and ends after a successful check and a stored run of each account', () => {
     const { heard, health, database, createHealth, time } = createStage();
     const south = createHealth('south');
     database.recordFailure(databaseGone);

@@ -139,7 +139,7 @@ describe('credentials that come back in steps', () => {
     expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
     expect(permitOf(breaker, 'followups').authFailed(refused).trial?.inMs).toBe(30 * MINUTE_MS);
-    // Its run was let through before the newest refusal: too old to say anything.
+    // Its run began before the newest refusal, so its result is too old to count.
     expect(hanging.accepted().closed).toBeNull();
     expect(breaker.admit('followups')).toBeUndefined();
   });

@@ -5,7 +5,7 @@ import { createPseudonyms } from '../../../src/shared/pseudonym.ts';
 const pseudonyms = createPseudonyms('k'.repeat(32));
 const forget = (id: string, ...names: readonly string[]) => {
   const people = createPeople(pseudonyms, forgottenTexts(pseudonyms, { id, names }));
-  if (people === null) throw new TypeError('nobody was forgotten');
+  if (people === null) throw new TypeError('no person is forgotten');
   return { people, person: pseudonyms.of(id) };
 };
 

@@ -85,7 +85,7 @@ describe('a follow-up for which the service fails', () => {
     const result = await worker.run('followups');
     expect(result).toMatchObject({ ...isFailing, counts: { inserted: 5 } });
     expect(result.requests).toBeLessThan(300);
-    // By now it is known: it is tried once, with the retry of a question that has failed before.
+    // Its hole is stored now: it is tried once, with the retry of a request that has failed before.
     worker.time.now += 60 * MINUTE_MS;
     raise('later');
     const again = await worker.run('followups');
@@ -124,7 +124,7 @@ describe('a follow-up for which the service fails', () => {
   });
 
   test.each(['unfiltered', 'as-before'] as const)(
-    'a failing follow-up and one without a creation time (%s) are stored when the service returns them again',
+    'beside a failing follow-up and one without a creation time (%s), changes are stored, and both are stored when the service returns them',
     async (undatedFollowups) => {
       await start();
       worker.sandbox.readings.undatedFollowups = undatedFollowups;
@@ -144,7 +144,7 @@ describe('a follow-up for which the service fails', () => {
   );
 
   test.each([true, false])(
-    'a failing follow-up prevents only those of its millisecond, which are more than a response holds (first sync: %s)',
+    'a sync leaves out only the millisecond of a failing follow-up, if it has more follow-ups than a response (first sync: %s)',
     async (isFirst) => {
       await start();
       if (!isFirst) await sync();

@@ -41,9 +41,9 @@ function between(after: number, change: () => void): void {
 
 /** Newest first: 0 is the record that the first response shows first. */
 const changes: Record<string, (all: Followup[]) => void> = {
-  'a record that was not yet read changes': ([first]) => touch(first?.id ?? ''),
-  'the record at the page border changes': (all) => touch(all[70]?.id ?? ''),
-  'the record at the border changes': (all) => touch(all[PAGE - 1]?.id ?? ''),
+  'a record that was already read changes': ([first]) => touch(first?.id ?? ''),
+  'a record that was not yet read changes': (all) => touch(all[70]?.id ?? ''),
+  'the record at the page border changes': (all) => touch(all[PAGE - 1]?.id ?? ''),
   'records are added': () => {
     for (let added = 0; added < 25; added += 1) raise(`added-${added}`);
   },

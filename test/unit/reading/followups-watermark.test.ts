@@ -168,7 +168,7 @@ test('a record from the future that is corrected later is stored with its right 
   await isEqual();
 });
 
-test('if the clock of the service stands still, a sync sends at most two requests and misses nothing', async () => {
+test('if the clock of the service stands still, a sync sends at most two requests and misses no change', async () => {
   const clocks = { service: NOON, ours: NOON };
   await startWorker({
     // Each request takes a minute, so the service's clock is a minute further behind in each response.

@@ -1,4 +1,4 @@
-/** The cached calculation: when it is asked for, what is taken of it, what is never mixed (contract, 5.3). */
+/** The cached calculation: when it is requested, which part is stored, and which parts are never mixed (contract, 5.3). */
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';

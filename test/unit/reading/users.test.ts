@@ -6,7 +6,7 @@ import { failedBy, startWorker, worker } from '../../support/reading.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Ids that records mention; the service knows fewer of them than there are. */
+/** Ids that records mention; the service has names for some of them only. */
 async function start(people = { employees: 20, users: 14 }): Promise<string[]> {
   await startWorker({ sandbox: { size: { followups: 0, equipment: 0, resources: 0, ...people } } });
   const ids = [...worker.sandbox.store.employees.keys()].toSorted();
@@ -54,7 +54,7 @@ describe('user ids for which the service always fails', () => {
       const { requests, note } = (await sync()) as { requests: number; note?: string | null };
       const others = ids.filter((id) => !failing.has(id));
       expect(named()).toEqual(known(others));
-      // Five attempts at most for each, and at most one other id asked twice for each four.
+      // Five attempts at most for each, and at most one other id requested twice for each four.
       expect(requests).toBeLessThanOrEqual(others.length + count * attempts + count / 4);
       expect(note).toContain(
         `${count} user ids cannot be looked up and are asked for again later: ${ids[0]} (`,
@@ -99,7 +99,7 @@ describe('user ids for which the service always fails', () => {
     expect(named()).toEqual(known(ids));
   });
 
-  test('if all due ids fail but others had responses before, the run succeeds', async () => {
+  test('if all due ids fail, the run fails only if another id, which had a response before, fails too', async () => {
     const { failing } = await startFailing(2, 'server_error');
     await sync();
     makeDue(failing);

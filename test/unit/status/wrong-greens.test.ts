@@ -66,7 +66,7 @@ describe('a stream is not shown as fresh', () => {
     expect(badge(one, 'followups')).toEqual({ level: 'good', text: 'fresh' });
   });
 
-  it('a stream is only last known as fresh if the database has not been read for minutes', () => {
+  it('a stream is shown with its last read state, not as fresh, if the database has not been read for minutes', () => {
     const slow = { nowMs: NOON + 3 * MINUTE_MS, isDatabaseSlow: true };
     expect(badge(slow, 'users')).toEqual({ level: 'off', text: 'last known: fresh' });
   });

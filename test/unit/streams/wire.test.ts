@@ -193,7 +193,7 @@ describe('fast paths and the general path', () => {
 });
 
 test('a column that toRows omits is a compile error', () => {
-  // @ts-expect-error Were it optional, what the source says in all other columns would be stored as null.
+  // @ts-expect-error Were it optional, the source's values of all other columns would be stored as null.
   const row: RowOf<typeof resourceVersions> = { resource_id: 'r', ordinal: 1, is_current: true };
   expect(Object.keys(row)).toEqual(['resource_id', 'ordinal', 'is_current']);
 });

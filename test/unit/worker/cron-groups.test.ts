@@ -107,7 +107,7 @@ describe('a clock that jumps', () => {
     ['a machine that slept for a month', START, 30 * DAY_MS],
     ['a machine that booted in 1970', 0, START],
   ])(
-    'after a clock jumps forward, %s: each schedule ticks once, as missed, and continues',
+    'after a clock jumps forward (%s), each schedule ticks once, as missed, and continues',
     async (_, bootMs, byMs) => {
       vi.setSystemTime(bootMs + SECOND_MS);
       start(['one'], 0, EXPRESSIONS);
