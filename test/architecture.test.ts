@@ -61,7 +61,7 @@ function findCycle(files: readonly SourceFile[]): string[] | null {
 }
 
 describe('imports', () => {
-  it('every folder is in the table of directions', () => {
+  it('every folder of src is in the table of import directions', () => {
     expect([...new Set(sources.map(({ path }) => folderOf(path)))].sort()).toEqual(
       Object.keys(FOLDERS).sort(),
     );
@@ -75,7 +75,7 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('go every way that they may: the table allows no import that is not there', () => {
+  it('the table of import directions allows no import that is not in the code', () => {
     const unused = Object.entries(FOLDERS).map(([folder, { mayImport }]) => {
       const imported = sources
         .filter(({ path }) => folderOf(path) === folder)
@@ -90,11 +90,11 @@ describe('imports', () => {
     expect(unused.filter(([, others]) => others.length > 0)).toEqual([]);
   });
 
-  it('never go in a circle', () => {
+  it('imports form no cycle', () => {
     expect(findCycle(sources)).toBeNull();
   });
 
-  it('a circle would be found', () => {
+  it('a cycle of imports is found', () => {
     const file = (path: string, ...imports: string[]) => ({ path, imports, text: '', packages: [] });
     expect(findCycle([file('a', 'b'), file('b', 'c', 'd'), file('c'), file('d', 'b')])).toEqual([
       'b',
@@ -103,19 +103,19 @@ describe('imports', () => {
     ]);
   });
 
-  it('the sandbox knows nothing of ours but the names of durations', () => {
+  it('the sandbox imports only the names of durations from the rest of src', () => {
     const imported = sources
       .filter(({ path }) => folderOf(path) === 'sandbox')
       .flatMap(({ imports }) => imports.filter((path) => folderOf(path) !== 'sandbox'));
     expect([...new Set(imported)].filter((path) => path !== 'shared/time.ts')).toEqual([]);
   });
 
-  it('one file knows postgres.js, and one of the embedded server, which knows no warehouse', () => {
+  it('postgres.js is imported by two files only: the connection, and the session of the embedded server', () => {
     const users = sources.filter(({ packages }) => packages.includes('postgres')).map(({ path }) => path);
     expect(users.sort()).toEqual(['embedded/session.ts', 'engine/database/connection.ts']);
   });
 
-  it('HTTP to the service is in api alone', () => {
+  it('the HTTP client is imported in engine/api only', () => {
     const users = sources
       .filter(({ packages }) => packages.includes('undici'))
       .map(({ path }) => folderOf(path));
@@ -139,7 +139,7 @@ function reachedFrom(path: string, files: readonly SourceFile[]): Set<string> {
 }
 
 describe('the steps of a run', () => {
-  it('normalizing is pure: no file of a stream knows a connection', () => {
+  it('normalizing is pure: no file of a stream reaches a connection', () => {
     const wrong = sources
       .filter(({ path }) => folderOf(path) === 'engine/streams' || path === 'engine/loading/normalize.ts')
       .filter(({ path }) =>
@@ -148,7 +148,7 @@ describe('the steps of a run', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it('one file carries the steps out, in the order of the reader', () => {
+  it('one file executes the steps of a reader in their order', () => {
     const users = sources
       .filter(
         ({ imports }) =>
@@ -161,7 +161,7 @@ describe('the steps of a run', () => {
     ]);
   });
 
-  it('a follow-up passes 15 files and changes folder five times at most, as docs/design.md draws its way', () => {
+  it('a follow-up passes at most 15 files and changes folder at most five times, as docs/design.md draws its path', () => {
     const drawn = readFileSync(join(ROOT, 'docs/design.md'), 'utf8').split('\n### A follow-up from')[1] ?? '';
     const table = drawn.split('\n### ')[0] ?? '';
     const way = [...table.matchAll(/^\| `([\w/-]+\.ts)`/gm)].map(([, path = '']) => path);
@@ -177,7 +177,7 @@ describe('the steps of a run', () => {
     expect(way.filter((path) => !sources.some((file) => file.path === path))).toEqual([]);
   });
 
-  it('a way around a rule would be found', () => {
+  it('an indirect import that evades a rule is found', () => {
     const file = (path: string, ...imports: string[]) => ({ path, imports, text: '', packages: [] });
     const files = [file('reading/a', 'shared/b'), file('shared/b', 'database/c'), file('database/c')];
     expect([...reachedFrom('reading/a', files)]).toEqual(['shared/b', 'database/c']);
@@ -188,7 +188,7 @@ describe('the folders around a run', () => {
   const importersOf = (path: string): string[] =>
     sources.filter(({ imports }) => imports.includes(path)).map((one) => one.path);
 
-  it('alerts are decided and worded by files that do not reach the files that send them', () => {
+  it('files that decide and word alerts do not reach the files that send them', () => {
     const senders = ['channel', 'mail', 'webhook', 'sender'].map((name) => `operate/alerts/${name}.ts`);
     const wrong = ['conditions', 'plan-alerts', 'events', 'message']
       .map((name) => `operate/alerts/${name}.ts`)
@@ -197,7 +197,7 @@ describe('the folders around a run', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('mail is sent by one file, and the folder of alerts records sent alerts', () => {
+  it('one file sends mail, and sent alerts are recorded in the folder of alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
     expect(mailers).toEqual(['operate/alerts/mail.ts']);
     expect(
@@ -205,7 +205,7 @@ describe('the folders around a run', () => {
     ).toEqual(['cli/verbs/alerts.ts']);
   });
 
-  it('privacy is one room: others import its settings and its verbs, and readers know neither settings nor pseudonyms', () => {
+  it('only the settings and the people of engine/privacy are imported from outside, and readers reach no pseudonyms', () => {
     const outside = sources
       .filter(({ path }) => folderOf(path) !== 'engine/privacy')
       .flatMap(({ imports }) => imports.filter((path) => folderOf(path) === 'engine/privacy'));
@@ -217,7 +217,7 @@ describe('the folders around a run', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it('the privacy key becomes pseudonyms in two files: loading is given them', () => {
+  it('the privacy key becomes pseudonyms in two files, because loading receives them', () => {
     const makers = sources.filter(({ text }) => text.includes('createPseudonyms(')).map(({ path }) => path);
     expect(makers.sort()).toEqual([
       'engine/privacy/settings.ts',
@@ -226,7 +226,7 @@ describe('the folders around a run', () => {
     ]);
   });
 
-  it('a record’s row is removed by retention, or where two ids became one forgotten person', () => {
+  it('the row of a record is removed by retention, or when two ids became one forgotten person', () => {
     const removers = sources.filter(({ text }) => /delete from \$\{target\((?:\w+\.)?parent\)/.test(text));
     expect(removers.map(({ path }) => path).sort()).toEqual([
       'engine/history/retention.ts',
@@ -234,7 +234,7 @@ describe('the folders around a run', () => {
     ]);
   });
 
-  it('which accounts a role may read is decided in two files', () => {
+  it('row-level security policies are written in two files', () => {
     const policies = /\b(?:create|alter|drop) policy\b|able row level security\b/;
     const users = sources.filter(({ text }) => policies.test(text)).map(({ path }) => path);
     expect(users.sort()).toEqual(['warehouse/access.ts', 'warehouse/change-access.ts']);
@@ -282,29 +282,29 @@ function readNamedImports(folder: string): string[] {
 }
 
 describe('files', () => {
-  it('read the environment of the process at its entry only', () => {
+  it('only the entry file reads the environment of the process', () => {
     expect(sources.filter(({ text }) => /process\.env\b/.test(text)).map(({ path }) => path)).toEqual([
       'main.ts',
     ]);
   });
 
-  it('stay below 300 lines', () => {
+  it('every file has at most 300 lines', () => {
     const long = sources.filter(({ text }) => text.split('\n').length > 300).map(({ path }) => path);
     expect(long).toEqual([]);
   });
 
-  it('have names in kebab-case', () => {
+  it('every file has a name in kebab-case', () => {
     const odd = sources.filter(
       ({ path }) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*(\.d)?\.ts$/.test(path),
     );
     expect(odd.map(({ path }) => path)).toEqual([]);
   });
 
-  it('export by name', () => {
+  it('every export has a name', () => {
     expect(sources.filter(({ text }) => /^export default\b/m.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
-  it('export no name without an importer, except tables and schemas, which drizzle-kit reads', () => {
+  it('every export has an importer, except tables and schemas, which drizzle-kit reads', () => {
     const imported = new Set(['src', 'test', 'bench'].flatMap(readNamedImports));
     const unused = sources
       .filter(({ path }) => path !== 'sandbox/index.ts')
@@ -314,12 +314,12 @@ describe('files', () => {
     expect(unused).toEqual([]);
   });
 
-  it('an export without an importer would be found', () => {
+  it('an export without an importer is found', () => {
     const text = 'export const a = 1;\nexport async function b() {}\nexport const c = safetySchema.table(1);';
     expect(exportedBy(text)).toEqual(['a', 'b']);
   });
 
-  it('decide by an error’s recovery or code, never by its text', () => {
+  it('no file decides by the text of an error, because recovery and code exist for that', () => {
     const wrong = sources.filter(({ text }) => /\.message\.(includes|startsWith|match)\(/.test(text));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });

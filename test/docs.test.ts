@@ -27,7 +27,7 @@ const program = await buildProgram(
 const verbs = program.commands.map((command) => command.name());
 
 describe('the documents', () => {
-  it('name no variable that does not exist', () => {
+  it('every variable in the documents exists', () => {
     const beside = [
       'NAME_FILE',
       'SAFETY_TOKEN_FILE',
@@ -58,7 +58,7 @@ describe('the documents', () => {
 });
 
 describe('the README', () => {
-  it('has the two commands, which package.json provides', () => {
+  it('the README has the two commands, which package.json provides', () => {
     expect(readme).toContain('npm ci && npx safety-sync demo\n');
     expect(readme).toContain('npm ci && npm test\n');
     expect(manifest.bin).toEqual({ 'safety-sync': 'dist/main.js' });
@@ -67,22 +67,22 @@ describe('the README', () => {
     expect(verbs).toContain('demo');
   });
 
-  it('names the oldest version of each Node.js that package.json supports', () => {
+  it('the README has the oldest version of each Node.js that package.json supports', () => {
     const needs = readme.split('\n\n').find((paragraph) => paragraph.startsWith('Needs Node.js'));
     const oldest = manifest.engines.node.match(/\d+(\.\d+)?/g);
     expect(oldest).toHaveLength(3);
     expect(oldest?.filter((version) => !needs?.includes(version))).toEqual([]);
   });
 
-  it('is read in one go: 150 lines at most', () => {
+  it('the README has 150 lines at most', () => {
     expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
   });
 
-  it.each(STREAMS)('names the table of $name', ({ parent }) => {
+  it.each(STREAMS)('the README contains the table of $name', ({ parent }) => {
     expect(readme).toContain(`\`${getTableConfig(parent).name}\``);
   });
 
-  it('leads to every page', () => {
+  it('the README links to every page', () => {
     const ofIt = new Set([...readme.matchAll(/\]\(([^)#]+)/g)].map((match) => match[1] ?? ''));
     expect(PAGES.filter((page) => page !== 'README.md' && !ofIt.has(page))).toEqual([]);
   });
@@ -94,12 +94,12 @@ describe('the glossary', () => {
     .filter((line) => /^\| (?!-|word\b)/.test(line))
     .map((line) => line.split('|').map((cell) => cell.trim()));
 
-  it('is in alphabetical order and has every word once', () => {
+  it('the glossary is in alphabetical order and has every word once', () => {
     const names = words.map(([, name = '']) => name.toLowerCase());
     expect(names).toEqual([...new Set(names)].sort());
   });
 
-  it('says what each word means, in a sentence', () => {
+  it('the glossary explains each word in a sentence', () => {
     expect(words.filter(([, , meaning = '']) => !/^[A-Z`].{15,}\.$/.test(meaning))).toEqual([]);
   });
 });
@@ -109,7 +109,7 @@ describe('the code', () => {
   const REPLACED =
     'settled standing ailing firing blot rewind distrust damage sweep portion wave spill sighting checkpoint';
 
-  it('uses the words of the glossary', () => {
+  it('the code uses the words of the glossary', () => {
     const paths = readdirSync(new URL('src/', ROOT), { recursive: true, encoding: 'utf8' }).filter(
       (path) => path.endsWith('.ts') && !path.startsWith('sandbox'),
     );
@@ -118,20 +118,20 @@ describe('the code', () => {
       (read(`src/${path}`).match(word) ?? []).map((found) => [path, found]),
     );
     expect(met).toEqual([]);
-    // Facts are recorded; a note is what a run or a reader has to say.
+    // Facts are recorded; a note is a message of a run or a reader.
     const noting = paths.filter((path) => /\b(?:function|const) note[A-Z]/.test(read(`src/${path}`)));
     expect(noting).toEqual([]);
   });
 });
 
-describe('files that are named', () => {
+describe('files in the documents', () => {
   const files = ['src', 'test', 'bench'].flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map(
       (name) => `/${folder}/${name.replaceAll('\\', '/')}`,
     ),
   );
 
-  it.each(PAGES)('in %s are there', (page) => {
+  it.each(PAGES)('every file that is mentioned in %s exists', (page) => {
     const named = [...read(page).matchAll(/`([\w./-]+\.ts)`/g)].map((match) => match[1] ?? '');
     expect(named.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
   });
@@ -147,7 +147,7 @@ describe('links', () => {
         .replaceAll(' ', '-'),
     );
 
-  it.each([...PAGES, 'CHANGELOG.md'])('of %s lead to a file and a heading that are there', (page) => {
+  it.each([...PAGES, 'CHANGELOG.md'])('every link of %s leads to an existing file and heading', (page) => {
     const text = read(page).replaceAll(/^```[^]*?^```/gm, '');
     const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1] ?? '');
     const isThere = (link: string) => {
@@ -161,7 +161,7 @@ describe('links', () => {
   });
 });
 
-describe('elsewhere', () => {
+describe('verbs in the documents', () => {
   it.each([...PAGES, 'Dockerfile', 'docker-compose.yml'])('%s calls only verbs that exist', (path) => {
     const text = read(path);
     const called = [

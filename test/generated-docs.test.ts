@@ -6,11 +6,11 @@ import { renderCodeDocs } from './support/render-code.ts';
 const documents = await renderCodeDocs();
 
 describe('generated from the code', () => {
-  it.each(Object.entries(documents))('%s has its texts', async (path, generated) => {
+  it.each(Object.entries(documents))('%s contains its generated texts', async (path, generated) => {
     await holdGenerated({ [path]: generated });
   });
 
-  it('sections keep the text between them, and a section without a text is noticed', async () => {
+  it('sections keep the text between them, and a section without a text is an error', async () => {
     const document =
       'a\n\n<!-- generated: x -->\nold\n<!-- end -->\n\nb\n\n<!-- generated: y -->\n<!-- end -->\n';
     expect(await fillSections(document, { x: '1', y: '2' })).toBe(

@@ -59,19 +59,19 @@ describe('metrics', () => {
   it.each([
     ['the rules', rules],
     ['the dashboard', dashboard],
-  ])('%s use only those that exist', async (_, text) => {
+  ])('every metric in %s exists', async (_, text) => {
     const exported = await exportedNames();
     expect(namedIn(text).length).toBeGreaterThan(5);
     expect(namedIn(text).filter((name) => !exported.has(name))).toEqual([]);
   });
 
-  it('each say what they mean', async () => {
+  it('every metric has a help text', async () => {
     const helps = [...(await renderMetrics()).matchAll(/^# HELP (safety_sync_\S+) (.*)$/gm)];
     expect(helps.length).toBeGreaterThan(20);
     expect(helps.filter(([, , help = '']) => help.length < 10)).toEqual([]);
   });
 
-  it('show one status twice as equal values', async () => {
+  it('metrics rendered twice from one status have equal values', async () => {
     const ours = (text: string) => text.split('\n').filter((line) => line.startsWith('safety_sync_'));
     expect(ours(await renderMetrics())).toEqual(ours(await renderMetrics()));
   });
@@ -80,7 +80,7 @@ describe('metrics', () => {
 describe('the alert for a worker that is down', () => {
   const expr = /alert: SafetySyncDown\n[^]*?expr: (.*)/.exec(rules)?.[1] ?? '';
 
-  it('asks for a worker, not for a scrape job of a certain name', () => {
+  it('the alert SafetySyncDown selects workers by a metric, not by the name of a scrape job', () => {
     // `or on ()`: a worker that is down is one alert, not two.
     expect(expr).toMatch(/ or on \(\) absent\(safety_sync_build_info\)$/);
     expect(expr).not.toContain('job=');
@@ -88,14 +88,14 @@ describe('the alert for a worker that is down', () => {
 });
 
 describe('the runbook', () => {
-  it('has every alert, and every alert names its place there', () => {
+  it('the runbook has a section for every alert, and every alert names its section', () => {
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map((match) => match[1] ?? '');
     const places = [...rules.matchAll(/runbook: docs\/operations\.md#(\w+)/g)].map((match) => match[1]);
     expect([...runbook.matchAll(/^### (\w+)$/gm)].map((match) => match[1])).toEqual(alerts);
     expect(places).toEqual(alerts.map((alert) => alert.toLowerCase()));
   });
 
-  it('tries a new token with settings that the worker of this runbook accepts', () => {
+  it('the runbook tests a new token with settings that the worker of the runbook accepts', () => {
     const steps = runbook.split('## Rotate the token')[1]?.split('\n## ')[0] ?? '';
     const tried = /`((?:\w+=\S+ )+)npx safety-sync check`/.exec(steps)?.[1] ?? '';
     const assignments = [...tried.matchAll(/(\w+)=(\S+)/g)];
@@ -122,7 +122,7 @@ describe('the runbook', () => {
     }
   });
 
-  it('gives `docker compose run` a file of the host as an absolute path, because it takes ./file for the name of a volume', () => {
+  it('the runbook mounts files for `docker compose run` by absolute paths, because ./file would be the name of a volume', () => {
     const volumes = [...runbook.matchAll(/docker compose run [^`\n]*?--volume (\S+)/g)].map(
       (match) => match[1] ?? '',
     );
@@ -130,7 +130,7 @@ describe('the runbook', () => {
     expect(volumes.filter((volume) => !/^(?:"\$PWD\/|\/)/.test(volume))).toEqual([]);
   });
 
-  it('hides the data of the old PostgreSQL before the new one is started, whose image would refuse to start beside it', () => {
+  it('the runbook moves the data of the old PostgreSQL before the new one starts, because its image refuses to start beside old data', () => {
     const recipe = runbook.split('## A new major version of PostgreSQL')[1]?.split('```')[1] ?? '';
     const steps = [
       'pg_dump --username',
@@ -166,7 +166,7 @@ describe('manifests', () => {
     expect(named.filter((name) => !(name in VARIABLES))).toEqual([]);
   });
 
-  it('mount only files that are there', () => {
+  it('docker-compose.yml mounts only files that exist', () => {
     const mounted = [...read('docker-compose.yml').matchAll(/- \.\/(docs\/[^:]+):/g)].map(
       (match) => match[1] ?? '',
     );
@@ -174,7 +174,7 @@ describe('manifests', () => {
     expect(mounted.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
   });
 
-  it('for several accounts ask for no secret but the list and the database', () => {
+  it('the manifest for several accounts mounts no secret except the list of accounts and the database URL', () => {
     const base = parse(read('docker-compose.yml')) as Compose;
     const overlay = parse(read('docs/operations/compose.accounts.yml')) as Compose;
     // Compose adds the lists of secrets to each other and lets the overlay's definition of a secret win.
@@ -192,7 +192,7 @@ describe('manifests', () => {
     );
   });
 
-  it('for alerts mount every secret that they name, and say all that the worker needs to know', () => {
+  it('the manifest for alerts mounts every secret that it names, and is a complete configuration for the worker', () => {
     const overlay = parse(read('docs/operations/compose.alerts.yml')) as Compose;
     const { secrets = [], environment = {} } = overlay.services['worker'] ?? {};
     expect(secrets).toEqual(Object.keys(overlay.secrets));
@@ -217,7 +217,7 @@ describe('manifests', () => {
     });
   });
 
-  it('keep no log of a container for ever', () => {
+  it('docker-compose.yml limits the log of every container by the logging driver', () => {
     const { services } = parse(read('docker-compose.yml'), { merge: true }) as Compose;
     expect(Object.keys(services).length).toBe(5);
     for (const [name, { logging }] of Object.entries(services)) {
@@ -225,7 +225,7 @@ describe('manifests', () => {
     }
   });
 
-  it('name the equipment types that the sandbox has, so that it can be started at once', async () => {
+  it('the comment in docker-compose.yml lists the equipment types of the sandbox', async () => {
     const sandbox = await createSandbox({ port: 0 });
     try {
       expect(read('docker-compose.yml')).toContain(
@@ -236,7 +236,7 @@ describe('manifests', () => {
     }
   });
 
-  it('let the container of Kubernetes do nothing but its work', () => {
+  it('the container in Kubernetes has minimal rights and has probes', () => {
     const text = read('docs/operations/kubernetes.yml');
     for (const line of [
       'runAsNonRoot: true',
@@ -251,7 +251,7 @@ describe('manifests', () => {
     }
   });
 
-  it('of Kubernetes all mean the same pods and the same port', () => {
+  it('the manifests for Kubernetes select the same pods and the same port', () => {
     interface Selecting {
       kind: string;
       spec?: {
@@ -288,7 +288,7 @@ describe('manifests', () => {
     expect(monitor?.spec?.podMetricsEndpoints?.map(({ port }) => port)).toEqual(ports);
   });
 
-  it('keep systemd from starting a worker again whose configuration is wrong', () => {
+  it('the systemd unit does not restart a worker after a wrong configuration', () => {
     expect(read('docs/operations/safety-sync.service')).toContain(
       `\nRestartPreventExitStatus=${EXIT.usage}\n`,
     );
@@ -310,7 +310,7 @@ describe('the image', () => {
     }
   }
 
-  it('is unhealthy when its worker does not answer, and never because another verb serves no /healthz', () => {
+  it('the image is unhealthy if its worker does not respond, but not because another verb serves no /healthz', () => {
     expect(checkHealth(['node', '/app/dist/main.js', 'start'])).toBe(1);
     expect(checkHealth(['/sbin/docker-init', '--', 'node', '/app/dist/main.js', 'start'])).toBe(1);
     expect(checkHealth(['node', '/app/dist/main.js', 'sandbox', '--host', '0.0.0.0'])).toBe(0);

@@ -36,12 +36,15 @@ export function testRefusals(
   refused: Record<string, unknown[]>,
   base: object = {},
 ): void {
-  test.each(Object.entries(refused))('%s refuses what it does not allow', async (parameter, values) => {
-    for (const value of values) {
-      const error = await errorOf(given(), method, { ...base, [parameter]: value });
-      expect([value, error]).toEqual([value, 'parameter_invalid']);
-    }
-  });
+  test.each(Object.entries(refused))(
+    'the parameter %s is refused with parameter_invalid for values that its type does not allow',
+    async (parameter, values) => {
+      for (const value of values) {
+        const error = await errorOf(given(), method, { ...base, [parameter]: value });
+        expect([value, error]).toEqual([value, 'parameter_invalid']);
+      }
+    },
+  );
 }
 
 export async function post(sandbox: Sandbox, method: string, request: unknown): Promise<Answered> {

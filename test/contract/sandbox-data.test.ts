@@ -23,7 +23,7 @@ function expectBoth<T>(items: readonly T[], has: (item: T) => boolean): void {
 }
 
 describe('generated data', () => {
-  it('has every optional field, present and absent', () => {
+  it('generated data has every optional field, present in some records and absent in others', () => {
     const messages = followups.flatMap((followup) => followup.messages);
     expectBoth(followups, (followup) => followup.due !== undefined);
     expectBoth(messages, (message) => message.m_reassignee_id !== undefined);
@@ -34,7 +34,7 @@ describe('generated data', () => {
     expectBoth(equipment, (item) => item.title !== undefined);
   });
 
-  it('has the odd values that the specification allows', () => {
+  it('generated data has the odd values that the specification allows', () => {
     const messages = followups.flatMap((followup) => followup.messages);
     const notes = messages.map((message) => message.note);
     for (const odd of ['', '\n', '\t', '"', '\\', '👷', '安', "'"]) {
@@ -55,7 +55,7 @@ describe('generated data', () => {
     expect(resources.some((resource) => resource.tags.length === 0)).toBe(true);
   });
 
-  it('has ties in creation and in update', () => {
+  it('generated follow-ups share times of creation and of update', () => {
     const distinct = (values: number[]): number => new Set(values).size;
     expect(distinct(followups.map((followup) => followup.created_on))).toBeLessThan(1500);
     const updates = new Map<number, number>();
@@ -63,20 +63,20 @@ describe('generated data', () => {
     expect(Math.max(...updates.values())).toBeGreaterThan(20);
   });
 
-  it('has user ids that are decimal text, and some that are not', () => {
+  it('generated user ids are decimal text for most users and other text for some', () => {
     const ids = [...sandbox.store.users.keys()];
     expectBoth(ids, (id) => /^\d+$/.test(id));
     expect(ids.filter((id) => /^\d+$/.test(id)).length).toBeGreaterThan(ids.length / 2);
   });
 
-  it('has parents of equipment that exist, and equipment without a parent', () => {
+  it('generated equipment has existing parents or no parent', () => {
     expectBoth(equipment, (item) => item.parent_id !== '');
     for (const { parent_id: parent } of equipment) {
       if (parent !== '') expect(sandbox.store.equipment.has(parent)).toBe(true);
     }
   });
 
-  it('has no odd value and no surprise when oddities are off', async () => {
+  it('generated data has no odd values when oddities are off', async () => {
     const { sandbox: plain } = await createTestSandbox({ oddities: false });
     const ids = [...plain.store.users.keys()];
     expect(ids.every((id) => /^\d+$/.test(id))).toBe(true);
@@ -85,13 +85,13 @@ describe('generated data', () => {
     }
   });
 
-  it('has unique identifiers of follow-ups and of messages', () => {
+  it('generated follow-ups and messages have unique identifiers', () => {
     const messages = followups.flatMap((followup) => followup.messages.map((message) => message.id));
     expect(new Set(messages).size).toBe(messages.length);
     expect(new Set(followups.map((followup) => followup.id)).size).toBe(2000);
   });
 
-  it('a sandbox of nothing works', async () => {
+  it('a sandbox of size zero starts, and its changes create follow-ups', async () => {
     const { sandbox: empty } = await createTestSandbox({
       size: { followups: 0, employees: 0, equipment: 0, resources: 0, users: 0 },
     });

@@ -12,7 +12,7 @@ const always = (): boolean => true;
 
 type Row = Record<string, unknown>;
 
-test('a list without a paging object and with small pages is whole when one asks on', async () => {
+test('a list without a paging object is complete when pages are requested until one is empty', async () => {
   const sandbox = await given({
     readings: { followupsPaging: 'absent', trainingPaging: 'absent', largestPage: 15, pastLastPage: 'empty' },
   });
@@ -31,7 +31,7 @@ test('a list without a paging object and with small pages is whole when one asks
   }
 });
 
-test('resources and equipment can come in pages that the response does not announce', async () => {
+test('resources and equipment can be split into pages that the response does not announce', async () => {
   const sandbox = await given({
     readings: { resourcesPaging: 'silent-pages', equipmentsPaging: 'silent-pages', unaskedPageSize: 8 },
   });
@@ -49,7 +49,7 @@ test('resources and equipment can come in pages that the response does not annou
   expect(await errorOf(sandbox, 'resources.list', { page: 4 })).toBe('parameter_invalid');
 });
 
-test('a paging object can hold the total alone, the last page alone, nothing, or count what was deleted', async () => {
+test('a paging object can have only the total, only the last page, no field, or a total that counts deleted records', async () => {
   const sandbox = await given();
   const paging = async () => (await ask(sandbox, 'followups.list', { limit: 100 })).body['paging'];
   expect(await paging()).toEqual({ total: 240, last_page: 3 });
@@ -63,7 +63,7 @@ test('a paging object can hold the total alone, the last page alone, nothing, or
   expect(await paging()).toEqual({ total: 243, last_page: 3 });
 });
 
-test('one record can be on two pages', async () => {
+test('a record can be on two pages', async () => {
   const sandbox = await given({
     readings: { pagesOverlap: 'by-one', resourcesPaging: 'pages', unaskedPageSize: 8 },
   });
@@ -80,7 +80,7 @@ test('one record can be on two pages', async () => {
   }
 });
 
-test('the clock of the service is ahead in every field with a time, and is right again after its correction', async () => {
+test('the clock of the service can be ahead in every field with a time, until it is corrected', async () => {
   const sandbox = await given();
   const seen = async () => {
     const { headers, body } = await ask(sandbox, 'training-employee-status.list');
@@ -92,14 +92,14 @@ test('the clock of the service is ahead in every field with a time, and is right
   expect(await seen()).toEqual([NOON, NOON]);
 });
 
-test('last_updated alone, or the Date header alone, can be ahead', async () => {
+test('last_updated and the Date header can be ahead separately', async () => {
   const sandbox = await given({ readings: { lastUpdatedAheadMs: HOUR_MS, dateHeaderAheadMs: MINUTE_MS } });
   const { headers, body } = await ask(sandbox, 'training-employee-status.list');
   expect(body['last_updated']).toBe(NOON + HOUR_MS);
   expect(Date.parse(headers.get('date') ?? '')).toBe(NOON + MINUTE_MS);
 });
 
-test('the Date header can be absent or have another form', async () => {
+test('the Date header can be absent or have another format', async () => {
   const sandbox = await given();
   const date = async () => (await ask(sandbox, 'resources.list')).headers.get('date');
   expect(await date()).toBe('Mon, 02 Mar 2026 12:00:00 GMT');
@@ -113,7 +113,7 @@ test('the Date header can be absent or have another form', async () => {
   expect(await date()).toBeNull();
 });
 
-test('a right can be missing for one method only, also after the token was off', async () => {
+test('a permission can be missing for one method only, also after the token was inactive', async () => {
   const sandbox = await given();
   const errors = async () => [
     await errorOf(sandbox, 'resources.list'),
@@ -128,7 +128,7 @@ test('a right can be missing for one method only, also after the token was off',
   expect(await errors()).toEqual([undefined, undefined]);
 });
 
-test('equipment can name a type below the one that was asked for', async () => {
+test('equipment can have a subtype of the requested type', async () => {
   const sandbox = await given({ readings: { equipmentOwnType: 'sub-type' } });
   const found = await askList<Row>(sandbox, 'equipments.list', 'equipments', {
     equipmentType_id: '21',
@@ -139,7 +139,7 @@ test('equipment can name a type below the one that was asked for', async () => {
   expect(types).toHaveLength(12);
 });
 
-test('one record can come twice, far apart and with other content', async () => {
+test('a record can be in a list twice, far apart and with different content', async () => {
   const sandbox = await given({ readings: { doubles: 'far-apart' } });
   const found = await askList<Row>(sandbox, 'resources.list', 'resources');
   const [first] = found;
@@ -161,7 +161,7 @@ async function once(sandbox: Sandbox, fault: Fault, method = 'followups.list'): 
   return (await ask(sandbox, method, { limit: 10 })).body;
 }
 
-test('a record can lose its key for once', async () => {
+test('one response can contain a record without its key, or an element that is no record', async () => {
   const sandbox = await given();
   const usual = await askList<Row>(sandbox, 'followups.list', 'followups', { limit: 10 });
   const odd = async (how: Extract<Fault, { kind: 'oddRecord' }>['how']) =>
@@ -180,7 +180,7 @@ test('a record can lose its key for once', async () => {
   expect(await askList(sandbox, 'followups.list', 'followups', { limit: 10 })).toEqual(usual);
 });
 
-test('the key of an employee is the one that is lost', async () => {
+test('one response can contain an employee without the key m_user_id', async () => {
   const sandbox = await given();
   const body = await once(sandbox, { kind: 'oddRecord', how: 'key-absent' }, 'training-employee-status.list');
   expect((body['employees'] as Row[])[0]).not.toHaveProperty('m_user_id');
@@ -192,7 +192,7 @@ test('a record can be larger than 16 MiB', async () => {
   expect(JSON.stringify((body['followups'] as Row[])[0]).length).toBeGreaterThan(16 * 1024 * 1024);
 });
 
-test('a response can lack what every response has, and its paging can be nonsense', async () => {
+test('a response can lack its usual fields, and its paging can be invalid', async () => {
   const sandbox = await given();
   const odd = (how: Extract<Fault, { kind: 'oddResponse' }>['how']) =>
     once(sandbox, { kind: 'oddResponse', how });
@@ -215,7 +215,7 @@ test('a response can lack what every response has, and its paging can be nonsens
   expect(await training('last-updated-absent')).not.toHaveProperty('last_updated');
 });
 
-test('the right response can come under another HTTP status, or compressed', async () => {
+test('a valid response can have another HTTP status, or be compressed', async () => {
   const sandbox = await given();
   sandbox.faults.script([
     { kind: 'oddHttp', httpStatus: 503 },

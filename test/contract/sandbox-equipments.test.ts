@@ -19,7 +19,7 @@ const stored = (type: string): Equipment[] =>
   [...sandbox.store.equipment.values()].filter((equipment) => equipment.equipmentType_id === type);
 
 describe('which equipment', () => {
-  it('the equipment of one type is returned, every item of it, and of no other type', async () => {
+  it('equipments.list returns every item of the requested type and none of another type', async () => {
     expect(sandbox.equipmentTypes).toHaveLength(4);
     for (const type of sandbox.equipmentTypes) {
       const found = await list({ equipmentType_id: type, service_type: 'all' });
@@ -28,7 +28,7 @@ describe('which equipment', () => {
     }
   });
 
-  it('service_type in is the default: only in-service items; out: only others; all: both', async () => {
+  it('service_type selects in-service equipment by default and with in, the rest with out, and both with all', async () => {
     const type = '21';
     sandbox.store.equipment.update(stored(type)[0]?.id ?? '', { isInService: false });
     const inService = stored(type).filter((equipment) => equipment.isInService);
@@ -40,7 +40,7 @@ describe('which equipment', () => {
     expect(await list({ equipmentType_id: type, service_type: 'all' })).toHaveLength(12);
   });
 
-  it('an unknown equipment type is content_not_found; a known one without equipment is an empty list', async () => {
+  it('an unknown equipment type returns content_not_found, a known type without equipment an empty list', async () => {
     expect(await errorOf(sandbox, METHOD, { equipmentType_id: '99' })).toBe('content_not_found');
     sandbox.store.metafields.set('99', []);
     expect(await list({ equipmentType_id: '99' })).toEqual([]);
@@ -48,7 +48,7 @@ describe('which equipment', () => {
 });
 
 describe('the fields', () => {
-  it('columns names the fields to return; without it all are returned', async () => {
+  it('columns selects the returned fields, and without it all fields are returned', async () => {
     const columns = ['id', 'serialNumber', 'created', 'status', 'schedules'];
     for (const equipment of await list({ equipmentType_id: '21', columns })) {
       expect(Object.keys(equipment).sort()).toEqual([...columns].sort());
@@ -59,7 +59,7 @@ describe('the fields', () => {
     );
   });
 
-  it('empty metavalues are omitted, and appear as NULL with include_null_metavalues', async () => {
+  it('empty metavalues are omitted, and are NULL if include_null_metavalues is true', async () => {
     const id = stored('21')[0]?.id ?? '';
     sandbox.store.equipment.update(id, { isInService: true, metavalues: { '3102': 'SK21 LFT' } });
     const metavalues = async (parameters: object): Promise<unknown> =>
@@ -74,7 +74,7 @@ describe('the fields', () => {
     });
   });
 
-  it('metavalues are an empty object when there are none', async () => {
+  it('metavalues is an empty object if the equipment has none', async () => {
     const id = stored('21')[0]?.id ?? '';
     sandbox.store.equipment.update(id, { isInService: true, metavalues: {} });
     const found = (await list({ equipmentType_id: '21' })).find((equipment) => equipment.id === id);
@@ -90,7 +90,7 @@ describe('statuses', () => {
     return [found?.status, found?.schedules.map((schedule) => schedule.status)];
   };
 
-  it('when any schedule is expired, the equipment is expired; statuses follow the clock of the service', async () => {
+  it('equipment is expired if one of its schedules is expired, by the clock of the service', async () => {
     const id = stored('21')[0]?.id ?? '';
     const schedule = { status: 'uptodate', lastCompletedOn: NOON - HOUR };
     sandbox.store.equipment.update(id, {
@@ -109,7 +109,7 @@ describe('statuses', () => {
     expect(await statusOf(id)).toEqual(['expired', ['expired', 'expiring', 'uptodate']]);
   });
 
-  it('the rule holds for all generated equipment, and all three statuses occur', async () => {
+  it('generated equipment is expired exactly if one of its schedules is, and has all three statuses', async () => {
     const statuses = new Set<string>();
     for (const type of sandbox.equipmentTypes) {
       for (const equipment of await list({ equipmentType_id: type, service_type: 'all' })) {
@@ -121,7 +121,7 @@ describe('statuses', () => {
     expect([...statuses].sort()).toEqual(['expired', 'expiring', 'uptodate']);
   });
 
-  it('a record put as it is keeps the status it was given', async () => {
+  it('a record that a test stores keeps its status', async () => {
     const [first] = stored('21');
     sandbox.store.equipment.put({ ...first, id: 'odd', status: 'quarantined' });
     expect((await statusOf('odd')) as unknown[]).toContain('quarantined');
@@ -143,7 +143,7 @@ describe('parameters', () => {
 });
 
 describe('long lists', () => {
-  it('a type with thousands of items is answered in pieces, and is complete', async () => {
+  it('a type with thousands of items is sent complete in a chunked response', async () => {
     const { sandbox: large } = await createTestSandbox({ size: { equipment: 20_000, followups: 0 } });
     const { body, headers } = await ask(large, METHOD, { equipmentType_id: '22', service_type: 'all' });
     expect(headers.get('transfer-encoding')).toBe('chunked');

@@ -17,8 +17,8 @@ const raw = (init: RequestInit = {}): Promise<Response> =>
     ...init,
   });
 
-describe('what a fault does', () => {
-  it('reset destroys the connection before any response', async () => {
+describe('the effect of a fault', () => {
+  it('the fault reset destroys the connection before any response', async () => {
     sandbox.faults.script([{ kind: 'reset' }]);
     await expect(raw()).rejects.toThrow('fetch failed');
     expect(sandbox.requests.at(-1)).toMatchObject({
@@ -28,7 +28,7 @@ describe('what a fault does', () => {
     });
   });
 
-  it('hang takes the request and never responds; closing the sandbox ends it', async () => {
+  it('the fault hang sends no response to a request, until the sandbox is closed', async () => {
     sandbox.faults.next((entry) => entry.method === 'resources.list', { kind: 'hang' }, 2);
     const patience = new AbortController();
     const impatient = expect(raw({ signal: patience.signal })).rejects.toThrow('aborted');
@@ -40,21 +40,21 @@ describe('what a fault does', () => {
     await untilClosed;
   });
 
-  it('cut ends a body of known length in the middle', async () => {
+  it('the fault cut ends a body of known length in the middle', async () => {
     sandbox.faults.script([{ kind: 'cut', framing: 'content-length' }]);
     const response = await raw();
     expect(response.headers.get('content-length')).toMatch(/^\d+$/);
     await expect(response.text()).rejects.toThrow();
   });
 
-  it('cut ends a chunked body in the middle', async () => {
+  it('the fault cut ends a chunked body in the middle', async () => {
     sandbox.faults.script([{ kind: 'cut', framing: 'chunked', share: 0.9 }]);
     const response = await raw();
     expect(response.headers.get('transfer-encoding')).toBe('chunked');
     await expect(response.text()).rejects.toThrow();
   });
 
-  it('nonJson is a page of a gateway: its own status, and none of the headers of the service', async () => {
+  it('the fault nonJson returns a page of a gateway with its status and no header of the service', async () => {
     sandbox.faults.script([
       { kind: 'nonJson' },
       { kind: 'nonJson', httpStatus: 503 },
@@ -75,7 +75,7 @@ describe('what a fault does', () => {
     ]);
   });
 
-  it('slow gives the right response in pieces', async () => {
+  it('the fault slow sends the usual response in pieces', async () => {
     const whole = await (await raw()).text();
     sandbox.faults.script([{ kind: 'slow', durationMs: 60, pieces: 4 }]);
     const startedAt = performance.now();
@@ -84,15 +84,15 @@ describe('what a fault does', () => {
   });
 });
 
-describe('which request gets a fault', () => {
-  it('a script is followed request by request, with null for a request without a fault', async () => {
+describe('the choice of requests for a fault', () => {
+  it('a script sets the fault of each following request, and null sets none', async () => {
     sandbox.faults.script([{ kind: 'serverError' }, null, { kind: 'rateLimit' }]);
     const errors: unknown[] = [];
     for (let count = 0; count < 4; count += 1) errors.push(await errorOf(sandbox, 'resources.list'));
     expect(errors).toEqual(['server_error', undefined, 'rate_limit_exceeded', undefined]);
   });
 
-  it('next waits for a request that matches, as many times as asked', async () => {
+  it('next applies a fault to matching requests, as often as requested', async () => {
     const isPage2 = (entry: RequestLogEntry): boolean => entry.params['page'] === 2;
     sandbox.faults.next(isPage2, { kind: 'serverError' }, 2);
     expect(await errorOf(sandbox, 'followups.list')).toBeUndefined();
@@ -101,7 +101,7 @@ describe('which request gets a fault', () => {
     expect(await errorOf(sandbox, 'followups.list', { page: 2 })).toBeUndefined();
   });
 
-  it('clear ends everything that was planned', async () => {
+  it('clear removes all planned faults', async () => {
     sandbox.faults.set({ serverError: 1, limiter: { requests: 0, windowMs: 1000 } });
     sandbox.faults.script([{ kind: 'rateLimit' }]);
     sandbox.faults.next(() => true, { kind: 'nonJson' });
@@ -109,7 +109,7 @@ describe('which request gets a fault', () => {
     expect(await errorOf(sandbox, 'resources.list')).toBeUndefined();
   });
 
-  it('rates hit about their share of requests, and the same seed hits the same requests', async () => {
+  it('rates apply faults to about their share of requests, and equal seeds apply them to equal requests', async () => {
     const faults: FaultOptions = { rateLimit: 0.2, serverError: 0.2, nonJson: 0.1 };
     const outcomes = async (seed: number): Promise<(FaultKind | null)[]> => {
       const { sandbox: faulty } = await createTestSandbox({ seed, faults });
@@ -131,14 +131,14 @@ describe('which request gets a fault', () => {
     expect(await outcomes(2)).not.toEqual(first);
   });
 
-  it('rates that cannot be are refused', () => {
+  it('rates outside 0 to 1, or above 1 together, are refused', () => {
     expect(() => sandbox.faults.set({ reset: -0.1 })).toThrow('expected rates from 0 to 1');
     expect(() => sandbox.faults.set({ reset: 0.6, hang: 0.6 })).toThrow('together at most 1');
   });
 });
 
 describe('the request limit of a token', () => {
-  it('rate_limit_exceeded: the token exceeds its request limit, until the window has passed', async () => {
+  it('a token above its request limit receives rate_limit_exceeded until the window has passed', async () => {
     sandbox.faults.set({ limiter: { requests: 3, windowMs: 1000 } });
     const errors: unknown[] = [];
     for (let count = 0; count < 5; count += 1) errors.push(await errorOf(sandbox, 'resources.list'));
@@ -150,7 +150,7 @@ describe('the request limit of a token', () => {
     expect(await errorOf(sandbox, 'resources.list')).toBeUndefined();
   });
 
-  it('another token has a limit of its own', async () => {
+  it('another token has a separate limit', async () => {
     sandbox.faults.set({ limiter: { requests: 1, windowMs: 1000 } });
     sandbox.access.set('active', 'other');
     expect(await errorOf(sandbox, 'resources.list')).toBeUndefined();
@@ -171,7 +171,7 @@ describe('hooks', () => {
     expect(second.body['paging']).toEqual({ total: 239, last_page: 3 });
   });
 
-  it('rewriteResponse has the last word on responses and errors', async () => {
+  it('rewriteResponse can replace responses and errors', async () => {
     sandbox.hooks.rewriteResponse = (_entry, response) =>
       response['ok'] === true
         ? { ...response, paging: { total: 999, last_page: 9 } }
@@ -180,7 +180,7 @@ describe('hooks', () => {
     expect(await errorOf(sandbox, 'no.such.method')).toBe('new_error');
   });
 
-  it('onRequest receives every request with its outcome, also those without a response', async () => {
+  it('onRequest receives every request with its outcome, also requests without a response', async () => {
     const seen: unknown[] = [];
     const { sandbox: watched } = await createTestSandbox({
       onRequest: (entry) => seen.push([entry.method, entry.outcome]),
@@ -197,7 +197,7 @@ describe('hooks', () => {
     ]);
   });
 
-  it('the number of requests in flight is watched', async () => {
+  it('the largest number of requests in flight is counted', async () => {
     sandbox.faults.script(Array.from({ length: 3 }, () => ({ kind: 'slow', durationMs: 100 }) as const));
     await Promise.all([raw(), raw(), raw()].map(async (response) => (await response).text()));
     expect(sandbox.load.peak).toBe(3);

@@ -19,19 +19,19 @@ const ids = (followups: readonly Followup[]): string[] => followups.map((followu
 const sortedIds = (followups: readonly Followup[]): string[] => ids(followups).sort();
 
 describe('order and pages', () => {
-  it('follow-ups are sorted newest to oldest by creation', async () => {
+  it('follow-ups are sorted by creation, newest first', async () => {
     const created = (await list({ limit: 500 })).map((followup) => followup.created_on);
     expect(created).toHaveLength(240);
     expect(created).toEqual([...created].sort((a, b) => b - a));
   });
 
-  it('ties in creation keep one order from request to request', async () => {
+  it('follow-ups with equal creation times have the same order in every response', async () => {
     const first = await list({ limit: 500 });
     expect(new Set(first.map((followup) => followup.created_on)).size).toBeLessThan(first.length);
     expect(ids(await list({ limit: 500 }))).toEqual(ids(first));
   });
 
-  it('of two created in the same millisecond the one raised later comes first', async () => {
+  it('if two follow-ups have the same creation time, the one raised later is first', async () => {
     const [template] = all;
     for (const id of ['earlier', 'later']) {
       sandbox.store.followups.put({ ...template, id, created_on: NOON });
@@ -41,11 +41,11 @@ describe('order and pages', () => {
     sandbox.store.followups.delete('later');
   });
 
-  it('a page has 100 follow-ups when no limit is given', async () => {
+  it('a page has 100 follow-ups if no limit is given', async () => {
     expect(await list()).toHaveLength(100);
   });
 
-  it('paging.total counts all matching follow-ups and last_page is the highest page that has results', async () => {
+  it('paging.total counts all matching follow-ups, and last_page is the last page with results', async () => {
     const { body } = await ask(sandbox, 'followups.list', { limit: 50 });
     expect(body['paging']).toEqual({ total: 240, last_page: 5 });
     expect(await list({ limit: 50, page: 5 })).toHaveLength(40);
@@ -53,18 +53,18 @@ describe('order and pages', () => {
     expect(exact.body['paging']).toEqual({ total: 240, last_page: 4 });
   });
 
-  it('the pages together are the whole list, each record once, and page 1 is the default', async () => {
+  it('all pages together contain each record once, and page 1 is the default', async () => {
     const pages: Followup[] = [];
     for (let page = 1; page <= 4; page += 1) pages.push(...(await list({ limit: 70, page })));
     expect(ids(pages)).toEqual(ids(await list({ limit: 500 })));
     expect(ids(await list({ limit: 70 }))).toEqual(ids(pages.slice(0, 70)));
   });
 
-  it('a page beyond last_page is parameter_invalid', async () => {
+  it('a page beyond last_page returns parameter_invalid', async () => {
     expect(await errorOf(sandbox, 'followups.list', { limit: 100, page: 4 })).toBe('parameter_invalid');
   });
 
-  it('the first page of nothing is an empty list', async () => {
+  it('page 1 of an empty result is an empty list', async () => {
     const { body } = await ask(sandbox, 'followups.list', { form_id: 1 });
     expect(body).toEqual({ ok: true, paging: { total: 0, last_page: 0 }, followups: [] });
     expect(await errorOf(sandbox, 'followups.list', { form_id: 1, page: 2 })).toBe('parameter_invalid');
@@ -72,7 +72,7 @@ describe('order and pages', () => {
 });
 
 describe('filters', () => {
-  it('status overdue gives pending follow-ups whose due day is over by the clock of the service', async () => {
+  it('status overdue returns pending follow-ups whose due day has passed by the clock of the service', async () => {
     const expected = all.filter((followup) => followup.open && (followup.due ?? 99_999_999) < 20260302);
     expect(expected.length).toBeGreaterThan(0);
     expect(sortedIds(await list({ limit: 500, status: 'overdue' }))).toEqual(sortedIds(expected));
@@ -83,7 +83,7 @@ describe('filters', () => {
     clock.now = NOON;
   });
 
-  it('a follow-up is not overdue on the day it is due', async () => {
+  it('a follow-up is not overdue on its due day', async () => {
     sandbox.store.followups.put({ ...all[0], id: 'due-today', open: true, due: 20260302 });
     sandbox.store.followups.put({ ...all[0], id: 'due-yesterday', open: true, due: 20260301 });
     const overdue = ids(await list({ limit: 500, status: 'overdue' }));
@@ -118,7 +118,7 @@ describe('records', () => {
     }
   });
 
-  it('messages are oldest first, and nothing is from the future', () => {
+  it('messages are sorted oldest first, and no time is in the future', () => {
     for (const followup of all) {
       const dates = followup.messages.map((message) => message.date);
       expect(dates).toEqual([...dates].sort((a, b) => a - b));
@@ -128,7 +128,7 @@ describe('records', () => {
     }
   });
 
-  it('the assignee is the user that the last reassigning message names', () => {
+  it('the assignee is the user in the last reassigning message', () => {
     const reassigned = all.filter((followup) => followup.messages.some((message) => message.m_reassignee_id));
     expect(reassigned.length).toBeGreaterThan(10);
     for (const followup of reassigned) {

@@ -13,7 +13,7 @@ const everything = (sandbox: Sandbox): string =>
   ]);
 
 describe('seeds', () => {
-  it('the same seed, size and clock give the same source, before and after the same life', async () => {
+  it('equal seeds, sizes and clocks produce equal sources, before and after equal changes', async () => {
     const { sandbox: one } = await createTestSandbox({ seed: 7, live: { deletions: true } });
     const { sandbox: two } = await createTestSandbox({ seed: 7, live: { deletions: true } });
     expect(everything(one)).toBe(everything(two));
@@ -22,15 +22,15 @@ describe('seeds', () => {
     expect(everything(one)).toBe(everything(two));
   });
 
-  it('another seed gives another source', async () => {
+  it('another seed produces another source', async () => {
     const { sandbox: one } = await createTestSandbox({ seed: 7 });
     const { sandbox: two } = await createTestSandbox({ seed: 8 });
     expect(everything(one)).not.toBe(everything(two));
   });
 });
 
-describe('a source that lives', () => {
-  it('raises, discusses, reassigns, completes and reopens follow-ups; what changed is found by updated_after', async () => {
+describe('a source that changes', () => {
+  it('follow-ups are raised, discussed, reassigned, completed and reopened, and updated_after finds all that changed', async () => {
     const { sandbox, clock } = await createTestSandbox();
     const before = new Map(sandbox.store.followups);
     clock.now = NOON + 60_000;
@@ -52,7 +52,7 @@ describe('a source that lives', () => {
     expect(changed.some((followup) => before.get(followup.id)?.due !== followup.due)).toBe(true);
   });
 
-  it('completes and ends trainings, inspects equipment and takes it out of service, issues new versions', async () => {
+  it('trainings are completed and expire, equipment is inspected and taken out of service, resources get new versions', async () => {
     const { sandbox, clock } = await createTestSandbox();
     const { employees, equipment, resources, users } = sandbox.store;
     const before = {
@@ -81,7 +81,7 @@ describe('a source that lives', () => {
     expect(equipment.size).toBeGreaterThan(sizes.equipment);
   });
 
-  it('deletes nothing unless it is asked to', async () => {
+  it('no follow-up is deleted unless deletions are enabled', async () => {
     const { sandbox } = await createTestSandbox();
     const keys = [...sandbox.store.followups.keys()];
     sandbox.live.step(500);
@@ -92,7 +92,7 @@ describe('a source that lives', () => {
     expect(keys.every((key) => deleting.store.followups.has(key))).toBe(false);
   });
 
-  it('lives by itself between start and stop', async () => {
+  it('a source changes between start and stop without further calls', async () => {
     const { sandbox } = await createTestSandbox({ live: { changesPerMinute: 60_000 } });
     const before = everything(sandbox);
     sandbox.live.start();
@@ -104,8 +104,8 @@ describe('a source that lives', () => {
   });
 });
 
-describe('the store in the hands of a test', () => {
-  it('any JSON can be planted, and goes out as it is', async () => {
+describe('the store that tests write to', () => {
+  it('any stored JSON is sent unchanged', async () => {
     const { sandbox } = await createTestSandbox();
     const bad = { id: null, created_on: 'yesterday', updated_on: -1, messages: 'none', open: 'perhaps' };
     sandbox.store.followups.put(bad, 'bad');
@@ -139,7 +139,7 @@ describe('the store in the hands of a test', () => {
     expect(await list('followups.list', 'followups', { limit: 500 })).not.toHaveLength(0);
   });
 
-  it('two records with one identifier can stand side by side', async () => {
+  it('two records with one identifier can be stored', async () => {
     const { sandbox } = await createTestSandbox();
     const [first] = [...sandbox.store.followups.values()];
     sandbox.store.followups.put({ ...first }, 'twin');
@@ -147,7 +147,7 @@ describe('the store in the hands of a test', () => {
     expect(found.filter((followup) => followup.id === first?.id)).toHaveLength(2);
   });
 
-  it('update replaces fields, leaves out what is set to undefined, and refuses what is not there', async () => {
+  it('update replaces fields, removes undefined ones, and refuses an unknown key', async () => {
     const { sandbox } = await createTestSandbox();
     const key = [...sandbox.store.followups.keys()][3] ?? '';
     sandbox.store.followups.update(key, { due: undefined, form_id: 5 });
@@ -159,8 +159,8 @@ describe('the store in the hands of a test', () => {
   });
 });
 
-describe('a day’s work', () => {
-  it('keeps inspections, trainings and follow-ups about as they were, over six weeks', async () => {
+describe('a simulated day', () => {
+  it('the shares of expired inspections, incomplete trainings and open follow-ups remain similar over six weeks', async () => {
     const { sandbox, clock } = await createTestSandbox({ size: { followups: 600 } });
     const { store } = sandbox;
     const shares = () => {

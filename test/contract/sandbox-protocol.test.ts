@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 describe('requests', () => {
-  it.each(methods)('%s accepts GET and POST, and answers both alike', async (method, parameters) => {
+  it.each(methods)('%s accepts GET and POST with equal responses', async (method, parameters) => {
     const request = { token: sandbox.token, ...parameters };
     const posted = await post(sandbox, method, request);
     const got = await get(sandbox, method, request);
@@ -30,7 +30,7 @@ describe('requests', () => {
     expect(got.text).toBe(posted.text);
   });
 
-  it('a GET carries the request object as JSON in the query string, URL-encoded where needed', async () => {
+  it('a GET has the request object as JSON in the query string, URL-encoded where needed', async () => {
     const { hostname, port } = new URL(sandbox.url);
     const status = await new Promise<string>((resolve, reject) => {
       const path = `/v1/users.info?{"token":"${sandbox.token}","user":10001}`;
@@ -45,13 +45,13 @@ describe('requests', () => {
     expect(JSON.parse(status)).toEqual({ ok: true, user: { id: '10001', name: 'Ada Byron' } });
   });
 
-  it('a plus sign in a query string is a plus sign', async () => {
+  it('a plus sign in a query string is a plus sign, not a space', async () => {
     sandbox.store.users.put({ id: 'a+b c', name: 'Plus' });
     const { body } = await get(sandbox, 'users.info', `{"token":"${sandbox.token}","user":"a+b%20c"}`);
     expect(body['user']).toEqual({ id: 'a+b c', name: 'Plus' });
   });
 
-  it('pretty adds white space to the response JSON and nothing else; its default is false', async () => {
+  it('pretty adds only white space to the response JSON, and its default is false', async () => {
     const plain = await ask(sandbox, 'followups.list');
     const unpretty = await ask(sandbox, 'followups.list', { pretty: false });
     const pretty = await ask(sandbox, 'followups.list', { pretty: true });
@@ -61,14 +61,14 @@ describe('requests', () => {
     expect(pretty.body).toEqual(plain.body);
   });
 
-  it('pretty holds for errors too', async () => {
+  it('pretty adds white space to error responses too', async () => {
     const { text } = await post(sandbox, 'followups.list', { token: 'wrong', pretty: true });
     expect(text).toMatch(/\n/);
   });
 });
 
 describe('responses', () => {
-  it('every response carries an alphanumeric SVC-Request-ID of its own and a numeric SVC-Response-Time', async () => {
+  it('every response has a unique alphanumeric SVC-Request-ID and a numeric SVC-Response-Time', async () => {
     const answers = await Promise.all([
       ask(sandbox, 'resources.list'),
       ask(sandbox, 'followups.list'),
@@ -82,12 +82,12 @@ describe('responses', () => {
     for (const answer of answers) expect(answer.headers.get('svc-response-time')).toMatch(/^\d+(\.\d+)?$/);
   });
 
-  it('the log of requests names the SVC-Request-ID that was sent', async () => {
+  it('the request log contains the SVC-Request-ID of the response', async () => {
     const { headers } = await ask(sandbox, 'resources.list');
     expect(sandbox.requests.at(-1)?.requestId).toBe(headers.get('svc-request-id'));
   });
 
-  it('an error is ok=false, an identifier and a description, with HTTP status 200', async () => {
+  it('an error response has ok=false, an identifier and a description, with HTTP status 200', async () => {
     const { status, body, headers } = await ask(sandbox, 'followups.list', { limit: 501 });
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^application\/json/);
@@ -100,7 +100,7 @@ describe('responses', () => {
 });
 
 describe('errors', () => {
-  it('api_method_not_found: the URL matches no method', async () => {
+  it('a URL that matches no method returns api_method_not_found', async () => {
     for (const path of [
       '/v1/followups.delete',
       '/v2/followups.list',
@@ -119,7 +119,7 @@ describe('errors', () => {
   });
 
   it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
-    'request_method_invalid: the HTTP method %s is not GET or POST',
+    'the HTTP method %s returns request_method_invalid',
     async (httpMethod) => {
       const response = await fetch(`${sandbox.url}/v1/resources.list`, { method: httpMethod });
       const { status, body } = await answered(response);
@@ -128,7 +128,7 @@ describe('errors', () => {
   );
 
   it.each(['', 'token=x', '[]', 'null', '"text"', '7', '{"token":', '{token:"x"}'])(
-    'request_data_invalid: a POST with the body <%s> has no valid JSON request object',
+    'a POST with the body <%s> returns request_data_invalid, because it is no JSON request object',
     async (text) => {
       const { status, body } = await post(sandbox, 'resources.list', text);
       expect([status, body['error']]).toEqual([200, 'request_data_invalid']);
@@ -136,25 +136,25 @@ describe('errors', () => {
   );
 
   it.each(['', 'token=x', '%7B', '%zz', '[]'])(
-    'request_data_invalid: a GET with the query <%s> has no valid JSON request object',
+    'a GET with the query <%s> returns request_data_invalid, because it is no JSON request object',
     async (query) => {
       const { status, body } = await get(sandbox, 'resources.list', query);
       expect([status, body['error']]).toEqual([200, 'request_data_invalid']);
     },
   );
 
-  it('a POST is not helped by a query string: its request object is the body', async () => {
+  it('a POST ignores its query string, because its request object is the body', async () => {
     const query = encodeURIComponent(JSON.stringify({ token: sandbox.token }));
     const response = await fetch(`${sandbox.url}/v1/resources.list?${query}`, { method: 'POST', body: '{}' });
     expect((await answered(response)).body['error']).toBe('token_missing');
   });
 
-  it('token_missing: no token was included', async () => {
+  it('a request without a token returns token_missing', async () => {
     expect((await post(sandbox, 'resources.list', {})).body['error']).toBe('token_missing');
     expect((await post(sandbox, 'resources.list', { token: '' })).body['error']).toBe('token_missing');
   });
 
-  it('token_invalid: token not found or invalid', async () => {
+  it('an unknown token returns token_invalid', async () => {
     expect((await post(sandbox, 'resources.list', { token: 'other' })).body['error']).toBe('token_invalid');
     expect((await post(sandbox, 'resources.list', { token: 7 })).body['error']).toBe('token_invalid');
   });
@@ -164,7 +164,7 @@ describe('errors', () => {
     ['without-permission', 'token_permission'],
     ['account-inactive', 'account_inactive'],
   ] as const)(
-    'a token that becomes %s is answered %s by every method until it is active again',
+    'a token that becomes %s returns %s for every method until it is active again',
     async (state, id) => {
       sandbox.access.set(state);
       for (const [method, parameters] of methods) {
@@ -176,7 +176,7 @@ describe('errors', () => {
     },
   );
 
-  it('a revoked token is token_invalid, and its successor is taken', async () => {
+  it('a revoked token returns token_invalid, and its successor is accepted', async () => {
     sandbox.access.set('active', 'successor');
     sandbox.access.revoke();
     expect(await errorOf(sandbox, 'resources.list')).toBe('token_invalid');
@@ -185,34 +185,34 @@ describe('errors', () => {
   });
 
   it.each(methods)(
-    'parameter_unexpected: %s refuses a parameter it does not support',
+    '%s returns parameter_unexpected for an unsupported parameter',
     async (method, parameters) => {
       expect(await errorOf(sandbox, method, { ...parameters, colour: 'red' })).toBe('parameter_unexpected');
     },
   );
 
-  it.each(methods)('parameter_invalid: %s wants pretty to be a boolean', async (method, parameters) => {
+  it.each(methods)('%s returns parameter_invalid if pretty is no boolean', async (method, parameters) => {
     for (const pretty of ['true', 1, null]) {
       expect(await errorOf(sandbox, method, { ...parameters, pretty })).toBe('parameter_invalid');
     }
   });
 
-  it('parameter_missing: a required parameter is absent', async () => {
+  it('a request without a required parameter returns parameter_missing', async () => {
     expect(await errorOf(sandbox, 'equipments.list')).toBe('parameter_missing');
     expect(await errorOf(sandbox, 'users.info')).toBe('parameter_missing');
   });
 
-  it('content_not_found: the requested content was not found', async () => {
+  it('a request for unknown content returns content_not_found', async () => {
     expect(await errorOf(sandbox, 'users.info', { user: 'nobody' })).toBe('content_not_found');
     expect(await errorOf(sandbox, 'equipments.list', { equipmentType_id: 'none' })).toBe('content_not_found');
   });
 
-  it('a token that is refused learns nothing about its parameters', async () => {
+  it('a request with a refused token returns no error about its parameters', async () => {
     const { body } = await post(sandbox, 'followups.list', { token: 'other', limit: -1 });
     expect(body['error']).toBe('token_invalid');
   });
 
-  it('every error identifier of the specification can be had, and no other', async () => {
+  it('every error identifier of the specification can be produced, and no other', async () => {
     const specified = [
       'account_inactive',
       'api_method_not_found',
@@ -238,8 +238,8 @@ describe('errors', () => {
   });
 });
 
-describe('the log of requests', () => {
-  it('logs method and parameters, and instead of the token only its presence', async () => {
+describe('the request log', () => {
+  it('the request log has method and parameters, and whether a token was present, but not the token', async () => {
     await ask(sandbox, 'followups.list', { limit: 3, status: 'open' });
     expect(sandbox.requests.at(-1)).toMatchObject({
       at: NOON,
@@ -254,12 +254,12 @@ describe('the log of requests', () => {
     expect(JSON.stringify(sandbox.requests)).not.toContain(sandbox.token);
   });
 
-  it('names the error a request was answered with', async () => {
+  it('the request log has the error of a response', async () => {
     await post(sandbox, 'resources.list', {});
     expect(sandbox.requests.at(-1)).toMatchObject({ token: 'absent', outcome: 'token_missing', records: 0 });
   });
 
-  it('forgets the oldest requests instead of growing for ever', async () => {
+  it('the request log drops the oldest requests beyond its size', async () => {
     const { sandbox: busy } = await createSharedSandbox({ requestLogSize: 20 });
     for (let count = 0; count < 50; count += 1) await ask(busy, 'users.info', { user: 1 });
     expect(busy.requests.length).toBeLessThanOrEqual(22);

@@ -25,8 +25,8 @@ const equipments = (parameters: object = {}): Promise<Equipment[]> =>
     ...parameters,
   });
 
-describe('paging without a request for it', () => {
-  it('one-page: says that everything is on one page', async () => {
+describe('paging that was not requested', () => {
+  it('the reading one-page announces that all records are on one page', async () => {
     read({ resourcesPaging: 'one-page', equipmentsPaging: 'one-page' });
     const answer = await ask(sandbox, 'resources.list');
     expect(answer.body['paging']).toEqual({ total: 20, last_page: 1 });
@@ -35,7 +35,7 @@ describe('paging without a request for it', () => {
     expect(equipment.body['paging']).toEqual({ total: 12, last_page: 1 });
   });
 
-  it('pages: the further pages are had by the parameter page', async () => {
+  it('the reading pages returns further pages by the parameter page', async () => {
     read({ resourcesPaging: 'pages', equipmentsPaging: 'pages', unaskedPageSize: 8 });
     const first = await ask(sandbox, 'resources.list');
     expect(first.body['paging']).toEqual({ total: 20, last_page: 3 });
@@ -50,7 +50,7 @@ describe('paging without a request for it', () => {
     expect(await equipments({ page: 2 })).toHaveLength(4);
   });
 
-  it('unreadable: the further pages cannot be had', async () => {
+  it('the reading unreadable refuses the parameter page, so that further pages cannot be read', async () => {
     read({ resourcesPaging: 'unreadable', equipmentsPaging: 'unreadable', unaskedPageSize: 8 });
     const first = await ask(sandbox, 'resources.list');
     expect(first.body['paging']).toEqual({ total: 20, last_page: 3 });
@@ -70,13 +70,13 @@ describe('paging of followups and trainings', () => {
     }
   });
 
-  it('a page beyond the last one can be empty instead of refused', async () => {
+  it('a page beyond the last one can be empty instead of an error', async () => {
     read({ pastLastPage: 'empty' });
     expect(await followups({ page: 9 })).toEqual([]);
     expect(await askList(sandbox, TRAINING, 'employees', { page: 9 })).toEqual([]);
   });
 
-  it('a service can give fewer records than asked although there are more', async () => {
+  it('a page can have fewer records than its limit although more pages follow', async () => {
     read({ largestPage: 7 });
     const { body } = await ask(sandbox, 'followups.list', { limit: 500 });
     expect(body['followups']).toHaveLength(7);
@@ -86,7 +86,7 @@ describe('paging of followups and trainings', () => {
 });
 
 describe('before, after and order of follow-ups', () => {
-  it('inclusive: before and after hold for the moment itself', async () => {
+  it('the bounds before and after can include the given time', async () => {
     read({ followupBounds: 'inclusive' });
     const [one] = [...sandbox.store.followups.values()].slice(100);
     const created = one?.created_on ?? 0;
@@ -103,13 +103,13 @@ describe('before, after and order of follow-ups', () => {
     expect(await followups({ created_before: created, created_after: created + 1 })).toEqual([]);
   });
 
-  it('oldest-first turns the whole list around', async () => {
+  it('follow-ups can be sorted oldest first', async () => {
     const newestFirst = await followups();
     read({ followupOrder: 'oldest-first' });
     expect(await followups()).toEqual(newestFirst.reverse());
   });
 
-  it('unordered is the same shuffle for every page', async () => {
+  it('follow-ups can be unordered, with the same order for every page', async () => {
     const newestFirst = await followups();
     read({ followupOrder: 'unordered' });
     const shuffled = await followups();
@@ -120,7 +120,7 @@ describe('before, after and order of follow-ups', () => {
     expect(shuffled.sort(byId)).toEqual(newestFirst.sort(byId));
   });
 
-  it('versions can come oldest first and messages newest first', async () => {
+  it('versions can be sorted oldest first and messages newest first', async () => {
     const [version] = (await resources()).filter((resource) => resource.versions.length > 1);
     const [message] = (await followups()).filter((followup) => followup.messages.length > 1);
     read({ versionOrder: 'oldest-first', messageOrder: 'newest-first' });
@@ -132,7 +132,7 @@ describe('before, after and order of follow-ups', () => {
 });
 
 describe('types', () => {
-  it('identifiers that are decimal text can come as numbers; others stay text', async () => {
+  it('identifiers of decimal digits can be numbers, and others remain text', async () => {
     sandbox.store.users.put({ id: '007', name: 'Not a canonical number' });
     read({ identifiers: 'numbers' });
     const [followup] = await followups();
@@ -146,7 +146,7 @@ describe('types', () => {
     expect((await ask(sandbox, 'users.info', { user: '007' })).body['user']).toMatchObject({ id: '007' });
   });
 
-  it('numbers can come as text, in records, paging and last_updated', async () => {
+  it('numbers can be text in records, paging and last_updated', async () => {
     const [plain] = await followups();
     read({ numbers: 'text' });
     const { body } = await ask(sandbox, 'followups.list', { limit: 500 });
@@ -162,7 +162,7 @@ describe('types', () => {
 });
 
 describe('fields', () => {
-  it('absent optional fields can come as null', async () => {
+  it('absent optional fields can be null', async () => {
     read({ absent: 'null' });
     const records = await followups();
     expect(records.every((followup) => 'due' in followup && 'resolved_on' in followup)).toBe(true);
@@ -175,7 +175,7 @@ describe('fields', () => {
     );
   });
 
-  it('every field that may be absent can be absent from all records', async () => {
+  it('every optional field can be absent from all records', async () => {
     read({ leftOut: optionalFields });
     const text = JSON.stringify([await followups(), await equipments()]);
     for (const field of [
@@ -192,14 +192,14 @@ describe('fields', () => {
     expect((await resources()).every((resource) => typeof resource.title === 'string')).toBe(true);
   });
 
-  it('a field can be left out by its bare name, wherever it stands', async () => {
+  it('a field can be left out by its name at any level', async () => {
     read({ leftOut: ['notes', 'tags', 'messages'] });
     expect((await equipments()).every((equipment) => !('notes' in equipment))).toBe(true);
     expect((await resources()).every((resource) => !('tags' in resource))).toBe(true);
     expect((await followups()).every((followup) => !('messages' in followup))).toBe(true);
   });
 
-  it('unknown fields can come at every level, and metavalues stay what they are', async () => {
+  it('unknown fields can occur at every level except in metavalues', async () => {
     const [plain] = await equipments();
     read({ extraFields: true });
     const { body } = await ask(sandbox, 'followups.list');
@@ -212,7 +212,7 @@ describe('fields', () => {
     expect(equipment?.schedules[0]).toHaveProperty('x_extra');
   });
 
-  it('unknown values can come where the specification has a list of values', async () => {
+  it('unknown values can occur in every field with a list of values', async () => {
     read({ unknownValues: true });
     const employees = await askList<Employee>(sandbox, TRAINING, 'employees');
     expect(employees.map((employee) => employee.status)).toContain('suspended');
@@ -228,7 +228,7 @@ describe('fields', () => {
     expect(schedules.map((schedule) => schedule.status)).toContain('paused');
   });
 
-  it('an empty metavalue can be the text NULL or a real null', async () => {
+  it('an empty metavalue can be the text NULL or a JSON null', async () => {
     const values = async (): Promise<unknown[]> =>
       (await equipments({ include_null_metavalues: true })).flatMap((item) => Object.values(item.metavalues));
     expect(await values()).toContain('NULL');
@@ -245,7 +245,7 @@ describe('refusals', () => {
     expect((await followups({ colour: 'red' })).length).toBe(240);
   });
 
-  it('an unknown equipment type can be content_not_found, parameter_invalid or an empty list', async () => {
+  it('an unknown equipment type can return content_not_found, parameter_invalid or an empty list', async () => {
     const parameters = { equipmentType_id: 'none' };
     for (const unknownEquipmentType of ['content_not_found', 'parameter_invalid'] as const) {
       read({ unknownEquipmentType });
@@ -255,14 +255,14 @@ describe('refusals', () => {
     expect(await equipments(parameters)).toEqual([]);
   });
 
-  it('an unknown user can be content_not_found or parameter_invalid', async () => {
+  it('an unknown user can return parameter_invalid', async () => {
     read({ unknownUser: 'parameter_invalid' });
     expect(await errorOf(sandbox, 'users.info', { user: 1 })).toBe('parameter_invalid');
   });
 });
 
 describe('the store', () => {
-  it('is not touched by readings: they shape answers only', async () => {
+  it('readings change responses only, not the store', async () => {
     const before = JSON.stringify([...sandbox.store.followups.values()]);
     read({
       identifiers: 'numbers',

@@ -10,19 +10,19 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 describe('resources.list', () => {
-  it('returns every resource in one response, without paging', async () => {
+  it('resources.list returns every resource in one response without paging', async () => {
     const { body } = await ask(sandbox, 'resources.list');
     expect(Object.keys(body)).toEqual(['ok', 'resources']);
     expect(body['resources']).toEqual([...sandbox.store.resources.values()]);
   });
 
-  it('takes no parameters but token and pretty', async () => {
+  it('resources.list refuses parameters other than token and pretty', async () => {
     for (const parameter of ['page', 'limit', 'category_id']) {
       expect(await errorOf(sandbox, 'resources.list', { [parameter]: 1 })).toBe('parameter_unexpected');
     }
   });
 
-  it('versions are ordered newest first; the file is null for a link and the link empty for a file', async () => {
+  it('versions are sorted newest first, a link has no file, and a file has an empty link', async () => {
     const resources = await askList<Resource>(sandbox, 'resources.list', 'resources');
     const versions = resources.flatMap((resource) => resource.versions);
     expect(new Set(versions.map((version) => version.type))).toEqual(new Set(['file', 'link']));
@@ -44,14 +44,14 @@ describe('resources.list', () => {
 });
 
 describe('users.info', () => {
-  it('gives id and name for a user given as a number or as text', async () => {
+  it('users.info returns id and name of a user that is given as a number or as text', async () => {
     const expected = { ok: true, user: { id: '10003', name: sandbox.store.users.get('10003')?.name } };
     expect((await ask(sandbox, 'users.info', { user: 10003 })).body).toEqual(expected);
     expect((await ask(sandbox, 'users.info', { user: '10003' })).body).toEqual(expected);
     expect((await get(sandbox, 'users.info', { token: sandbox.token, user: 10003 })).body).toEqual(expected);
   });
 
-  it('knows everyone that a follow-up, an employee or a piece of equipment names', () => {
+  it('every user id of a follow-up, an employee or equipment exists', () => {
     const { users, followups, employees, equipment } = sandbox.store;
     for (const followup of followups.values()) {
       expect(users.has(followup.m_observer_id)).toBe(true);
@@ -63,13 +63,13 @@ describe('users.info', () => {
       expect(item.assignedUsers_id.every((id) => users.has(id))).toBe(true);
   });
 
-  it('refuses a user that is neither a number nor text', async () => {
+  it('users.info refuses a user that is neither a number nor text', async () => {
     for (const user of [null, true, ['10003'], '']) {
       expect(await errorOf(sandbox, 'users.info', { user })).toBe('parameter_invalid');
     }
   });
 
-  it('can be a method that this service does not have', async () => {
+  it('users.info can be missing from a service', async () => {
     sandbox.readings.usersInfo = 'not-offered';
     expect(await errorOf(sandbox, 'users.info', { user: 10003 })).toBe('api_method_not_found');
     sandbox.readings.usersInfo = 'offered';

@@ -24,7 +24,7 @@ interface Query extends Partial<Record<keyof typeof EQUAL, unknown>> {
   updated_after?: number;
 }
 
-/** The specification's filters, said as plainly as possible. */
+/** The specification's filters, written as plainly as possible. */
 function matches(followup: Followup, query: Query): boolean {
   const { status, created_before, created_after, updated_before, updated_after } = query;
   return (
@@ -69,20 +69,20 @@ async function compare(sandbox: Sandbox, query: Query): Promise<void> {
 }
 
 describe('filters', () => {
-  it('return exactly the records that a plain search finds, after any changes', async () => {
+  it('filters return exactly the records of a plain search after any changes', async () => {
     const { sandbox } = await createTestSandbox({ size: { followups: 1500 }, live: { deletions: true } });
     const random = new Random(11);
     for (let round = 0; round < casesOf({ few: 60, all: 200 }); round += 1) {
       const query = randomQuery(random, [...sandbox.store.followups.values()]);
       await compare(sandbox, query);
       sandbox.live.step(20);
-      // The next response has the changes, also where it is asked the same.
+      // The next response has the changes, also for an equal request.
       await compare(sandbox, query);
     }
   });
 
   inProof(() => {
-    it('hold for records put into the past, moved in time and grown beyond what was generated', async () => {
+    it('filters return exactly the records of a plain search if a test stored records with past or changed times', async () => {
       const { sandbox } = await createTestSandbox({ size: { followups: 100 } });
       const random = new Random(12);
       const [template] = [...sandbox.store.followups.values()];
@@ -113,7 +113,7 @@ describe('a large source', () => {
     few: { followups: 12_000, pages: 20 },
     all: { followups: 200_000, pages: 60 },
   });
-  it(`of ${followups} follow-ups is walked by creation time, each record once, at a few ms a page`, async () => {
+  it(`a walk by creation time over ${followups} follow-ups reads each record once, with a few ms per page`, async () => {
     const { sandbox } = await createTestSandbox({ size: { followups } });
     const seen = new Set<string>();
     const durations: number[] = [];

@@ -51,7 +51,7 @@ async function offer(sandbox: Sandbox, version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3
 }
 
 describe('TLS', () => {
-  it('1.2 is required: an older one is refused', async () => {
+  it('a connection with TLS below 1.2 is refused', async () => {
     const { sandbox } = await createTestSandbox({ tls });
     expect(sandbox.url).toMatch(/^https:/);
     expect(await offer(sandbox, 'TLSv1.1')).toBe('refused');
@@ -59,7 +59,7 @@ describe('TLS', () => {
     expect(await offer(sandbox, 'TLSv1.3')).toBe('TLSv1.3');
   });
 
-  it('a service that offers less than 1.2 can be played', async () => {
+  it('the sandbox can be a service that offers only TLS below 1.2', async () => {
     const { sandbox } = await createTestSandbox({
       tls: { ...tls, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
     });

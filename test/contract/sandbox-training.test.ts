@@ -30,11 +30,11 @@ function plant(id: string, completions: Employee['last_completed'], required: nu
 }
 
 describe('the 15-minute cache', () => {
-  it('last_updated is when the results were calculated', async () => {
+  it('last_updated is the time of the calculation', async () => {
     expect(await lastUpdated()).toBe(NOON);
   });
 
-  it('results are the same for 15 minutes despite changes, and new after that', async () => {
+  it('a response is unchanged for 15 minutes despite changes, and then is calculated again', async () => {
     const before = await ask(sandbox, METHOD);
     sandbox.store.employees.update('10003', { incomplete_training_ids: [399] });
     sandbox.store.employees.delete([...sandbox.store.employees.keys()][5] ?? '');
@@ -46,7 +46,7 @@ describe('the 15-minute cache', () => {
     expect(after.body['employees']).toHaveLength(39);
   });
 
-  it('all pages of one calculation are cut from one frozen result', async () => {
+  it('all pages of one calculation come from one frozen result', async () => {
     const first = await list({ limit: 15 });
     for (const key of [...sandbox.store.employees.keys()].slice(0, 20)) sandbox.store.employees.delete(key);
     clock.now = NOON + 5 * MINUTE;
@@ -55,7 +55,7 @@ describe('the 15-minute cache', () => {
     expect(await lastUpdated()).toBe(NOON);
   });
 
-  it('read as one calculation a request: each page has a last_updated of its own, and keeps it', async () => {
+  it('with one calculation for each request, every page has a separate last_updated for 15 minutes', async () => {
     sandbox.readings.trainingCache = 'per-request';
     const updated = async (page: number): Promise<unknown> =>
       (await ask(sandbox, METHOD, { limit: 15, page })).body['last_updated'];
@@ -68,7 +68,7 @@ describe('the 15-minute cache', () => {
     expect(await updated(2)).toBe(NOON + MINUTE);
   });
 
-  it('a calculation can be forced, also one whose time lies back', async () => {
+  it('a calculation can be forced, also with an earlier time', async () => {
     await lastUpdated();
     clock.now = NOON + MINUTE;
     sandbox.store.recalculateTraining();
@@ -77,7 +77,7 @@ describe('the 15-minute cache', () => {
     expect(await lastUpdated()).toBe(NOON - MINUTE);
   });
 
-  it('the time it is kept is an option', async () => {
+  it('the duration of the cache is an option', async () => {
     const { sandbox: quick, clock: time } = await createTestSandbox({ cacheMs: 1000 });
     await ask(quick, METHOD);
     time.now += 1000;
@@ -93,7 +93,7 @@ describe('statuses', () => {
     expect([...statuses].sort()).toEqual(['active', 'expiring', 'incomplete', 'unassigned']);
   });
 
-  it('percentages of 0, of 100 and in between are given, with the lists they come from', async () => {
+  it('percent_complete has values of 0, of 100 and between, computed from the training lists', async () => {
     const employees = await list();
     const percents = employees.map((employee) => employee.percent_complete);
     expect(percents).toContain(0);
@@ -106,7 +106,7 @@ describe('statuses', () => {
     }
   });
 
-  it('a training that runs out makes its employee expiring and then incomplete', async () => {
+  it('an expiring training makes its employee expiring and then incomplete', async () => {
     plant(
       'e1',
       [
@@ -132,7 +132,7 @@ describe('statuses', () => {
     expect(await statusOn(NOON + 9 * DAY)).toEqual(['incomplete', 0, [301]]);
   });
 
-  it('who has no required training is unassigned', async () => {
+  it('an employee without a required training is unassigned', async () => {
     plant('e2', [{ ...valid, id: 301, is_required: false }], []);
     const [employee] = await list({ m_user_ids: ['e2'] });
     expect(employee).toMatchObject({ status: 'unassigned', percent_complete: 0, last_completed: [] });
@@ -142,7 +142,7 @@ describe('statuses', () => {
 describe('parameters', () => {
   const valid = { date_number: 20260101, expiresOn: null, startsExpiringOn: null };
 
-  it('include_all_completions: without it last_completed covers only required trainings, and no is_required', async () => {
+  it('without include_all_completions, last_completed contains required trainings only, without is_required', async () => {
     plant(
       'e3',
       [
@@ -163,7 +163,7 @@ describe('parameters', () => {
     ]);
   });
 
-  it('with include_all_completions every entry has is_required', async () => {
+  it('with include_all_completions, every entry of last_completed has is_required', async () => {
     const entries = (await list({ include_all_completions: true })).flatMap(
       (employee) => employee.last_completed,
     );
@@ -178,7 +178,7 @@ describe('parameters', () => {
     expect(await list({ m_user_ids: [] })).toEqual([]);
   });
 
-  it('training_ids filters by training id: employees have only these trainings', async () => {
+  it('training_ids filters by training id, and employees contain these trainings only', async () => {
     const found = await list({ training_ids: [303, 304], include_all_completions: true });
     expect(found.length).toBeGreaterThan(0);
     for (const employee of found) {
@@ -192,7 +192,7 @@ describe('parameters', () => {
     }
   });
 
-  it('limit is 1000 when omitted and at most 1000; paging has the last page', async () => {
+  it('limit is 1000 by default and at most 1000, and paging has the last page', async () => {
     const { sandbox: large } = await createTestSandbox({ size: { employees: 1001, followups: 0 } });
     const { body } = await ask(large, METHOD);
     expect(body['employees']).toHaveLength(1000);

@@ -132,7 +132,7 @@ describe('a sixth stream', () => {
     return loadConfig({ ...env, ...more }, options).accounts[0]?.schedule.streams['work-sites'];
   };
 
-  test('has a schedule of its own, by a variable of its name', () => {
+  test('a sixth stream has a separate schedule, set by a variable with its name', () => {
     expect(scheduleBy({})).toBe('0 5 * * *');
     expect(scheduleBy({ SYNC_CRON_WORK_SITES: '0 6 * * *' })).toBe('0 6 * * *');
     expect(scheduleBy({ SYNC_CRON_WORK_SITES: 'off' })).toBeNull();
@@ -141,7 +141,7 @@ describe('a sixth stream', () => {
     );
   });
 
-  test('is asked for by check', async () => {
+  test('check requests the method of a sixth stream', async () => {
     const sandbox = await createSandbox({ methods: serve(createSites()) });
     const api = clientFor(sandbox);
     try {
@@ -166,7 +166,7 @@ describe('a sixth stream', () => {
     }
   });
 
-  test('is in the dictionary, with its table and by its name', () => {
+  test('the dictionary contains a sixth stream with its table and its name', () => {
     const { safety, safety_sync: control } = dictionaryOf(SIX);
     expect(safety['work_sites']).toEqual(workSitesStream.descriptions['work_sites']);
     expect(control['runs']?.columns['stream']).toBe(

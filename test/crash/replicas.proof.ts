@@ -17,7 +17,7 @@ interface Row {
   readonly nameless: number;
 }
 
-test('two replicas that fire every second and manual runs of every kind beside them never overlap on a stream', async () => {
+test('if two replicas run every second beside manual runs of every kind, no two runs of a stream overlap', async () => {
   const inFlight = new Map<string, number>();
   let mostAtOnce = 0;
   const stage = untilTestEnds(

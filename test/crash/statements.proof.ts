@@ -34,7 +34,7 @@ const leftRunning = async () =>
   await worker.query(`select run_id from safety_sync.runs where status = 'running'`);
 
 test.each(['followups', 'equipments', 'training-employee-status'] as const)(
-  '%s: whichever write PostgreSQL refuses or dies at, nothing is stored, and the run that is let through does it all',
+  '%s: if PostgreSQL refuses any write or ends its session, no row is stored, and the next run without a fault stores all',
   async (stream) => {
     await start();
     await sync(stream);
@@ -63,7 +63,7 @@ test.each(['followups', 'equipments', 'training-employee-status'] as const)(
   },
 );
 
-test('a session that ends while rows are on their way to it stores nothing, and the next sync stores all of them', async () => {
+test('if a session ends while COPY sends rows, no row is stored, and the next sync stores all of them', async () => {
   await start(3_000);
   let ended = false;
   const watch = async (): Promise<void> => {
@@ -85,7 +85,7 @@ test('a session that ends while rows are on their way to it stores nothing, and 
   await isEqual('followups');
 });
 
-test('a database that ends all sessions in the middle fails the run as lock_lost; the next one starts clean', async () => {
+test('if the database ends all sessions during a run, the run fails as lock_lost, and the next run succeeds', async () => {
   await start();
   await sync('followups');
   worker.time.now += MINUTE_MS;
@@ -103,7 +103,7 @@ test('a database that ends all sessions in the middle fails the run as lock_lost
   expect(await leftRunning()).toEqual([]);
 });
 
-test('a run that loses its session, and then the connection that would close its record, is closed over a third one', async () => {
+test('if a run loses its session and then the connection that closes its record, a third connection closes it', async () => {
   await start();
   const saboteur = await createSaboteur(worker);
   worker.sandbox.hooks.beforeResponse = async () => {

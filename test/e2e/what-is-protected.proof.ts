@@ -208,12 +208,12 @@ async function expectNowhere(texts: readonly string[]): Promise<void> {
   expect.soft([...new Set(files)].filter((path) => !OWN_FILE.test(path) && path !== temporary)).toEqual([]);
 }
 
-test('what is left out or a pseudonym is sent to no table, file, log, trace, page or answer', async () => {
+test('omitted and pseudonymized values are in no table, file, log, trace, page or response', async () => {
   await useAll(settings());
   await expectNowhere([CANARY, settings().PRIVACY_KEY]);
 });
 
-test('what is protected later is cleaned without being sent anywhere', async () => {
+test('values that are protected later are cleaned without being sent to any output', async () => {
   for (const round of ['first', 'second']) {
     putCanaries(round);
     expect(await run(['sync', '--force'], {})).toBe(0);
@@ -233,7 +233,7 @@ test('what is protected later is cleaned without being sent anywhere', async () 
   expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
 });
 
-test('a forgotten person is sent nowhere any more', async () => {
+test('values of a forgotten person are sent to no output any more', async () => {
   putCanaries('Maria');
   expect(await run(['sync', '--force'], key())).toBe(0);
   expect(

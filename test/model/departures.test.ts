@@ -59,10 +59,10 @@ const oddRecord = (
 const reading = (change: Partial<Readings>): Step => ({ kind: 'reading', reading: change });
 const PUT_RIGHT: Step = { kind: 'put-right' };
 
-describe('a list that is paged without a request for pages is read to its end', () => {
+describe('a list in pages that were not requested', () => {
   const PAGES = { resourcesPaging: 'pages', equipmentsPaging: 'pages', unaskedPageSize: 2 } as const;
   test.each(casesOf<('last-page-only' | 'none')[]>({ few: ['none'], all: ['last-page-only', 'none'] }))(
-    'its paging object has %s of its two fields',
+    'a list in pages that were not requested is read to its end if its paging object has %s of its two fields',
     async (pagingFields) => {
       await holds([run('resources'), run('equipments')], { ...PAGES, pagingFields });
     },
@@ -70,7 +70,7 @@ describe('a list that is paged without a request for pages is read to its end', 
 
   const WRONG = ['total-too-small', 'total-negative', 'last-page-too-small', 'paging-list'] as const;
   test.each(casesOf<readonly (typeof WRONG)[number][]>({ few: ['total-too-small'], all: WRONG }))(
-    'or is wrong: %s',
+    'a list in pages that were not requested is read to its end if its paging object is wrong: %s',
     async (how) => {
       const odd: Step = { kind: 'odd-response', how, skip: 0, times: 1 };
       await holds([run('resources'), odd, run('resources'), odd, run('equipments')], PAGES);
@@ -87,7 +87,7 @@ describe('a record that comes once in a form that cannot be stored', () => {
   ];
   const HOW = ['key-null', 'key-absent', 'key-object', 'nested', 'null'] as const;
   test.each(casesOf({ few: KINDS.slice(0, 1), all: KINDS }))(
-    'of %s stays live',
+    'a record of %s that comes once in a form that cannot be stored stays live',
     async (stream, method, kind) => {
       await holds([
         run(stream),
@@ -97,7 +97,7 @@ describe('a record that comes once in a form that cannot be stored', () => {
   );
 
   test.each(casesOf({ few: KINDS.slice(2, 3), all: KINDS }))(
-    'of %s stays live, also when its numbers come as text',
+    'a record of %s that comes once without a key stays live, also if its numbers come as text',
     async (stream, method, kind) => {
       await holds([
         run(stream),
@@ -110,7 +110,7 @@ describe('a record that comes once in a form that cannot be stored', () => {
   );
 });
 
-test('what the service cached for a run that failed is stored until the cache is over, and the change after it then', async () => {
+test('a response that the service cached for a failed run is stored while the cache lasts, and a later change afterwards', async () => {
   const training = run('training-employee-status');
   const secondPageFails: Step = { kind: 'fault', fault: 'serverError', skip: 1, times: 4 };
   const change: Step = { kind: 'change', of: 'training-employee-status', action: 'update', at: 0 };

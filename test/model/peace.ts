@@ -144,7 +144,7 @@ export function createPeace(options: PeaceOptions): Peace {
     return new Set(wrong.map(({ params }) => String(params['user'])));
   }
 
-  /** Users that the service did not know for a while: they are requested again after a month. */
+  /** Users that the service did not have for a while: they are requested again after a month. */
   const everDeletedUser = (id: string): boolean => source.everDeleted.has(`users/${id}`);
 
   async function succeed(stream: StreamName, request: Partial<RunRequest>): Promise<RunResult> {

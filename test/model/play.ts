@@ -224,7 +224,7 @@ export async function play(
         return;
       case 'fault': {
         let skip = step.skip;
-        // Without a total, the refusal of a further page means the end of the list: no worker could know better.
+        // Without a total, the refusal of a further page means the end of the list: no worker could detect more.
         const isMeant = ({ method, params }: RequestLogEntry): boolean =>
           step.fault !== 'parameter_invalid' ||
           params['page'] === undefined ||

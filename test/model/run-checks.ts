@@ -31,7 +31,7 @@ interface Ended {
 export interface RunChecks {
   before(stream: StreamName): Promise<Before>;
   hold(ended: Ended): Promise<void>;
-  /** For a killed worker only its requests are known. */
+  /** For a killed worker only its requests are counted. */
   recordKilled(stream: StreamName, requestsBefore: number): void;
   /** The service has calculated the cached list again, and may have sent an older time for it, or an equal one. */
   recordOddReport(): void;

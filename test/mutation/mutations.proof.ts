@@ -5,7 +5,7 @@ import { MUTATIONS } from './mutations.ts';
 import { createTypeCheck } from './type-errors.ts';
 
 // Half a minute on a machine that has nothing else to do.
-test('every break compiles, so that tests notice what it does and not that it throws', () => {
+test('every break compiles, so that tests detect its behaviour and not a compile error', () => {
   const typeErrorOf = createTypeCheck();
   expect(
     MUTATIONS.flatMap((mutation) => {
@@ -15,7 +15,7 @@ test('every break compiles, so that tests notice what it does and not that it th
   ).toEqual([]);
 }, 900_000);
 
-test('a break is not caught where its tests cannot run', async () => {
+test('a break is reported as not run if its tests cannot run', async () => {
   const run = fileURLToPath(new URL('run.ts', import.meta.url));
   const env = { ...process.env, TEST_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
   const ended = await new Promise<{ code: unknown; output: string }>((resolve) => {

@@ -28,7 +28,7 @@ function defectsOf({ file, search, replace, tests }: Mutation): string[] {
   ];
 }
 
-test('every break finds its place, exactly once, and the tests that detect it exist', () => {
+test('the search text of every break is in its file exactly once, and the tests that detect the break exist', () => {
   const defects = MUTATIONS.flatMap((one) => defectsOf(one).map((defect) => `${one.breaks}: ${defect}`));
   expect(defects).toEqual([]);
 });

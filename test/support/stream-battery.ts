@@ -146,7 +146,7 @@ export function describeStream({
         });
       });
 
-      test('one new and one changed record are counted as one and one, the others as unchanged', async () => {
+      test('one new and one changed record are counted as inserted and updated, and the others as unchanged', async () => {
         const worker = await synced();
         const records = specimen.records(worker);
         const before = records.size;
@@ -184,7 +184,7 @@ export function describeStream({
         await isEqual(worker);
       });
 
-      test('a record without a key is rejected and held, the others load, and the issue closes when it gets its key', async () => {
+      test('a record without a key is rejected and stored as an issue, which closes when the record gets its key', async () => {
         const worker = await createWorker();
         const records = specimen.records(worker);
         const whole = specimen.build('late-key');
@@ -213,7 +213,7 @@ export function describeStream({
       });
     });
 
-    test('a field that cannot be stored is null with an issue, which closes when the field is corrected', async () => {
+    test('a field that cannot be stored becomes null with an issue, which closes when the field is corrected', async () => {
       const worker = await synced();
       const key = someKey(worker);
       const { field, column, value, right } = specimen.bad;
@@ -233,7 +233,7 @@ export function describeStream({
       await isEqual(worker);
     });
 
-    test('an unknown field has one issue, stored in _raw, and closed when no record has it any longer', async () => {
+    test('an unknown field has one issue, which closes when no record has the field, and is stored in _raw', async () => {
       const worker = await synced();
       const records = specimen.records(worker);
       const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
@@ -268,7 +268,7 @@ export function describeStream({
       });
     }
 
-    test('text that PostgreSQL cannot hold is made storable, and a second sync of it writes nothing', async () => {
+    test('text that PostgreSQL cannot store is replaced by storable text, and a second sync of it writes nothing', async () => {
       const worker = await synced();
       const key = someKey(worker);
       const { field, column } = specimen.text;
@@ -282,7 +282,7 @@ export function describeStream({
       expect(await rowVersions(worker)).toEqual(before);
     });
 
-    test('numbers are stored to the last digit, in _raw and in identifiers, and a second sync of them writes nothing', async () => {
+    test('numbers are stored with every digit, in _raw and in identifiers, and a second sync of them writes nothing', async () => {
       const worker = await synced();
       const key = someKey(worker);
       const numbers = ['9007199254740993', '12345678901234567890.10', '-0.0', '1e999', '1.0e-7', '5'];
@@ -318,7 +318,7 @@ export function describeStream({
       expect(await rowVersions(worker)).toEqual(before);
     });
 
-    test('each way in which the specification can be read leads to the same rows', async () => {
+    test('every reading of the specification leads to equal rows', async () => {
       const worker = await synced();
       const rows = await rowCount(worker);
       const fields = [...specimen.records(worker).values()].flatMap((record) => Object.keys(record));
@@ -358,7 +358,7 @@ export function describeStream({
 
     ofEveryStream(() => {
       if (isList) {
-        test('a record that a response holds twice is stored once, and a second sync of it writes nothing', async () => {
+        test('a record that is in a response twice is stored once, and a second sync of it writes nothing', async () => {
           const worker = await createWorker();
           const records = specimen.records(worker);
           const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
@@ -383,7 +383,7 @@ export function describeStream({
         });
       }
 
-      test('a failing request leaves everything as it was and a failed run with code and request id', async () => {
+      test('a failing request changes no row, and its failed run is stored with error code and request id', async () => {
         const worker = await synced();
         specimen.records(worker).update(someKey(worker), { [specimen.text.field]: 'changed meanwhile' });
         await specimen.beforeRun(worker);
@@ -408,7 +408,7 @@ export function describeStream({
         await isEqual(worker);
       });
 
-      test('faults of every kind delay a sync and change nothing of its outcome', async () => {
+      test('faults of every kind delay a sync without a change of its result', async () => {
         const worker = await createWorker({ requestTimeoutMs: 250 });
         await specimen.beforeRun(worker);
         worker.sandbox.faults.script(EVERY_FAULT);
@@ -432,7 +432,7 @@ export function describeStream({
         await isEqual(worker);
       });
 
-      test('a token refused as invalid, as inactive or as that of an inactive account is tried once, without further requests', async () => {
+      test('a token that is refused as invalid or inactive, or for an inactive account, is not tried a second time in a run', async () => {
         const worker = await createWorker();
         await specimen.beforeRun(worker);
         const before = await rowVersions(worker);
@@ -450,7 +450,7 @@ export function describeStream({
         }
       });
 
-      test('two syncs at once never overlap: a scheduled one skips, a manual one waits', async () => {
+      test('two syncs of a stream never overlap: a scheduled one skips, a manual one waits', async () => {
         const waiting = createGate();
         const asked = createGate();
         const gate = createGate();
@@ -488,7 +488,7 @@ export function describeStream({
         await isEqual(worker);
       });
 
-      test('a run that a dead worker left open is closed as worker_died by the next one', async () => {
+      test('a run that a dead worker left open is closed as worker_died by the next run', async () => {
         const worker = await createWorker();
         await specimen.beforeRun(worker);
         await worker.query(

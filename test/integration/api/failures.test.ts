@@ -26,7 +26,7 @@ async function failureOf(
 }
 
 describe('an error response of the service', () => {
-  test('has its identifier, its description, the request and the request ID', async () => {
+  test('an error of an error response has its identifier, its description, the request and the request ID', async () => {
     const error = await failureOf((response) => {
       respondJson(
         response,
@@ -41,7 +41,7 @@ describe('an error response of the service', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('with an unknown identifier is loud', async () => {
+  test('an error response with an unknown identifier is service_error_unknown', async () => {
     const error = await failureOf((response) => {
       respondJson(response, { ok: false, error: 'quota_gone', description: 'buy more' });
     });
@@ -51,27 +51,27 @@ describe('an error response of the service', () => {
     );
   });
 
-  test('keeps its identifier when its description is odd', async () => {
+  test('an error response keeps its identifier if its description is no text', async () => {
     const error = await failureOf((response) =>
       respondJson(response, { ok: false, error: 'server_error', description: { a: 1 } }),
     );
     expect(error.message).toContain('refused x.list {"limit":5}: server_error (');
   });
 
-  test('named like a property of every object is unknown too', async () => {
+  test('an error response whose identifier is a property of every object is service_error_unknown', async () => {
     expect(
       (await failureOf((response) => respondJson(response, { ok: false, error: 'constructor' }))).code,
     ).toBe('service_error_unknown');
   });
 
-  test('counts with any HTTP status', async () => {
+  test('an error response is recognized with any HTTP status', async () => {
     const error = await failureOf((response) => {
       response.writeHead(500).end('{"ok":false,"error":"token_invalid"}');
     });
     expect(error).toMatchObject({ code: 'token_invalid', recovery: 'fail_run' });
   });
 
-  test('that echoes the token in every place does not carry it on', async () => {
+  test('an error response that repeats the token in every place leads to an error without the token', async () => {
     const error = await failureOf((response, request) => {
       respondJson(
         response,
@@ -84,7 +84,7 @@ describe('an error response of the service', () => {
   });
 });
 
-describe('a response that is none', () => {
+describe('an invalid response', () => {
   test.each([
     ['{}', 'response_invalid', 'x.list: there is no ok that is true or false (HTTP 200); its fields: none'],
     [
@@ -134,12 +134,12 @@ describe('a response that is none', () => {
       'response_not_json',
       'x.list: the response is not a JSON object (HTTP 200); it begins: <html>Log in</html>',
     ],
-  ])('%s', async (body, code, message) => {
+  ])('the response %s is an error with a precise message', async (body, code, message) => {
     const error = await failureOf((response) => response.end(body));
     expect(error).toMatchObject({ code, recovery: 'retry', message: `${message} (after the only attempt)` });
   });
 
-  test('a gateway’s page is named with its status and without what it echoes', async () => {
+  test('an error for the page of a gateway contains its status, and no token that the page repeats', async () => {
     const error = await failureOf((response, request) => {
       response
         .writeHead(502, { 'retry-after': '3' })
@@ -151,7 +151,7 @@ describe('a response that is none', () => {
     );
   });
 
-  test('an error message repeats no record of a failing response, with any status', async () => {
+  test('an error message contains no record of a failing response, with any status', async () => {
     const error = await failureOf((response) =>
       response.writeHead(500).end('{"ok":true,"items":[{"note":"what somebody wrote"},{]}'),
     );
@@ -159,7 +159,7 @@ describe('a response that is none', () => {
   });
 
   test.each([206, 203, 404, 500])(
-    'ok: true under status %i is no response of the service',
+    'a response with ok: true and status %i is response_invalid',
     async (status) => {
       const error = await failureOf((response) => response.writeHead(status).end('{"ok":true,"items":[1]}'));
       expect(error).toMatchObject({
@@ -170,7 +170,7 @@ describe('a response that is none', () => {
     },
   );
 
-  test('an empty 503 is someone else’s response', async () => {
+  test('an empty response with status 503 is response_not_json', async () => {
     expect((await failureOf((response) => response.writeHead(503).end())).code).toBe('response_not_json');
   });
 
@@ -179,7 +179,7 @@ describe('a response that is none', () => {
     ['{"ok":false,"error":"slow_down"}', 'rate_limit_exceeded'],
     ['{"ok":false,"error":"server_error"}', 'rate_limit_exceeded'],
     ['{"ok":false,"error":"request_data_invalid"}', 'request_data_invalid'],
-  ])('status 429 with %s is %s', async (body, code) => {
+  ])('a response with status 429 and the body %s is %s', async (body, code) => {
     const error = await failureOf((response) => response.writeHead(429, { 'retry-after': '0' }).end(body));
     expect(error.code).toBe(code);
   });
@@ -193,13 +193,13 @@ describe('a response that is none', () => {
 });
 
 describe('a broken connection', () => {
-  test('before the response is network_error', async () => {
+  test('a connection that breaks before the response is network_error', async () => {
     const error = await failureOf((response) => response.socket?.resetAndDestroy());
     expect(error.code).toBe('network_error');
     expect(error.message).toMatch(/no response from http:\/\/127\.0\.0\.1:\d+ \((ECONNRESET|UND_ERR_SOCKET)/);
   });
 
-  test('in the middle of a body is response_cut', async () => {
+  test('a connection that breaks in the middle of a body is response_cut', async () => {
     const error = await failureOf((response) => {
       response.writeHead(200, { 'SVC-Request-ID': 'r9' });
       response.write('{"ok":true,"items":[1,2,', () => response.socket?.destroy());
@@ -207,7 +207,7 @@ describe('a broken connection', () => {
     expect(error).toMatchObject({ code: 'response_cut', requestId: 'r9' });
   });
 
-  test('before the announced length is response_cut', async () => {
+  test('a connection that ends before the announced length is response_cut', async () => {
     const error = await failureOf((response) => {
       response.writeHead(200, { 'content-length': '1000' });
       response.write('{"ok":true,"items":[]}', () => response.socket?.end());
@@ -215,7 +215,7 @@ describe('a broken connection', () => {
     expect(error.code).toBe('response_cut');
   });
 
-  test('something that does not speak HTTP is network_error', async () => {
+  test('a server that does not use HTTP is network_error', async () => {
     const stranger = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', (data) => socket.end(`220 mail ready ${data.toString('latin1')}\r\n`));
@@ -226,7 +226,7 @@ describe('a broken connection', () => {
     expect((await failureOf(() => undefined, { baseUrl })).code).toBe('network_error');
   });
 
-  test('a refused connection is network_error with the system’s code', async () => {
+  test('a refused connection is network_error with the code of the system', async () => {
     const error = await failureOf(() => undefined, { baseUrl: 'http://127.0.0.1:1' });
     expect(error.code).toBe('network_error');
     expect(error.message).toContain(
@@ -236,13 +236,13 @@ describe('a broken connection', () => {
 });
 
 describe('waiting', () => {
-  test('for a response that never begins ends as request_timeout', async () => {
+  test('a response that never begins is request_timeout', async () => {
     const error = await failureOf(() => undefined, { requestTimeoutMs: 50 });
     expect(error.message).toBe('x.list: no response within 50 ms of waiting (after the only attempt)');
     expect(error.code).toBe('request_timeout');
   });
 
-  test('for a response that stops in the middle ends', async () => {
+  test('a response that stops in the middle ends after the timeout', async () => {
     // Long enough for its first bytes to arrive on a busy machine.
     const error = await failureOf((response) => void response.write('{"ok":true,"items":[1'), {
       requestTimeoutMs: 500,
@@ -250,7 +250,7 @@ describe('waiting', () => {
     expect(error.message).toContain('the response did not go on within 500 ms of waiting');
   });
 
-  test('for a response that drips byte by byte ends', async () => {
+  test('a response that arrives byte by byte ends after the timeout', async () => {
     let drip: NodeJS.Timeout | undefined;
     const error = await failureOf(
       (response) => {

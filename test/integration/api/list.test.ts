@@ -21,7 +21,7 @@ async function takeAll(client: ApiClient) {
   }
 }
 
-test('a list comes in batches of at least 500 records, and its response follows at the end', async () => {
+test('a list is yielded in batches of at least 500 records, and its response is returned at the end', async () => {
   const items = Array.from({ length: 2_400 }, (_, id) => ({ id, text: 'x'.repeat(100) }));
   const server = await startProtocolServer((response) => respondJson(response, { ok: true, items }));
   const { events, count } = await takeAll(server.client());
@@ -32,7 +32,7 @@ test('a list comes in batches of at least 500 records, and its response follows 
   expect(Math.min(...batches.slice(0, -1).map(({ length }) => length))).toBeGreaterThanOrEqual(500);
 });
 
-test('a response that breaks in the middle is followed by a restart, and the whole list follows', async () => {
+test('if a response breaks in the middle, a restart and the whole list follow', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [7, 8] });
@@ -43,7 +43,7 @@ test('a response that breaks in the middle is followed by a restart, and the who
   expect(events.at(-1)).toEqual({ kind: 'records', records: [7, 8] });
 });
 
-test('an empty response behind a broken one leaves nothing of the broken one', async () => {
+test('if an empty response follows a broken one, no record of the broken one remains', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [] });
@@ -55,34 +55,37 @@ test('an empty response behind a broken one leaves nothing of the broken one', a
 });
 
 describe('a list that is left early', () => {
-  test.each(['break', 'throw'])('by %s gives back its slot and its connection', async (way) => {
-    const closed: Promise<unknown>[] = [];
-    const server = await startProtocolServer((response, _request, ordinal) => {
-      if (ordinal > 1) {
-        respondJson(response, { ok: true, items: [1] });
-        return;
-      }
-      closed.push(once(response, 'close'));
-      response.write(BEGINNING);
-    });
-    const client = server.client({ concurrency: 1, retryAttempts: 3 });
-    const failure = new TypeError('fetch failed');
-    const leave = async (): Promise<void> => {
-      for await (const { kind } of client.list({ ...REQUEST, meter: createRequestMeter() })) {
-        expect(kind).toBe('records');
-        if (way === 'throw') throw failure;
-        break;
-      }
-    };
-    if (way === 'throw') await expect(leave()).rejects.toBe(failure);
-    else await leave();
-    expect(client.pressure).toMatchObject({ inFlight: 0, waiting: 0 });
-    await Promise.all(closed);
-    expect((await takeAll(client)).count).toBe(1);
-    expect(server.requests).toHaveLength(2);
-  });
+  test.each(['break', 'throw'])(
+    'a list that is left early by %s releases its slot and its connection',
+    async (way) => {
+      const closed: Promise<unknown>[] = [];
+      const server = await startProtocolServer((response, _request, ordinal) => {
+        if (ordinal > 1) {
+          respondJson(response, { ok: true, items: [1] });
+          return;
+        }
+        closed.push(once(response, 'close'));
+        response.write(BEGINNING);
+      });
+      const client = server.client({ concurrency: 1, retryAttempts: 3 });
+      const failure = new TypeError('fetch failed');
+      const leave = async (): Promise<void> => {
+        for await (const { kind } of client.list({ ...REQUEST, meter: createRequestMeter() })) {
+          expect(kind).toBe('records');
+          if (way === 'throw') throw failure;
+          break;
+        }
+      };
+      if (way === 'throw') await expect(leave()).rejects.toBe(failure);
+      else await leave();
+      expect(client.pressure).toMatchObject({ inFlight: 0, waiting: 0 });
+      await Promise.all(closed);
+      expect((await takeAll(client)).count).toBe(1);
+      expect(server.requests).toHaveLength(2);
+    },
+  );
 
-  test('and was never begun asks for nothing', async () => {
+  test('a list that was never begun sends no request', async () => {
     const server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [1] }));
     const client = server.client();
     await client.list({ ...REQUEST, meter: createRequestMeter() }).return(undefined as never);
@@ -90,7 +93,7 @@ describe('a list that is left early', () => {
   });
 });
 
-test('a consumer that stops taking stops the response: little more than its next batch is read', async () => {
+test('if the consumer pauses, the response pauses after little more than the next batch', async () => {
   const record = JSON.stringify({ text: 'x'.repeat(1_000) });
   const writeSlowly = async (response: ServerResponse): Promise<void> => {
     response.write('{"ok":true,"items":[');
@@ -112,7 +115,7 @@ test('a consumer that stops taking stops the response: little more than its next
   expect(stopped).toBeLessThan(3_000_000);
 });
 
-test('time that the consumer takes does not count as waiting for the service', async () => {
+test('time that the consumer takes does not count for the request timeout', async () => {
   const server = await startProtocolServer((response) => {
     response.write(BEGINNING);
     setTimeout(() => response.end('1]}'), 60);

@@ -11,7 +11,7 @@ function askMany(client: ApiClient, count: number, meter: RequestMeter): Promise
   );
 }
 
-test('no more requests are in flight than allowed, over all callers', async () => {
+test('the number of requests in flight over all callers is at most the concurrency', async () => {
   const held: (() => void)[] = [];
   let most = 0;
   const server = await startProtocolServer((response) => {
@@ -26,7 +26,7 @@ test('no more requests are in flight than allowed, over all callers', async () =
   expect(client.pressure).toEqual({ inFlight: 0, waiting: 0, concurrencyNow: 3, coolingUntilMs: null });
 });
 
-test('throttled responses to what was in flight together are one cool-down for all, and everything is read in the end', async () => {
+test('throttled responses of requests in flight together cause one cool-down, and all lists are read in the end', async () => {
   const held: (() => void)[] = [];
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal > 4) {
@@ -52,7 +52,7 @@ test('throttled responses to what was in flight together are one cool-down for a
   expect(concurrencies).toEqual([3]);
 });
 
-test('requests per minute are kept over all callers', async () => {
+test('requests per minute are limited over all callers', async () => {
   const arrivals: number[] = [];
   const server = await startProtocolServer((response) => {
     arrivals.push(performance.now());

@@ -10,7 +10,7 @@ async function read(respond: Responder): Promise<ListPage> {
   return await server.client().page({ method: 'x.list', listKey: 'items', params: {}, meter });
 }
 
-test('a list is asked for by POST with the token in the body and nowhere else', async () => {
+test('a list is requested by POST with the token in the body only', async () => {
   const server = await startProtocolServer((response) => {
     respondJson(
       response,
@@ -47,7 +47,7 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
 test.each([
   ['plain', {}, (text: string) => Buffer.from(text)],
   ['compressed', { 'content-encoding': 'gzip' }, (text: string) => gzipSync(text)],
-])('%s answers that were read to their end keep their connection', async (_name, headers, encode) => {
+])('a connection is kept after %s responses that were read to their end', async (_name, headers, encode) => {
   const server = await startProtocolServer((response) => {
     response.writeHead(200, headers).end(encode('{"ok":true,"items":[1]}'));
   });
@@ -57,7 +57,7 @@ test.each([
   expect(new Set(server.requests.map(({ clientPort }) => clientPort)).size).toBe(1);
 });
 
-test('one object is answered as it came', async () => {
+test('a single object is returned unchanged', async () => {
   const server = await startProtocolServer((response) => {
     respondJson(response, { ok: true, user: { id: 'u1', name: 'Ann' } }, { 'svc-request-id': 'r2' });
   });
@@ -70,13 +70,13 @@ test('one object is answered as it came', async () => {
   expect(await server.client().fetchObject(request)).toEqual({ id: 'u1', name: 'Ann' });
 });
 
-describe('compressed answers', () => {
+describe('compressed responses', () => {
   const body = JSON.stringify({ ok: true, items: Array.from({ length: 5_000 }, (_, id) => ({ id })) });
 
   test.each([
     ['gzip', gzipSync(body)],
     ['br', brotliCompressSync(body)],
-  ])('%s is read', async (encoding, bytes) => {
+  ])('a response compressed with %s is read', async (encoding, bytes) => {
     const response = await read((response) => {
       response.writeHead(200, { 'content-encoding': encoding });
       response.end(bytes);
@@ -89,7 +89,7 @@ describe('compressed answers', () => {
     ['cut off', gzipSync(body).subarray(0, 2_000), 'response_cut'],
     ['cut off in its checksum, the JSON complete', gzipSync(body).subarray(0, -4), 'response_cut'],
     ['not compressed at all', Buffer.from(body), 'response_not_json'],
-  ])('gzip that is %s is not taken for a response', async (_name, bytes, code) => {
+  ])('a gzip response that is %s is an error', async (_name, bytes, code) => {
     await expect(
       read((response) => {
         response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -98,7 +98,7 @@ describe('compressed answers', () => {
     ).rejects.toMatchObject({ code });
   });
 
-  test('a compression that was not asked for is named as such', async () => {
+  test('a response with an unsupported compression is response_not_json', async () => {
     await expect(
       read((response) => {
         response.writeHead(200, { 'content-encoding': 'zstd' });

@@ -5,7 +5,7 @@ import { respondJson, startProtocolServer } from './protocol-server.ts';
 
 const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
 
-test('a response that breaks is read again from its beginning', async () => {
+test('a response that breaks is requested and read again from its beginning', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal < 3)
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
@@ -25,7 +25,7 @@ test('a response that breaks is read again from its beginning', async () => {
   );
 });
 
-test('an empty response behind a broken one leaves nothing of the broken one', async () => {
+test('if an empty response follows a broken one, no record of the broken one remains', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1)
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
@@ -35,7 +35,7 @@ test('an empty response behind a broken one leaves nothing of the broken one', a
   expect((await client.page({ ...REQUEST, meter: createRequestMeter() })).records).toEqual([]);
 });
 
-test('a refusal that brings records leaves none of them where another token is asked with at once', async () => {
+test('if a refusal contains records and another token is tried at once, no record of the refusal remains', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1)
       respondJson(response, {
@@ -53,7 +53,7 @@ test('a refusal that brings records leaves none of them where another token is a
   ).toEqual([2]);
 });
 
-test('when the attempts run out the last error says how many there were', async () => {
+test('if all attempts fail, the last error contains the number of attempts', async () => {
   const server = await startProtocolServer((response) =>
     respondJson(response, { ok: false, error: 'server_error' }),
   );
@@ -73,7 +73,7 @@ test('when the attempts run out the last error says how many there were', async 
 });
 
 test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_not_found', 'something_new'])(
-  '%s is asked once',
+  'a request that fails with %s is sent once',
   async (identifier) => {
     const server = await startProtocolServer((response) =>
       respondJson(response, { ok: false, error: identifier }),
@@ -84,7 +84,7 @@ test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_no
   },
 );
 
-test('an object that is missing in its response is asked for again', async () => {
+test('an object that is missing in its response is requested again', async () => {
   const server = await startProtocolServer((response, _request, ordinal) =>
     respondJson(response, ordinal === 1 ? { ok: true } : { ok: true, user: { id: 'u' } }),
   );
@@ -94,7 +94,7 @@ test('an object that is missing in its response is asked for again', async () =>
 
 describe('stopping', () => {
   test.each(['the response', 'the rest of the response', 'a retry', 'a slot', 'a cool-down'])(
-    'ends the waiting for %s at once',
+    'an abort ends the wait for %s at once',
     async (place) => {
       const stop = new AbortController();
       const server = await startProtocolServer((response) => {
@@ -126,7 +126,7 @@ describe('stopping', () => {
     },
   );
 
-  test('before the start sends nothing', async () => {
+  test('an abort before the start sends no request', async () => {
     const server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [] }));
     const request = {
       ...REQUEST,

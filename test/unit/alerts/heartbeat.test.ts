@@ -20,7 +20,7 @@ function createStage() {
   return Object.assign(stage, { heartbeat });
 }
 
-it('a heartbeat is one GET at most once a minute, and only while every stream is fresh', async () => {
+it('a heartbeat is one GET, sent at most once a minute and only while every stream is fresh', async () => {
   const stage = createStage();
   for (const [passedMs, isFresh, pings] of [
     [0, false, 0],
@@ -37,7 +37,7 @@ it('a heartbeat is one GET at most once a minute, and only while every stream is
   expect([hook.bodies, stage.lines]).toEqual([[], []]);
 });
 
-it('a heartbeat that is not taken is not repeated, logged once without its URL, and once when it is taken again', async () => {
+it('a heartbeat that is not accepted is logged once without its URL, and its next acceptance is logged once', async () => {
   const stage = createStage();
   const look = async (answer: number): Promise<void> => {
     hook.answer = answer;
@@ -59,7 +59,7 @@ it('a heartbeat that is not taken is not repeated, logged once without its URL, 
   hook = await startHookServer();
 });
 
-it('a heartbeat that hangs holds up no stop', async () => {
+it('a heartbeat without a response does not delay a stop', async () => {
   const stage = createStage();
   hook.answer = 'hang';
   stage.heartbeat.start(MINUTE_MS);

@@ -28,7 +28,7 @@ const context = (...accounts: string[]): MessageContext => ({
   accounts: new Map(accounts.map((id) => [id, { timezone: 'Europe/Oslo', place: { entry: `${id}-entry` } }])),
 });
 
-test('streams and accounts that are alike are one line, in the time zone of their people', () => {
+test('equal alerts of several streams and accounts are one line, in the time zone of the accounts', () => {
   const streams = ['followups', 'users'];
   const rows = ['north', 'south'].flatMap((accountId) =>
     streams.map((subject) => row({ accountId, subject })),
@@ -42,14 +42,14 @@ test('streams and accounts that are alike are one line, in the time zone of thei
   );
 });
 
-test('what to do names the entry of the accounts file where the alert is of one account', () => {
+test('the advice of an alert names the entry of the accounts file', () => {
   const rows = [row({ event: 'credentials_refused', subject: '', code: 'token_invalid' })];
   expect(toMessage(rows, context('north', 'south')).text).toContain(
     'What to do: The service does not know this token; replace token of the entry north-entry in SAFETY_ACCOUNTS_FILE.',
   );
 });
 
-test('what begins comes before what is over, and the subject counts both', () => {
+test('alerts that began are listed before alerts that ended, and the subject counts both', () => {
   const rows = [row({ endedMs: NOON + 90 * MINUTE_MS, sentMs: NOON, subject: 'users' }), row()];
   const { subject, text } = toMessage(rows, context('north'));
   expect(subject).toBe('[safety-sync] 1 alert, 1 over');
@@ -59,7 +59,7 @@ test('what begins comes before what is over, and the subject counts both', () =>
   );
 });
 
-test('a message stays short however much is wrong', () => {
+test('a message with many alerts lists the first ones and counts the rest', () => {
   const rows = Array.from({ length: 40 }, (_, at) => row({ accountId: `account-${at}`, code: `code_${at}` }));
   const { text, html } = toMessage(rows, context('a', 'b'));
   expect(text).toContain('And 28 more alerts: see the status page of the worker');
@@ -67,7 +67,7 @@ test('a message stays short however much is wrong', () => {
   expect(html).toContain('And 28 more alerts');
 });
 
-test('a name that the service made up is no markup and no mention', () => {
+test('a field name from the service becomes neither markup nor a mention', () => {
   const rows = [row({ event: 'new_field', subject: 'followups <script>@here <!channel>', code: null })];
   const { text, html } = toMessage(rows, context('north'));
   for (const sent of [text, html]) expect(sent).not.toMatch(/<script|@here|<!channel/);
@@ -75,7 +75,7 @@ test('a name that the service made up is no markup and no mention', () => {
 });
 
 test.each(Object.keys(ALERT_EVENTS) as AlertEvent[])(
-  '%s has words for its beginning and its end',
+  'the alert %s has different texts for its beginning and its end',
   (event) => {
     const subject = event === 'new_field' ? 'followups severity' : 'followups';
     const begun = textOfAlert({ event, subject, code: 'network_error', detail: '3 changes' });
@@ -91,7 +91,7 @@ test.each(Object.keys(ALERT_EVENTS) as AlertEvent[])(
   },
 );
 
-test('long lists are cut', () => {
+test('a long list of names is cut after five and counts the rest', () => {
   expect(joinNames(['a'])).toBe('a');
   expect(joinNames(['a', 'b', 'c'])).toBe('a, b and c');
   expect(joinNames(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])).toBe('a, b, c, d, e and 3 more');

@@ -65,7 +65,7 @@ describe('records are cut out of a response', () => {
     ['compact', nastyText(undefined)],
     ['pretty', nastyText(3).replaceAll('\n', '\r\n\t')],
     ['behind a byte order mark', `\ufeff \n${nastyText(undefined)}\n `],
-  ])('the same in any two chunks (%s)', (_name, text) => {
+  ])('records and envelope are equal if a response arrives in any two chunks (%s)', (_name, text) => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at += 1) {
       const response = cut([bytes.subarray(0, at), bytes.subarray(at)]);
@@ -75,14 +75,14 @@ describe('records are cut out of a response', () => {
     }
   });
 
-  test.each([1, 2, 3, 7, 64])('the same in chunks of %i bytes', (size) => {
+  test.each([1, 2, 3, 7, 64])('records are equal if a response arrives in chunks of %i bytes', (size) => {
     const bytes = Buffer.from(nastyText(1));
     const chunks: Buffer[] = [];
     for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
     expect(cut(chunks).records).toEqual(NASTY_RECORDS);
   });
 
-  test('the list may stand first, in the middle or last', () => {
+  test('the list can be first, in the middle or last in its response', () => {
     for (const text of [
       '{"items":[1,2],"ok":true,"paging":{"total":2}}',
       '{"ok":true,"items":[1,2],"paging":{"total":2}}',
@@ -94,7 +94,7 @@ describe('records are cut out of a response', () => {
     }
   });
 
-  test('its key may be written with escapes', () => {
+  test('the key of the list can be written with escapes', () => {
     expect(cutText(String.raw`{"\u0069tems":[1]}`).records).toEqual([1]);
   });
 
@@ -109,7 +109,7 @@ describe('records are cut out of a response', () => {
     },
   );
 
-  test('a response without the list, or with something else in its place, has no records', () => {
+  test('a response without the list, or with another value in its place, has no records', () => {
     for (const text of [
       '{"ok":false,"error":"x"}',
       '{"data":{"items":[1]}}',
@@ -119,7 +119,7 @@ describe('records are cut out of a response', () => {
       expect(cutText(text)).toEqual({ records: [], count: 0, envelope: JSON.parse(text) as unknown });
   });
 
-  test('without a key everything is envelope', () => {
+  test('without a list key the whole response is envelope', () => {
     const cutter = new ElementCutter(undefined);
     cutter.push(Buffer.from('{"ok":true,"items":[1]}'));
     expect(cutter.end()).toEqual({ envelope: { ok: true, items: [1] }, count: 0 });
@@ -139,7 +139,7 @@ describe('numbers that a double does not hold', () => {
     ['{"a":1e-400}'],
     ['0.1234567890123456789'],
     ['{"a":{"b":123456789.123456789012345}}'],
-  ])('%s is exact wherever it stands and wherever a chunk ends', (record) => {
+  ])('%s is exact at any place in a record and with any end of a chunk', (record) => {
     for (const records of [[record], [filler, record], [record, filler], [filler, record, filler]]) {
       const bytes = Buffer.from(`{"ok":true,"items":[${records.join(',')}]}`);
       const expected = records.map(parseExactJson);
@@ -155,7 +155,7 @@ describe('numbers that a double does not hold', () => {
     }
   });
 
-  test('are exact in the object that was asked for, and not beside a list, where only counts and times stand', () => {
+  test('numbers are exact in a requested object, but not in the envelope of a list, which contains only counts and times', () => {
     const text = '{"ok":true,"user":{"id":12345678901234567890},"n":1.0}';
     expect(cutText(text).envelope).toEqual(JSON.parse(text));
     const cutter = new ElementCutter(undefined);
@@ -164,8 +164,8 @@ describe('numbers that a double does not hold', () => {
   });
 });
 
-describe('a response that is not whole', () => {
-  test('is response_cut wherever it ends', () => {
+describe('an incomplete or invalid response', () => {
+  test('a response that ends anywhere before its end is response_cut', () => {
     const bytes = Buffer.from(nastyText(undefined));
     for (let end = 0; end < bytes.length; end += 1) {
       expect(() => cut([bytes.subarray(0, end)])).toThrow(expect.objectContaining({ code: 'response_cut' }));
@@ -188,17 +188,17 @@ describe('a response that is not whole', () => {
     ['a missing comma', '{"ok":true,"items":[1 2]}'],
     ['an unquoted key', '{ok:true,"items":[1]}'],
     ['a raw line break in a string', '{"ok":true,"items":["a\nb"]}'],
-  ])('with %s is response_not_json', (_name, text) => {
+  ])('a response with %s is response_not_json', (_name, text) => {
     expect(defectOf(text)).toBe('response_not_json');
   });
 
-  test('with its list twice is response_invalid', () => {
+  test('a response that contains its list twice is response_invalid', () => {
     expect(defectOf('{"items":[1],"ok":true,"items":[2]}')).toBe('response_invalid');
     expect(defectOf('{"items":null,"ok":true,"items":[2]}')).toBe('response_invalid');
   });
 });
 
-test('more than 16 MiB outside of the list are not held', () => {
+test('a response with more than 16 MiB outside of the list is response_invalid', () => {
   const cutter = new ElementCutter('items');
   cutter.push(Buffer.from('{"ok":true,"text":"'));
   const part = Buffer.alloc(1024 * 1024, 'x');
@@ -208,7 +208,7 @@ test('more than 16 MiB outside of the list are not held', () => {
   expect(pushAll).toThrow(expect.objectContaining({ code: 'response_invalid' }));
 });
 
-describe('the fields that readers look at', () => {
+describe('the fields that are read before parsing', () => {
   const fieldsOf = (record: string, size: number) => {
     const cutter = new ElementCutter('items', ['id', 'created_on', 'name']);
     const bytes = Buffer.from(`{"ok":true,"items":[${record}]}`);
@@ -231,20 +231,23 @@ describe('the fields that readers look at', () => {
     ['{"id":"\\u00e9","created_on":-17,"name":"é😀"}', ['é', -17, 'é😀']],
     ['{"id":"a\\tb","created_on":1.5e3,"name":true}', ['a\tb', 1500, true]],
     ['{"id":"\u007f","created_on": 999999999999999 ,"name":{}}', ['\u007f', 999_999_999_999_999, {}]],
-  ])('%s: %j, in chunks of any size', (record, expected) => {
+  ])('the fields of %s are %j, in chunks of any size', (record, expected) => {
     for (const size of [1, 3, 1000]) expect(fieldsOf(record, size)).toEqual(expected);
   });
 
-  test.each(['017', '"a\tb"', '"', '1-2', ''])('%j is not JSON', (value) => {
-    expect(() => fieldsOf(`{"id":${value}}`, 1000)).toThrow(UnusableResponse);
-  });
+  test.each(['017', '"a\tb"', '"', '1-2', ''])(
+    'the value %j of a field is refused, because it is not JSON',
+    (value) => {
+      expect(() => fieldsOf(`{"id":${value}}`, 1000)).toThrow(UnusableResponse);
+    },
+  );
 
-  test('a number keeps every digit', () => {
+  test('a number in a field keeps every digit', () => {
     expect(String(fieldsOf('{"id":12345678901234567890}', 1000)[0])).toBe('12345678901234567890');
   });
 });
 
-test('an element is its bytes without the white space around it', () => {
+test('the text of an element is its bytes without surrounding white space', () => {
   const cutter = new ElementCutter('items');
   cutter.push(Buffer.from('{"items": [ {"a" : 1 }\n,\t[ ] , 2 ]}'));
   expect(cutter.take().map(({ text }) => text)).toEqual(['{"a" : 1 }', '[ ]', '2']);
@@ -261,7 +264,7 @@ describe('a record of more than 16 MiB', () => {
     return { records: cutter.take(), ...response };
   }
 
-  test('costs itself: the fields of its beginning are kept, and the records around it are whole', () => {
+  test('a record of more than 16 MiB keeps its first fields, and the other records are complete', () => {
     const { records, count } = cutWith(
       '{"ok":true,"items":[{"id":"a"},{"id":"b","n":7,"of":{"id":"no"},"name":"q\\"u","list":[1,2],"text":"',
       17,
@@ -274,7 +277,7 @@ describe('a record of more than 16 MiB', () => {
     expect(large?.parse()).toEqual({ id: 'b', n: 7, name: 'q"u' });
   });
 
-  test('may be the first and the last of its list, and no object at all', () => {
+  test('a record of more than 16 MiB can be the only element of its list, and need not be an object', () => {
     for (const [opening, closing] of [
       ['{"id":"b","text":"', '"}'],
       ['["', '"]'],
@@ -286,7 +289,7 @@ describe('a record of more than 16 MiB', () => {
   });
 });
 
-test('of a response of 20 MB no more is kept than the record under way', () => {
+test('only the current record of a response of 20 MB is kept in memory', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const keptBytes = () => {

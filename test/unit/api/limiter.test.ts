@@ -24,7 +24,7 @@ function simulate(options: Partial<LimiterOptions> = {}): { limiter: Limiter; pa
 }
 
 describe('when the service throttles', () => {
-  test('eight requests that were in flight together and throttled halve the concurrency once and cool down once', () => {
+  test('if eight requests in flight are throttled, the concurrency is halved once and one cool-down begins', () => {
     const { limiter, pass } = simulate();
     const inFlight = Array.from({ length: 8 }, () => limiter.recordStart());
     for (const ordinal of inFlight) {
@@ -35,7 +35,7 @@ describe('when the service throttles', () => {
     expect(limiter.coolingMs()).toBe(1_500 - 80);
   });
 
-  test('a second time halves again, a success from before it does not end the growth', () => {
+  test('a second throttled response halves the concurrency again, although an earlier request succeeded between', () => {
     const { limiter, pass } = simulate({ random: () => 0 });
     const early = limiter.recordStart();
     limiter.recordThrottled(limiter.recordStart(), undefined);
@@ -52,7 +52,7 @@ describe('when the service throttles', () => {
     expect(limiter.concurrencyNow).toBe(1);
   });
 
-  test('cool-downs grow from the shortest to the longest delay and start again after a success', () => {
+  test('cool-downs grow from the shortest to the longest delay, and start again after a success', () => {
     const { limiter } = simulate({ retryMinDelayMs: 1_000, retryMaxDelayMs: 5_000, random: () => 1 });
     const lengths: number[] = [];
     for (let time = 0; time < 4; time += 1) {
@@ -65,7 +65,7 @@ describe('when the service throttles', () => {
     expect(lengths).toEqual([2_000, 4_000, 5_000, 5_000, 2_000]);
   });
 
-  test('a wait that the service asks for is kept, up to the longest delay', () => {
+  test('a delay that the service requests is applied, up to the longest delay', () => {
     const { limiter } = simulate({ retryMaxDelayMs: 30_000 });
     const [first, second] = [limiter.recordStart(), limiter.recordStart()];
     limiter.recordThrottled(first, 20_000);
@@ -74,7 +74,7 @@ describe('when the service throttles', () => {
     expect(limiter.coolingMs()).toBe(30_000);
   });
 
-  test('successes bring the concurrency back one by one, for a minute not to what was throttled, never beyond the bound', () => {
+  test('successes raise the concurrency in steps, for a minute below the throttled value and never above the maximum', () => {
     const { limiter, pass } = simulate({ concurrency: 4 });
     limiter.recordThrottled(limiter.recordStart(), undefined);
     const steps: number[] = [];
@@ -101,8 +101,8 @@ test('requests per minute are evenly spaced', () => {
   expect(limiter.pacingMs()).toBe(500);
 });
 
-test('a service that takes 20 requests a second is read to the end with few throttled responses', () => {
-  // A token bucket of 20 with 20 more every second, asked by as many at once as the limiter lets through, 50 ms each.
+test('a service that accepts 20 requests a second is read to the end with few throttled responses', () => {
+  // A token bucket of 20 with 20 more every second, with as many requests at once as the limiter allows, 50 ms each.
   const { limiter, pass } = simulate({ concurrency: 16 });
   let tokens = 20;
   let done = 0;
@@ -130,7 +130,7 @@ test('a service that takes 20 requests a second is read to the end with few thro
   expect(throttled).toBeLessThan(100);
 });
 
-test('a schedule that asks once in a quarter of an hour teaches no slow rate', () => {
+test('a schedule with one request in a quarter of an hour leads to no slow rate', () => {
   const { limiter, pass } = simulate();
   for (let tick = 0; tick < 5; tick += 1) {
     limiter.recordSuccess(limiter.recordStart());
@@ -143,7 +143,7 @@ test('a schedule that asks once in a quarter of an hour teaches no slow rate', (
   expect(limiter.pacingMs()).toBeLessThan(1_000);
 });
 
-test('behind a cool-down one request goes ahead of all others', () => {
+test('after a cool-down, one request is sent before all others', () => {
   const { limiter, pass } = simulate();
   for (const ordinal of [limiter.recordStart(), limiter.recordStart()])
     limiter.recordThrottled(ordinal, undefined);
@@ -163,7 +163,7 @@ describe('after any throttling', () => {
     thenMs: fc.constantFrom(1, 50, 1_000, 60_000, 300_000, 3_600_000),
   });
 
-  test('no request waits longer than ten seconds for the one before', () => {
+  test('no request is delayed by more than ten seconds after the one before', () => {
     fc.assert(
       fc.property(fc.array(request, { maxLength: 300 }), (requests) => {
         const { limiter, pass } = simulate({ random: () => 1 });
@@ -182,7 +182,7 @@ describe('after any throttling', () => {
     );
   });
 
-  test('a quota that was used up for a day leaves no rate behind, also where requests come once in a quarter of an hour', () => {
+  test('a quota that was exceeded for a day leaves no rate, also if requests are sent once in a quarter of an hour', () => {
     const { limiter, pass } = simulate();
     for (let count = 0; count < 20; count += 1) {
       limiter.recordSuccess(limiter.recordStart());

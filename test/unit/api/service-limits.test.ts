@@ -24,13 +24,13 @@ const LIMITS: readonly (readonly [string, () => ServiceLimit])[] = [
   ['a token a second, 60 at once', () => tokenBucket(1, 60)],
   ['10 tokens a second, 20 at once', () => tokenBucket(10, 20)],
   ['30 tokens a second, one at once', () => tokenBucket(30, 1)],
-  ['no limit', () => ({ admit: () => true, allows: () => Infinity })],
+  ['any number of requests', () => ({ admit: () => true, allows: () => Infinity })],
   [
-    'half of it after half an hour',
+    '600 in each minute, and 300 after half an hour',
     () => changing(fixedWindow(600, MINUTE_MS), 30 * MINUTE_MS, fixedWindow(300, MINUTE_MS)),
   ],
   [
-    'twice as much after half an hour',
+    '300 in each minute, and 600 after half an hour',
     () => changing(fixedWindow(300, MINUTE_MS), 30 * MINUTE_MS, fixedWindow(600, MINUTE_MS)),
   ],
 ];
@@ -50,17 +50,20 @@ function usedAfter(
   });
 }
 
-test.each(LIMITS)('%s: at least 90% of it is used in an hour, and less than 2% is throttled', (_, limit) => {
-  for (const seed of seeds) {
-    const { usedShare, throttledShare } = simulateLimit(limit(), { seed });
-    expect(usedShare, `seed ${seed}`).toBeGreaterThanOrEqual(0.9);
-    expect(throttledShare, `seed ${seed}`).toBeLessThan(0.02);
-  }
-});
+test.each(LIMITS)(
+  'with a limit of %s, at least 90% of it is used in an hour, and less than 2% of the requests are throttled',
+  (_, limit) => {
+    for (const seed of seeds) {
+      const { usedShare, throttledShare } = simulateLimit(limit(), { seed });
+      expect(usedShare, `seed ${seed}`).toBeGreaterThanOrEqual(0.9);
+      expect(throttledShare, `seed ${seed}`).toBeLessThan(0.02);
+    }
+  },
+);
 
 // No rate keeps requests of different lengths from meeting: some of what is allowed stays unused.
 test.each([2, 5])(
-  '%d at one time: at least 80% of it is used, and next to nothing is throttled',
+  'with a limit of %d requests at one time, at least 80% of it is used, and less than 0.2% of the requests are throttled',
   (requests) => {
     for (const seed of seeds) {
       const { usedShare, throttledShare } = simulateLimit(atOneTime(requests), { seed });
@@ -71,7 +74,7 @@ test.each([2, 5])(
 );
 
 test.each([1, 2, 24])(
-  'throttled for %d hours, then without a limit: a minute later it is asked at full speed',
+  'after %d hours of throttling, a service without a limit receives requests at full speed a minute later',
   (hours) => {
     for (const share of usedAfter(throttlingAll(), { beforeMs: hours * HOUR_MS, minutes: 1 })) {
       expect(share).toBeGreaterThan(0.99);
@@ -85,7 +88,7 @@ test.each([
   ['one in fifty', () => oneIn(50)],
   ['two in each minute', () => fixedWindow(2, MINUTE_MS)],
 ] as const)(
-  'only %s let through for three hours, then all: twenty minutes later it is asked at full speed',
+  'after three hours with only %s accepted, a service without a limit receives requests at full speed twenty minutes later',
   (_, limit) => {
     for (const share of usedAfter(limit(), { beforeMs: 3 * HOUR_MS, minutes: 20 })) {
       expect(share).toBeGreaterThan(0.95);

@@ -27,7 +27,7 @@ describe('a duration', () => {
     [3_599_700, '1 h'],
     [86_380_000, '1 d'],
     [5 * 86_400_000 + 23.6 * 3_600_000, '6 d'],
-  ])('of %d ms reads %s', (ms, text) => {
+  ])('a duration of %d ms is printed as %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
   });
 });
@@ -39,7 +39,7 @@ describe('a time as an argument', () => {
     ['2026-03-01T12:30:05.5', Date.UTC(2026, 2, 1, 12, 30, 5, 500)],
     ['2026-03-01T12:30:05Z', Date.UTC(2026, 2, 1, 12, 30, 5)],
     ['2026-03-01T12:30+02:00', Date.UTC(2026, 2, 1, 10, 30)],
-  ])('%s is in UTC if it has no zone', (text, ms) => {
+  ])('the time %s is in UTC if it has no zone', (text, ms) => {
     vi.stubEnv('TZ', 'America/New_York');
     expect(parseDate(text, '--from')).toBe(ms);
     vi.unstubAllEnvs();
@@ -53,31 +53,31 @@ describe('a time as an argument', () => {
     '2026',
     'yesterday',
     '',
-  ])('%j is refused', (text) => {
+  ])('the time %j is refused', (text) => {
     expect(() => parseDate(text, '--from')).toThrow('--from: expected a day such as 2026-03-01');
   });
 });
 
 describe('other figures', () => {
-  it('an age is never in the future, and what never was is never', () => {
+  it('an age in the future is printed as just now, and a missing time as never', () => {
     const now = Date.UTC(2026, 2, 2, 12);
     expect(formatAge('2026-03-02T11:00:00Z', now)).toBe('1 h ago');
     expect(formatAge('2026-03-02T13:00:00Z', now)).toBe('just now');
     expect(formatAge(null, now)).toBe('never');
   });
 
-  it('a time is in UTC and says so', () => {
+  it('a time is printed in UTC with a Z', () => {
     expect(formatTime('2026-03-02T13:00:00.123+02:00')).toBe('2026-03-02 11:00:00Z');
     expect(formatTime(null)).toBe('–');
   });
 
-  it('one record, two records', () => {
+  it('a count of one has a singular noun, other counts have a plural', () => {
     expect([formatNumber(1, 'record'), formatNumber(2000, 'record')]).toEqual(['1 record', '2,000 records']);
   });
 });
 
 describe('a line that is too long for its terminal', () => {
-  it('breaks between words, below its own beginning', () => {
+  it('a line that is too long for its terminal breaks between words, with the indent of its beginning', () => {
     expect(wrapLines('short\nok    database: PostgreSQL 15.20, database warehouse', 34)).toBe(
       'short\nok    database: PostgreSQL 15.20,\n      database warehouse',
     );
@@ -86,7 +86,7 @@ describe('a line that is too long for its terminal', () => {
     );
   });
 
-  it('keeps a long word whole, colours uncounted, and JSON as it is', () => {
+  it('a long word and JSON are never broken, and colours do not count as width', () => {
     const path = '/a/path/that/is/longer/than/the/line';
     expect(wrapLines(`written to ${path} now`, 20)).toBe(`written to\n${path}\nnow`);
     const red = pc.createColors(true).red('twelve chars');
@@ -109,19 +109,19 @@ describe('a table', () => {
     ['users', '1,234', ''],
   ];
 
-  it('is aligned, without blanks at the ends of lines', () => {
+  it('a table is aligned, without blanks at the ends of lines', () => {
     expect(renderRows(rows, columns, { colors })).toBe(
       ['stream      read  remark', 'resources      5  as ever', 'users      1,234'].join('\n'),
     );
   });
 
-  it('that still does not fit is a list: each row has a line for each column', () => {
+  it('a table that does not fit even with fewer columns becomes a list with a line for each cell', () => {
     expect(renderRows(rows.slice(0, 1), columns, { colors, width: 8 })).toBe(
       ['stream  resources', 'read    5', 'remark  as ever'].join('\n'),
     );
   });
 
-  it('leaves out what it has no room for, the least important first, and says so', () => {
+  it('a table omits columns that do not fit, the least important first, and lists them', () => {
     expect(renderRows(rows, columns, { colors, width: 24 })).toBe(
       ['stream      read', 'resources      5', 'users      1,234', '(no room for: remark)'].join('\n'),
     );
@@ -130,7 +130,7 @@ describe('a table', () => {
     );
   });
 
-  it('shows what would move the cursor, turn text round or begin another row', () => {
+  it('a table shows control characters, text direction marks and line breaks as escapes', () => {
     const [, line = ''] = renderRows(
       [['\u001b[2J\u0007', 'a\nforged\u202e\u009b']],
       [
@@ -142,7 +142,7 @@ describe('a table', () => {
     expect(line).toBe('\\u001b[2J\\u0007  a\\u000aforged\\u202e\\u009b');
   });
 
-  it('cuts the column that says why, and leaves others out for it', () => {
+  it('a table cuts the column of remarks and omits other columns for it', () => {
     const reasons = [
       ['1', 'failed', 'the service did not respond within 60 seconds'],
       ['2', 'succeeded', ''],
@@ -163,7 +163,7 @@ describe('a table', () => {
     expect(renderRows(reasons, titles, { colors }).split('\n')[1]).toContain('60 seconds');
   });
 
-  it('has the same room in colours', () => {
+  it('a table with colours has the same width', () => {
     const red = pc.createColors(true).red;
     const coloured = rows.map((row) => row.map((cell) => red(cell)));
     expect(renderRows(coloured, columns, { colors, width: 25 }).split('\n')[0]).toContain('remark');
@@ -173,13 +173,13 @@ describe('a table', () => {
 describe('a text for the terminal', () => {
   const hostile = '{"id":"\u001b]0;title\u0007\u202e \u0085 \u2066","name":"Zoë 👩‍🚒\tx"}';
 
-  it('does nothing to it, and JSON says what it said', () => {
+  it('a text shows control characters as escapes, and its JSON keeps its meaning', () => {
     const shown = toPrintable(hostile);
     expect(shown).toBe('{"id":"\\u001b]0;title\\u0007\\u202e \\u0085 \\u2066","name":"Zoë 👩‍🚒\tx"}');
     expect(toPrintable(`{"id":"\u009b"}`)).toBe(String.raw`{"id":"\u009b"}`);
   });
 
-  it('keeps its colours, and none that hide text', () => {
+  it('a text keeps its colours, but no escape that hides text', () => {
     const { red, bold } = pc.createColors(true);
     expect(toPrintable(bold(red('refused')))).toBe(bold(red('refused')));
     expect(toPrintable('\u001b[8mhidden')).toBe('\\u001b[8mhidden');
@@ -203,7 +203,7 @@ describe('the log of a run', () => {
   it.each([
     [true, 'debug'],
     [false, 'info'],
-  ])('logs a skip whose reason is known (%s), as at a terminal, at level %s', (isKnown, level) => {
+  ])('a skip whose reason was already reported (%s) is logged at level %s', (isKnown, level) => {
     const levels: string[] = [];
     const log = { debug: () => levels.push('debug'), info: () => levels.push('info') } as unknown as Logger;
     logResult({ log }, skipped, { isKnown });
@@ -211,7 +211,7 @@ describe('the log of a run', () => {
   });
 });
 
-it('of streams that failed for one reason, what to do is said once', () => {
+it('streams that failed for one reason are listed below one advice', () => {
   const advice = (code: ErrorCode) => ({ code, advice: ERROR_KINDS[code].advice });
   const failure = { ...advice('token_invalid'), message: 'refused' };
   expect(
@@ -232,7 +232,7 @@ it('of streams that failed for one reason, what to do is said once', () => {
   ]);
 });
 
-it('a terminal gets no line that is longer than its own, a pipe the whole line', () => {
+it('a terminal receives no line longer than its width, a pipe receives whole lines', () => {
   const { isTTY, columns } = process.stdout;
   const written: string[] = [];
   const write = vi

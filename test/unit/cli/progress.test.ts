@@ -11,7 +11,7 @@ function listen(): string[] {
   return written;
 }
 
-test('a terminal shows how many records each stream has read, on one line that ends with the stream', () => {
+test('a terminal shows how many records each stream has read, on one line that is erased when the stream ends', () => {
   const written = listen();
   const progress = createProgress(pino({ level: 'silent' }), true);
   progress.events.onRead?.('users', 1200);
@@ -22,7 +22,7 @@ test('a terminal shows how many records each stream has read, on one line that e
   expect(written.every((line) => line.length < width + 5)).toBe(true);
 });
 
-test('a backfill at a terminal is a bar with its figures, on one line that is erased at the end', () => {
+test('a backfill at a terminal shows a bar with counts, on one line that is erased at the end', () => {
   const written = listen();
   const progress = createProgress(pino({ level: 'silent' }), true);
   progress.events.onProgress?.('followups', { records: 600, total: 2400, slicesDone: 1 });
@@ -31,7 +31,7 @@ test('a backfill at a terminal is a bar with its figures, on one line that is er
   expect(written.at(-1)).toBe('\r\u001b[2K');
 });
 
-test('a line without room for all streams says how many others there are', () => {
+test('a line without room for all streams counts the others', () => {
   const counts = new Map([
     ['training-employee-status', 300],
     ['resources', 150],
@@ -45,7 +45,7 @@ test('a line without room for all streams says how many others there are', () =>
   );
 });
 
-test('elsewhere no line is drawn', () => {
+test('without a terminal no progress line is written', () => {
   const written = listen();
   const progress = createProgress(pino({ level: 'silent' }), false);
   progress.events.onRead?.('users', 1200);

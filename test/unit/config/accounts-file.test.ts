@@ -43,7 +43,7 @@ const NORTH = `- name: north
 `;
 
 describe('an accounts file', () => {
-  test('can send the report of an account to people of its own, for which it needs a mail server and a time', async () => {
+  test('an account can have separate recipients of its report, which need a mail server and a schedule', async () => {
     const own = `${NORTH}  report_email_to: north@example.com, Boss <boss@example.com>\n`;
     await expect(load(own)).rejects.toThrow(
       /SMTP_URL is not set: the mail server for report_email_to of SAFETY_ACCOUNTS_FILE[^]*REPORT_CRON is not set/,
@@ -58,7 +58,7 @@ describe('an accounts file', () => {
     expect(notifications.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: undefined });
   });
 
-  test('lists accounts, each with what is its own; the rest is as the variables say', async () => {
+  test('an accounts file sets values for each account, and variables set the others', async () => {
     await mkdir(join(folder, 'secrets'));
     const tokenFile = join(folder, 'secrets', 'south');
     await writeFile(tokenFile, 'south-token\n');
@@ -130,7 +130,7 @@ describe('an accounts file', () => {
     ]);
   });
 
-  test('may be JSON', async () => {
+  test('an accounts file can be JSON', async () => {
     const entries = [
       { name: 'a', base_url: 'https://a.example', token: 't', equipment_types: [21], schedule: null },
     ];
@@ -138,7 +138,7 @@ describe('an accounts file', () => {
     expect(accounts).toMatchObject([{ accountId: 'a', equipmentTypes: ['21'] }]);
   });
 
-  test('may say what is common once', async () => {
+  test('an accounts file can use YAML anchors for common values', async () => {
     const { accounts } = await load(`
 - &north { name: north, base_url: https://one.example, token: t }
 - { <<: *north, name: south }
@@ -149,7 +149,7 @@ describe('an accounts file', () => {
     ]);
   });
 
-  test('stands beside the account of the variables, which comes first; without them it stands alone', async () => {
+  test('the account of the variables is the first account, and without it the file has all accounts', async () => {
     const env = { SAFETY_BASE_URL: 'https://own.example', SAFETY_TOKEN: 'own-token', SAFETY_ACCOUNT: 'own' };
     const names = async (extra: Record<string, string>) =>
       (await load(NORTH, { env: extra })).accounts.map(({ accountId }) => accountId);
@@ -161,7 +161,7 @@ describe('an accounts file', () => {
     ]);
   });
 
-  test('names are unique, also beside that of the variables', async () => {
+  test('an account name is used once, in the file and in the variables', async () => {
     const env = {
       SAFETY_BASE_URL: 'https://own.example',
       SAFETY_TOKEN: 'own-token',
@@ -176,8 +176,8 @@ describe('an accounts file', () => {
   });
 });
 
-describe('everything that is wrong', () => {
-  test('is reported at once, each with its entry, its key and what was expected', async () => {
+describe('problems of an accounts file', () => {
+  test('all problems of an accounts file are reported together, with entry, key and expected value', async () => {
     const problems = await problemsOf(
       `- name: north wind
   base_url: http://north.example
@@ -226,11 +226,11 @@ describe('everything that is wrong', () => {
     ['- name: "north', 'is neither YAML nor JSON at line 1, column 15 (missing char)'],
     ['- name: a\n  name: b', 'is neither YAML nor JSON at line 2, column 3 (duplicate key)'],
     ['- *nobody', 'refers to an anchor that it does not have'],
-  ])('a file that holds %j is refused', async (content, problem) => {
+  ])('an accounts file with the content %j is refused', async (content, problem) => {
     expect(await problemsOf(content)).toEqual([`SAFETY_ACCOUNTS_FILE: accounts.yaml ${problem}`]);
   });
 
-  test('a file that is not there is named', () => {
+  test('an absent accounts file is reported with its path', () => {
     const path = join(folder, 'absent');
     expect(() =>
       loadConfig({ SAFETY_ACCOUNTS_FILE: path }, { needsService: true, isTerminal: false }),
@@ -245,7 +245,7 @@ describe('everything that is wrong', () => {
     ['of a file that is no YAML', '- name: x\n  token: canary-secret-token: "\n canary-secret-token'],
     ['that is taken for an alias', '- token: *canary-secret-token'],
     ['that is no token', '- { name: a, token: "canary-secret-token and more" }'],
-  ])('never shows a token %s', async (_, content) => {
+  ])('no problem shows a token %s', async (_, content) => {
     expect((await problemsOf(content)).join('\n')).not.toContain('canary-secret');
   });
 });
@@ -253,13 +253,13 @@ describe('everything that is wrong', () => {
 describe('--account', () => {
   const two = `${NORTH}- { name: south, base_url: https://south.example, token: t }\n`;
 
-  test('chooses, in the order of the file', async () => {
+  test('--account selects accounts, in the order of the file', async () => {
     const { accounts } = await load(two, { accounts: ['south', 'north', 'south'] });
     expect(accounts.map(({ accountId }) => accountId)).toEqual(['north', 'south']);
     expect((await load(two, { accounts: ['south'] })).accounts).toHaveLength(1);
   });
 
-  test('of an unknown name is reported with the known names', async () => {
+  test('--account with an unknown name is an error that lists the existing names', async () => {
     await expect(load(two, { accounts: ['south', 'west', 'east'] })).rejects.toMatchObject({
       code: 'usage_invalid',
       message: '--account: no account is named west, east; there are north, south',

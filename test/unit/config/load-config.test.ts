@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('a file without an end in the place of a secret is refused, not read', () => {
+test('a secret file without an end is refused, because it has a largest size', () => {
   expect(problemsOf({ ...good, SAFETY_TOKEN: undefined, SAFETY_TOKEN_FILE: '/dev/zero' })).toContain(
     'SAFETY_TOKEN_FILE: cannot read /dev/zero (EFBIG, more than 64 kB)',
   );
@@ -47,7 +47,7 @@ test('a file without an end in the place of a secret is refused, not read', () =
   );
 });
 
-test('a webhook takes alerts over plain http only on this machine, or where that is allowed', () => {
+test('a webhook URL with plain http is accepted only for this machine, or if insecure http is allowed', () => {
   const webhook = { ...good, ALERT_WEBHOOK_URL: 'http://chat.example/hook' };
   expect(problemsOf(webhook)).toContain(
     'ALERT_WEBHOOK_URL: plain http:// to chat.example would send alerts in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true',
@@ -68,13 +68,13 @@ test.each([
   'https://example.com:{id}/',
   'https://user:pass@service.example.com/{id}',
   'https://service.example.com/ {id}',
-])('the page of a record cannot be %s', (template) => {
+])('the record URL template %s is refused', (template) => {
   expect(problemsOf({ ...good, RECORD_URL_TEMPLATE_EQUIPMENT: template })).toContain(
     'RECORD_URL_TEMPLATE_EQUIPMENT: expected an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}, got ',
   );
 });
 
-test('the page of a record is a URL with its id, as a part of it', () => {
+test('a record URL contains the id of the record, URL-encoded', () => {
   const { recordUrls } = load({
     ...good,
     RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/a/{id}?of={id}#x',
@@ -96,7 +96,7 @@ test.each([
   [{ NO_COLOR: '' }, true, { format: 'pretty', colorize: true }],
   [{ LOG_FORMAT: 'json' }, true, { format: 'json' }],
   [{}, false, { format: 'json', colorize: false }],
-])('the log with %j, on a terminal: %s, is %j', (env, isTerminal, log) => {
+])('with the variables %j and a terminal: %s, the log settings are %j', (env, isTerminal, log) => {
   expect(loadConfig({ ...good, ...env }, { needsService: true, isTerminal }).log).toMatchObject(log);
 });
 
@@ -109,7 +109,7 @@ test('in the container a missing DATABASE_URL is one problem, and a malformed on
   expect(() => load(good)).not.toThrow();
 });
 
-test('address and token are enough; everything else has the documented default', () => {
+test('URL and token are sufficient, and all other settings have their documented defaults', () => {
   expect(accountOf(good)).toEqual({
     accountId: 'default',
     service: { baseUrl: 'https://service.example', token: 'secret-token-value' },
@@ -139,7 +139,7 @@ test('address and token are enough; everything else has the documented default',
   });
 });
 
-test('a bad secret is named and never shown', () => {
+test('an invalid secret is reported without its value', () => {
   const message = problemsOf({ ...good, SAFETY_TOKEN: 'two words', DATABASE_URL: 'mysql://u:hunter2@h/d' });
   expect(message).toContain('SAFETY_TOKEN');
   expect(message).toContain('DATABASE_URL');
@@ -163,7 +163,7 @@ describe('a database URL', () => {
     ['a ?', 'hid?den', TOO_EARLY],
     ['a %', 'hid%den%zz', PERCENT],
   ])(
-    'with %s in its password is refused; the error says how to write it and shows nothing of it',
+    'a database URL with %s in its password is refused with advice on its encoding, without the password',
     (_, password, why) => {
       const DATABASE_URL = `postgres://owner:${password}@database.example/warehouse`;
       expect(problemsOf({ ...good, DATABASE_URL })).toBe(
@@ -173,7 +173,7 @@ describe('a database URL', () => {
   );
 
   test.each(['first.example,second.example', 'first.example:5432,second.example:5433'])(
-    'with several hosts (%s) is refused, because only one of them would ever be tried',
+    'a database URL with several hosts (%s) is refused, because only one of them would be used',
     (hosts) => {
       expect(problemsOf({ ...good, DATABASE_URL: `postgres://owner:hidden@${hosts}/warehouse` })).toBe(
         'the configuration is not usable:\n  - DATABASE_URL: names several hosts (the value is not shown): name one, or an address that always leads to the server in charge',
@@ -181,7 +181,7 @@ describe('a database URL', () => {
     },
   );
 
-  test('that is none for another reason says so, too', () => {
+  test('a database URL that is invalid for another reason is reported as unreadable', () => {
     const DATABASE_URL = 'postgres://owner:hidden@database.example:port/warehouse';
     expect(problemsOf({ ...good, DATABASE_URL })).toContain(`DATABASE_URL: ${UNREADABLE}`);
   });
@@ -191,7 +191,7 @@ describe('a database URL', () => {
     'postgresql://owner:a:b@[::1]:5432/warehouse?sslmode=require',
     'postgres://database.example/ware%25house',
     'postgres:///warehouse?host=/run/postgresql',
-  ])('%s is taken as it is', (DATABASE_URL) => {
+  ])('the database URL %s is accepted unchanged', (DATABASE_URL) => {
     expect(load({ ...good, DATABASE_URL }).databaseUrl).toBe(DATABASE_URL);
   });
 
@@ -202,7 +202,7 @@ describe('a database URL', () => {
     'SAFETY_BASE_URL',
     'HTTP_HOST',
     'HTTP_ALLOWED_HOSTS',
-  ])('in the wrong variable %s shows neither user nor password', (name) => {
+  ])('a database URL in the wrong variable %s is reported without user and password', (name) => {
     const message = problemsOf({
       SAFETY_BASE_URL: good.SAFETY_BASE_URL,
       [name]: 'postgres://owner:hid@den/word@database.example /warehouse',
@@ -211,7 +211,7 @@ describe('a database URL', () => {
     expect(message).not.toMatch(/owner|hid|den\/|word@/);
   });
 
-  test('a token in the place of the path of its file is not shown', () => {
+  test('a token in the place of its file path is not shown', () => {
     const token = '5f1c0de2a77b4e0f9c1d';
     const message = problemsOf({ SAFETY_BASE_URL: good.SAFETY_BASE_URL, SAFETY_TOKEN_FILE: token });
     expect(message).toContain(
@@ -230,7 +230,7 @@ describe('the address of the service', () => {
     'http://service.example',
     'service.example',
     'http://127.0.0.1.evil.example',
-  ])('%s is refused', (SAFETY_BASE_URL) => {
+  ])('the service URL %s is refused', (SAFETY_BASE_URL) => {
     expect(problemsOf({ ...good, SAFETY_BASE_URL })).toContain('SAFETY_BASE_URL');
   });
 
@@ -240,39 +240,42 @@ describe('the address of the service', () => {
     ['http://127.0.0.1:9', 'http://127.0.0.1:9'],
     ['http://[::1]:9', 'http://[::1]:9'],
     ['http://localhost:9', 'http://localhost:9'],
-  ])('%s is taken', (SAFETY_BASE_URL, baseUrl) => {
+  ])('the service URL %s is accepted', (SAFETY_BASE_URL, baseUrl) => {
     expect(accountOf({ ...good, SAFETY_BASE_URL }).service).toEqual({ baseUrl, token: good.SAFETY_TOKEN });
   });
 
-  test('plain http to another machine is taken when that is asked for', () => {
+  test('a service URL with plain http for another machine is accepted if insecure http is allowed', () => {
     const env = { ...good, SAFETY_BASE_URL: 'http://service.example', SAFETY_ALLOW_INSECURE_HTTP: 'true' };
     expect(accountOf(env).service?.baseUrl).toBe('http://service.example');
   });
 });
 
 describe('NAME_FILE', () => {
-  test.each(Object.keys(VARIABLES))('%s is read from the file that its _FILE names', async (name) => {
-    const path = join(folder, 'value');
-    await writeFile(path, 'not what is expected \u0000\n');
-    const message = (() => {
-      try {
-        load({ ...good, [name]: undefined, [`${name}_FILE`]: path });
-        return `${name}_FILE taken`;
-      } catch (error) {
-        return (error as Error).message;
-      }
-    })();
-    expect(message).toContain(`${name}_FILE`);
-  });
+  test.each(Object.keys(VARIABLES))(
+    '%s is read from the file that its _FILE variable names',
+    async (name) => {
+      const path = join(folder, 'value');
+      await writeFile(path, 'not what is expected \u0000\n');
+      const message = (() => {
+        try {
+          load({ ...good, [name]: undefined, [`${name}_FILE`]: path });
+          return `${name}_FILE taken`;
+        } catch (error) {
+          return (error as Error).message;
+        }
+      })();
+      expect(message).toContain(`${name}_FILE`);
+    },
+  );
 
-  test('the line break at the end of a secret file does not belong to the secret', async () => {
+  test('the line break at the end of a secret file is not part of the secret', async () => {
     const path = join(folder, 'token');
     await writeFile(path, 'from-a-file\r\n');
     const env = { SAFETY_BASE_URL: good.SAFETY_BASE_URL, SAFETY_TOKEN_FILE: path };
     expect(accountOf(env).service?.token).toBe('from-a-file');
   });
 
-  test('an absent file, an empty file and both forms at once are reported', async () => {
+  test('an absent secret file, an empty one, and a variable set in both forms are reported', async () => {
     const empty = join(folder, 'empty');
     await writeFile(empty, '\n');
     const url = { SAFETY_BASE_URL: good.SAFETY_BASE_URL };
@@ -282,11 +285,11 @@ describe('NAME_FILE', () => {
   });
 });
 
-test('a verb that only reads the warehouse needs no service', () => {
+test('a verb that only reads the warehouse needs no service settings', () => {
   expect(accountOf({}, false).service).toBeUndefined();
 });
 
-test('lists and switches are read', () => {
+test('lists and switches are read from variables', () => {
   const env = {
     ...good,
     SAFETY_EQUIPMENT_TYPES: ' 21, ext-23 ,,',
@@ -310,7 +313,7 @@ describe('the recipients of notifications', () => {
     ALERT_EMAIL_FROM: 'Safety <sync@example.com>',
   };
 
-  test('by mail needs a server and a sender', () => {
+  test('recipients of mail need a mail server and a sender', () => {
     expect(problemsOf({ ...good, ALERT_EMAIL_TO: 'a@b.example' })).toMatch(
       /SMTP_URL is not set: the mail server for ALERT_EMAIL_TO[^]*ALERT_EMAIL_FROM is not set/,
     );
@@ -327,7 +330,7 @@ describe('the recipients of notifications', () => {
     });
   });
 
-  test('a report needs a time and a place', () => {
+  test('a scheduled report needs a schedule and a destination', () => {
     expect(problemsOf({ ...good, REPORT_DIR: '/reports' })).toContain('REPORT_CRON is not set');
     expect(problemsOf({ ...good, REPORT_CRON: '0 7 * * 1' })).toContain(
       'set REPORT_EMAIL_TO, REPORT_DIR, or both',
@@ -346,13 +349,13 @@ describe('the recipients of notifications', () => {
     ['ALERT_HEARTBEAT_URL', 'ping.example/secret-word', 'expected the https:// URL that a service waits'],
     ['SMTP_URL', 'smtp://me:secret-word%@mail.example', 'expected smtp://user:password@host:port'],
     ['ALERT_EMAIL_TO', 'nobody', 'expected mail addresses with commas between'],
-  ])('%s that cannot be used is reported, and secrets are not shown', (name, value, problem) => {
+  ])('an unusable value of %s is reported without its secret', (name, value, problem) => {
     const said = problemsOf({ ...good, ...mail, [name]: value });
     expect(said).toContain(`${name}: ${problem}`);
     expect(said).not.toContain('secret-word');
   });
 
-  test('a webhook as a whole, its path and every spelling of a password are secrets', () => {
+  test('webhook URLs, their paths and every spelling of a password are redacted', () => {
     const redact = createRedactor(
       secretsOf(
         load({

@@ -9,7 +9,7 @@ const problemsOf = (
   key: string | undefined = KEY,
 ) => privacyProblems({ omit, pseudonymize, key }, STREAMS);
 
-test('columns that people write in, and that no key needs, can be left out or become pseudonyms', () => {
+test('text columns without a role in a key can be omitted or pseudonymized', () => {
   const texts = [
     'followup_messages.note',
     'equipment.notes',
@@ -29,7 +29,7 @@ test('columns that people write in, and that no key needs, can be left out or be
   ).toEqual([]);
 });
 
-test('a wrong name is refused with the nearest right ones', () => {
+test('an unknown column is refused with the most similar names', () => {
   expect(problemsOf(['followup_messages.notes'])).toEqual([
     expect.stringMatching(
       /^PRIVACY_OMIT: there is no column followup_messages\.notes; near it: .*followup_messages\.note\b/,
@@ -37,7 +37,7 @@ test('a wrong name is refused with the nearest right ones', () => {
   ]);
 });
 
-test('what tells one record from another, or is no field of the service, cannot be left out, and it says what can', () => {
+test('a key column, a version column or a column that no field fills cannot be omitted, and the error lists possible columns', () => {
   const told = problemsOf([
     'followups.id',
     'followups.updated_at',
@@ -52,7 +52,7 @@ test('what tells one record from another, or is no field of the service, cannot 
   expect(told[3]).toContain('not a field that the service sends');
 });
 
-test('only text becomes a pseudonym: ids join tables', () => {
+test('only free text can be pseudonymized, because ids join tables', () => {
   for (const column of [
     'followups.observer_id',
     'users.id',
@@ -65,7 +65,7 @@ test('only text becomes a pseudonym: ids join tables', () => {
   }
 });
 
-test('one column is in one list, and pseudonyms need a key', () => {
+test('a column cannot be both omitted and pseudonymized, and pseudonyms need a key', () => {
   expect(problemsOf(['users.name'], ['users.name'])).toEqual([
     'PRIVACY_PSEUDONYMIZE: users.name is in PRIVACY_OMIT too: keep one of them',
   ]);

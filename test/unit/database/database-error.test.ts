@@ -15,7 +15,7 @@ it.each([
   ['42501', /^This user may not connect to the database: grant connect on it, as its owner\.$/],
   ['57P01', /^Check DATABASE_URL and that PostgreSQL is up/],
 ])(
-  'a connection that PostgreSQL refuses or ends with %s is an outage, with advice by its cause',
+  'a connection that PostgreSQL refuses or ends with %s is database_unreachable, with advice for its cause',
   (code, advice) => {
     const error = toDatabaseError(refused(code));
     expect([error.code, error.message]).toEqual(['database_unreachable', `PostgreSQL: no (${code})`]);
@@ -23,6 +23,6 @@ it.each([
   },
 );
 
-it('a table that may not be read is no outage', () => {
+it('a table without read permission is database_permission, not an outage', () => {
   expect(toDatabaseError(refused('42501', 'ERROR')).code).toBe('database_permission');
 });

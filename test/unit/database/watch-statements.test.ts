@@ -13,6 +13,6 @@ test.each([
   ['select count(*) from\n  "safety"."users" t', 'select safety.users'],
   ['select pg_backend_pid() as pid', 'select pg_backend_pid'],
   ['commit', 'commit'],
-])('%s is logged by its effect', (text, name) => {
+])('the statement %s is logged with its verb and its table', (text, name) => {
   expect(nameStatement(text)).toBe(name);
 });

@@ -58,7 +58,7 @@ function end(health: AccountHealth, result: RunResult) {
 }
 
 describe('an outage', () => {
-  it('is logged once as an error and its end once, with its duration and the number of failed runs', () => {
+  it('an outage is logged once as an error, and its end once, with duration and number of failed runs', () => {
     const { time, heard, health } = createStage();
     for (let tick = 0; tick < 8; tick += 1) {
       for (const stream of ['resources', 'followups'] as const)
@@ -76,7 +76,7 @@ describe('an outage', () => {
     expect(health.outage).toBeUndefined();
   });
 
-  it('begins with the first failure of a request, not when its repetitions were given up', () => {
+  it('an outage begins with the first failed request, not at the end of the retries', () => {
     const { time, heard, health } = createStage();
     time.passedMs = 5 * MINUTE_MS;
     end(health, failed('users', new SafetySyncError('network_error', 'reset', { repeatedForMs: 90_000 })));
@@ -86,14 +86,14 @@ describe('an outage', () => {
     expect(heard[1]).toMatchObject({ fields: { duration_ms: 150_000 } });
   });
 
-  it('of one stream goes on while the others are answered', () => {
+  it('an outage of one stream continues while the service responds to the others', () => {
     const { health } = createStage();
     end(health, failed('followups', unreachable));
     end(health, answered('resources'));
     expect(health.outage).toMatchObject({ failedRuns: 1, code: 'network_error' });
   });
 
-  it('that only a reconcile of users met ends when others are answered and users has nothing to ask', () => {
+  it('an outage met only by users ends when other streams get responses and users needs no request', () => {
     const { heard, health } = createStage();
     end(health, failed('users', unreachable));
     end(health, unasked('users'));
@@ -105,7 +105,7 @@ describe('an outage', () => {
     expect(heard.map(({ level }) => level)).toEqual(['error', 'info']);
   });
 
-  it('goes on for the streams that fail, despite streams without requests', () => {
+  it('an outage continues for the streams that fail, despite streams without requests', () => {
     const { health } = createStage();
     end(health, failed('followups', unreachable));
     end(health, failed('users', unreachable));
@@ -116,7 +116,7 @@ describe('an outage', () => {
     expect(health.outage).toBeUndefined();
   });
 
-  it('of the database is one for all accounts, lasts until each of them was stored and a look connected, and looking at it counts as no run', () => {
+  it('an outage of the database is one for all accounts, counts no checks as runs, and ends after a successful check and a stored run of each account', () => {
     const { heard, health, database, createHealth, time } = createStage();
     const south = createHealth('south');
     database.recordFailure(databaseGone);
@@ -135,7 +135,7 @@ describe('an outage', () => {
     expect(heard[1]?.text).toBe('the database is back after 1 min; 2 runs failed meanwhile');
   });
 
-  it('of the database needs a look that connected after its newest failure', () => {
+  it('an outage of the database ends only with a check after its newest failure', () => {
     const { health, database } = createStage();
     end(health, failed('followups', databaseGone));
     database.recordResponse();
@@ -146,7 +146,7 @@ describe('an outage', () => {
     expect(database.current).toBeUndefined();
   });
 
-  it('of the database does not wait for a stream that is not run, because its credentials are refused', () => {
+  it('an outage of the database does not wait for a stream that is held because its credentials are refused', () => {
     const { health, database } = createStage();
     end(health, failed('users', databaseGone));
     end(health, failed('resources', new SafetySyncError('token_inactive', 'inactive')));
@@ -156,14 +156,14 @@ describe('an outage', () => {
     expect(database.current).toBeUndefined();
   });
 
-  it('is of the reason that a later failure shows, when the first one was a session that broke', () => {
+  it('an outage gets the error code of a later failure if the first failure was a broken session', () => {
     const { health, database } = createStage();
     end(health, failed('followups', new SafetySyncError('lock_lost', 'the connection broke')));
     database.recordFailure(databaseGone);
     expect(database.current).toMatchObject({ code: 'database_unreachable', failedRuns: 1 });
   });
 
-  it('is nothing that the service or the data did wrong', () => {
+  it('an error of the request or the data is no outage', () => {
     const { heard, health } = createStage();
     expect(end(health, failed('users', new SafetySyncError('parameter_invalid', 'no'))).isLogged).toBe(false);
     expect(heard).toEqual([]);
@@ -184,7 +184,7 @@ describe('after any results of runs', () => {
     minutes: fc.constantFrom(0, 1, 15, 60),
   });
 
-  it('an account is healthy when every stream was answered within the hour, and each outage was logged once, and once its end', () => {
+  it('after any results, an account is healthy if every stream gets a response within an hour, and each outage and its end is logged once', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const { time, heard, health, database, changes } = createStage();
@@ -214,7 +214,7 @@ describe('after any results of runs', () => {
 });
 
 describe('an account', () => {
-  it('is unhealthy from the first retry on, until a run has ended without an outage', () => {
+  it('an account is unhealthy from the first retry until a run ends without an outage', () => {
     const { health, changes } = createStage();
     health.recordRetry();
     end(health, failed('followups', unreachable));
@@ -227,7 +227,7 @@ describe('an account', () => {
     expect(changes.slice(4)).toEqual([false, true]);
   });
 
-  it('of which a trial is accepted has all its other streams synced now', () => {
+  it('an account whose trial request is accepted syncs all its other streams at once', () => {
     const { time, health } = createStage();
     end(health, failed('resources', new SafetySyncError('token_inactive', 'inactive')));
     expect(health.admit('followups')).toBeUndefined();

@@ -34,7 +34,7 @@ const trialOf = (scope: 'account' | 'stream', minutes: number, closed: 'account'
 });
 
 describe('refused credentials', () => {
-  it('hold every stream, let one try through after 15 minutes, then 30, then an hour, then every hour', () => {
+  it('refused credentials hold every stream, with one trial after 15 minutes, then 30, then an hour, then every hour', () => {
     const { breaker, pass } = createStage();
     expect(permitOf(breaker, 'resources').authFailed(refused)).toEqual(trialOf('account', 15));
     for (const minutes of [15, 30, 60, 60]) {
@@ -48,7 +48,7 @@ describe('refused credentials', () => {
     expect(breaker.openCircuits).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
   });
 
-  it('wait no longer because the runs of one tick are refused together', () => {
+  it('refusals of runs that started together count as one refusal', () => {
     const { breaker } = createStage();
     const [two, three] = [permitOf(breaker, 'followups'), permitOf(breaker, 'equipments')];
     permitOf(breaker, 'resources').authFailed(refused);
@@ -57,7 +57,7 @@ describe('refused credentials', () => {
     expect(breaker.admit('equipments')).toBeUndefined();
   });
 
-  it('are forgotten when the try is accepted', () => {
+  it('an accepted trial releases every stream', () => {
     const { breaker, pass } = createStage();
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
@@ -66,7 +66,7 @@ describe('refused credentials', () => {
     expect(breaker.openCircuits).toEqual([]);
   });
 
-  it('are tried again in a minute when the try never got as far as asking', () => {
+  it('a trial that received no response is repeated after a minute', () => {
     const { breaker, pass } = createStage();
     const early = permitOf(breaker, 'followups');
     permitOf(breaker, 'resources').authFailed(refused);
@@ -79,7 +79,7 @@ describe('refused credentials', () => {
     expect(breaker.admit('followups')).toBeDefined();
   });
 
-  it('for want of a permission hold only the stream that needs it', () => {
+  it('a missing permission holds only the stream that needs it', () => {
     const { breaker, pass } = createStage();
     expect(permitOf(breaker, 'equipments').authFailed(forbidden)).toEqual(trialOf('stream', 15));
     expect(breaker.admit('equipments')).toBeUndefined();
@@ -92,7 +92,7 @@ describe('refused credentials', () => {
 });
 
 describe('credentials that come back in steps', () => {
-  it('a token that is active again with one right less: the stream without the right is held, the others go', () => {
+  it('if an inactive token is active again without one permission, only the stream that needs it is held', () => {
     const { breaker, pass } = createStage();
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
@@ -104,7 +104,7 @@ describe('credentials that come back in steps', () => {
     expect(permitOf(breaker, 'resources').accepted().closed).toBe('stream');
   });
 
-  it('a stream without a right and with an inactive token runs when all run', () => {
+  it('a stream without permission and with an inactive token runs when all streams run', () => {
     const { breaker, pass } = createStage();
     permitOf(breaker, 'equipments').authFailed(forbidden);
     pass(15 * MINUTE_MS);
@@ -119,7 +119,7 @@ describe('credentials that come back in steps', () => {
     expect(breaker.openCircuits).toEqual([]);
   });
 
-  it('a try that is accepted while another stream was refused opens its own stream', () => {
+  it('a trial that is accepted after the refusal of another stream releases its stream only', () => {
     const { breaker, pass } = createStage();
     const other = permitOf(breaker, 'followups');
     permitOf(breaker, 'equipments').authFailed(forbidden);
@@ -130,7 +130,7 @@ describe('credentials that come back in steps', () => {
     expect(breaker.openCircuits).toMatchObject([{ stream: 'followups', holdsAll: true }]);
   });
 
-  it('a try that hangs is waited for no longer than the longest delay', () => {
+  it('a trial without a response is replaced after the longest delay', () => {
     const { breaker, pass } = createStage();
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
@@ -139,7 +139,7 @@ describe('credentials that come back in steps', () => {
     expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
     expect(permitOf(breaker, 'followups').authFailed(refused).trial?.inMs).toBe(30 * MINUTE_MS);
-    // Its run was let through before the newest refusal: too old to say anything.
+    // Its run began before the newest refusal, so its result is too old to count.
     expect(hanging.accepted().closed).toBeNull();
     expect(breaker.admit('followups')).toBeUndefined();
   });
@@ -157,7 +157,7 @@ describe('after any responses', () => {
     fc.record({ kind: fc.constant('pass' as const), minutes: fc.constantFrom(0, 1, 14, 15, 16, 30, 60, 61) }),
   );
 
-  it('a service that accepts everything gets every stream asked within the longest delay', () => {
+  it('after any responses, every stream sends a request within the longest delay if the service accepts all', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, respondsLate) => {
         const { breaker, pass } = createStage();

@@ -7,7 +7,7 @@ const linesOf = (text: string) =>
   read(text).lines.map(({ line, kind, id, label, parentId }) => [line, kind, id, label, parentId]);
 
 describe('a labels file', () => {
-  test('is read as spreadsheets write it: byte order mark, semicolons or tabs, quotes, any line ends', () => {
+  test('a labels file is read with byte order mark, semicolons or tabs, quotes and any line ends', () => {
     const expected = [
       [2, 'form', '1201', 'Near miss, "serious"', null],
       [3, 'field_office', '410', 'Aberdeen\nyard', 'uk'],
@@ -27,19 +27,19 @@ describe('a labels file', () => {
     }
   });
 
-  test('may have its columns in any order, and leaves out what is not needed', () => {
+  test('a labels file can have its columns in any order, without the optional ones', () => {
     expect(linesOf('Label,ID,Kind\nMobile crane,21,equipment_type\n')).toEqual([
       [2, 'equipment_type', '21', 'Mobile crane', null],
     ]);
   });
 
-  test('of an empty template says nothing, and counts what was left', () => {
+  test('an empty row of a template is no label, and rows without a label are counted', () => {
     const file = read('kind,id,label,parent_id,seen\nform,1,,,9\n\n,,,,\nform,2,Two,,8\n');
     expect([file.unfilled, file.bad, [...file.kinds]]).toEqual([1, [], ['form']]);
     expect(file.lines.map(({ line, id }) => [line, id])).toEqual([[5, '2']]);
   });
 
-  test('has each bad line named, with what to do', () => {
+  test('each bad line of a labels file is reported with advice', () => {
     const { bad } = read(
       [
         'kind,id,label,parent_id',
@@ -62,7 +62,7 @@ describe('a labels file', () => {
     ]);
   });
 
-  test('that is none is refused as a whole', () => {
+  test('a text that is no labels file is refused', () => {
     expect(() => read('')).toThrow('line 1 of the labels file names the columns ""; expected kind,id,label');
     expect(() => read('kind,id,name\n')).toThrow('names the columns "kind,id,name"');
     expect(() => read('kind,id,label,label\n')).toThrow('names the columns');
@@ -72,7 +72,7 @@ describe('a labels file', () => {
     );
   });
 
-  test('is written so that it is read again as it was', () => {
+  test('a written labels file is read back unchanged', () => {
     const odd = {
       kind: 'client',
       id: '=1;2,"3"',
@@ -86,7 +86,7 @@ describe('a labels file', () => {
 describe('a cell that a spreadsheet would take for a formula', () => {
   const hostile = ['=HYPERLINK("http://evil","x")', '@SUM(1)', '+1', '-5', "'=1", "''-1", "'plain"];
 
-  test('is written as a text, and read again as it was', () => {
+  test('a cell that a spreadsheet would treat as a formula is written as text, and read back unchanged', () => {
     const lines = hostile.map((id) => ({ kind: 'form' as const, id, label: id, parentId: id }));
     const file = renderLabelsFile(lines);
     expect(file).not.toMatch(/(^|,|")[=@+-]/m);
@@ -95,12 +95,12 @@ describe('a cell that a spreadsheet would take for a formula', () => {
     );
   });
 
-  test('that a person wrote without a quote is what it says', () => {
+  test('a cell that resembles a formula but was written without a quote is read unchanged', () => {
     expect(read('kind,id,label\nform,-5,+1 level\n').lines).toMatchObject([{ id: '-5', label: '+1 level' }]);
   });
 });
 
-test('an id that no index can hold and a label of pages are refused, with their line', () => {
+test('an id above 600 bytes and a label above 500 characters are refused with their line', () => {
   const [id, label] = ['x'.repeat(600), 'y'.repeat(500)];
   const text = `kind,id,label,parent_id\nform,${id},${label},\nform,${id}x,A,\nform,1,A,${id}x\nform,2,${label}y,\n`;
   const { lines, bad } = read(text);
@@ -118,25 +118,25 @@ describe('labels beside each other', () => {
       ({ line, problem }) => `${line} ${problem}`,
     );
 
-  test('stand once each', () => {
+  test('a label that occurs twice is refused', () => {
     expect(problemsOf('form,1,A,\ntraining,1,B,\nform,1,C,\n')).toEqual([
       '4 form 1 is already on line 2; keep one of them',
     ]);
   });
 
-  test('are walked once each, however deep the hierarchy is', () => {
+  test('a hierarchy of any depth is checked, because each label is visited once', () => {
     const lines = Array.from({ length: 30_000 }, (_, at) => `form,${at},A,${at === 0 ? '' : at - 1}\n`);
     expect(problemsOf(lines.join(''))).toEqual([]);
   });
 
-  test('belong to one of the same kind, of the file or stored before', () => {
+  test('the parent of a label has the kind of the label, in the file or stored before', () => {
     const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;
     expect(problemsOf('field_office,1,A,eu\nfield_office,2,B,1\nclient,3,C,eu\n', [stored])).toEqual([
       '4 parent_id eu of client 3 has no label; add a line client,eu with one, or empty the parent_id',
     ]);
   });
 
-  test('never belong to themselves, by no way round', () => {
+  test('a label that belongs to itself through any path is refused', () => {
     const stored = { kind: 'client', id: 'c', label: 'C', parentId: 'a' } as const;
     expect(problemsOf('client,a,A,b\nclient,b,B,c\nclient,d,D,a\nclient,e,E,e\n', [stored])).toEqual([
       '2 client a belongs to itself (a → b → c → a); empty the parent_id of the topmost',

@@ -19,14 +19,14 @@ function compareWith(rows: readonly object[]) {
   return { compare, sent };
 }
 
-test('a first load looks for rows once, and compares the keys that it added in memory', async () => {
+test('a first load queries for rows once, and compares added keys in memory', async () => {
   const { compare, sent } = compareWith([]);
   const atOneTime = await Promise.all([compare('k1', 'k2'), compare('k3')]);
   expect(atOneTime).toEqual([['added', 'added'], ['added']]);
   expect(sent).toEqual(['rows?']);
 });
 
-test('a first load sends its comparisons from the first repeated key on', async () => {
+test('a first load compares in the database from the first repeated key on', async () => {
   const { compare, sent } = compareWith([]);
   await Promise.all([compare('k1'), compare('k2')]);
   expect(await compare('k2', 'k3')).toEqual(['unchanged', 'unchanged']);
@@ -34,7 +34,7 @@ test('a first load sends its comparisons from the first repeated key on', async 
   expect(sent).toEqual(['rows?', '{"k2","k3"}', '{"k4"}']);
 });
 
-test('a first load sends its comparisons when it has too many keys for the memory', async () => {
+test('a first load compares in the database if it has too many keys for the memory', async () => {
   const { compare, sent } = compareWith([]);
   const keys = Array.from({ length: 60_000 }, (_, index) => `k${index}`);
   await compare(...keys);
@@ -42,7 +42,7 @@ test('a first load sends its comparisons when it has too many keys for the memor
   expect(sent).toEqual(['rows?', '{"one more"}']);
 });
 
-test('an account with rows is compared with them', async () => {
+test('an account with rows is compared in the database', async () => {
   const { compare, sent } = compareWith([{}]);
   expect(await compare('k1')).toEqual(['unchanged']);
   expect(sent).toEqual(['rows?', '{"k1"}']);

@@ -20,11 +20,11 @@ describe('a line of COPY', () => {
     [{ b: new RawJson('{"t":"\\n"}') }, '\\N\t{"t":"\\\\n"}\t\\N\t\\N\n'],
     [{ c: ['a,b', '"', '\\', 'NULL', ''] }, '\\N\t\\N\t{"a,b","\\\\"","\\\\\\\\","NULL",""}\t\\N\n'],
     [{ d: false }, '\\N\t\\N\t\\N\tfalse\n'],
-  ])('%#', (row, line) => {
+  ])('a row becomes a line of COPY, case %#', (row, line) => {
     expect(toCopyLine(columns, row)).toBe(line);
   });
 
-  test('any text comes back from its cell as it was', () => {
+  test('any text is equal after escaping and unescaping', () => {
     const random = createRandom(5);
     const pieces = ['\\', '\t', '\n', '\r', 'N', 'n', '.', '"', '😀', 'é', ' '];
     const back: Record<string, string> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
@@ -38,11 +38,11 @@ describe('a line of COPY', () => {
   });
 });
 
-test('an array keeps nulls apart from the text NULL', () => {
+test('an array distinguishes null from the text NULL', () => {
   expect(toArrayLiteral([null, 'NULL', 7])).toBe('{NULL,"NULL","7"}');
 });
 
-test('chunks are the lines in order, none lost at a border', () => {
+test('chunks contain all lines in order', () => {
   const text = (chunks: readonly Buffer[]) => Buffer.concat(chunks).toString();
   const chunksOf = (all: readonly string[]) => {
     const into = new CopyChunks();

@@ -5,11 +5,11 @@ import { createPseudonyms } from '../../../src/shared/pseudonym.ts';
 const pseudonyms = createPseudonyms('k'.repeat(32));
 const forget = (id: string, ...names: readonly string[]) => {
   const people = createPeople(pseudonyms, forgottenTexts(pseudonyms, { id, names }));
-  if (people === null) throw new TypeError('nobody was forgotten');
+  if (people === null) throw new TypeError('no person is forgotten');
   return { people, person: pseudonyms.of(id) };
 };
 
-test('a name is found inside of texts in both orders and any case, and nothing else of the text changes', () => {
+test('a name inside a text is replaced in both orders and any case, and the rest of the text is unchanged', () => {
   const { people, person } = forget('10001', 'Maria Lopez-Díaz');
   expect(people.inText('Ask Maria Lopez-Díaz, or LOPEZ-DÍAZ, MARIA; not Maria or Lopez.')).toBe(
     `Ask ${person}, or ${person}; not Maria or Lopez.`,
@@ -17,7 +17,7 @@ test('a name is found inside of texts in both orders and any case, and nothing e
   expect(people.inText('Mariana Lopez-Díaz')).toBe('Mariana Lopez-Díaz');
 });
 
-test('a name is found however its accents, hyphens and commas are written, and before any text', () => {
+test('a name is replaced with any spelling of its accents, hyphens and commas', () => {
   const { people, person } = forget('10001', 'María del Mar Lopez-Díaz');
   for (const text of [
     'María del Mar Lopez-Díaz',
@@ -33,7 +33,7 @@ test('a name is found however its accents, hyphens and commas are written, and b
   expect(forget('1', 'Jean-Pierre').people.inText('Jean-Pierre')).toBe('Jean-Pierre');
 });
 
-test('a name is found as an address or a page writes it, with tags and soft hyphens, and what stands around it stays', () => {
+test('a name is replaced in URL encoding, HTML entities, tags and with soft hyphens, and the surrounding text is unchanged', () => {
   const { people, person } = forget('emp-maria77', 'Maria Lopez-Ångström');
   for (const text of [
     'Maria%20Lopez%20%C3%85ngstr%C3%B6m',
@@ -57,12 +57,12 @@ test('a name is found as an address or a page writes it, with tags and soft hyph
     expect(people.inText(text)).toBe(text);
 });
 
-test('all given names are found', () => {
+test('all given names of a person are replaced', () => {
   const { people, person } = forget('10001', 'Maria Lopez', 'Maria Garcia');
   expect(people.inText('Maria Garcia, once Maria Lopez')).toBe(`${person}, once ${person}`);
 });
 
-test('a distinctive id is found in any case and inside of what it is joined with; a short one as it is alone', () => {
+test('a distinctive id is replaced in any case and inside other text, a short id only exactly', () => {
   const { people, person } = forget('EMP-7654321');
   expect(people.ofId('emp-7654321')).toBe(person);
   expect(people.inText('mail emp-7654321@example.org')).toBe(`mail ${person}@example.org`);
@@ -71,7 +71,7 @@ test('a distinctive id is found in any case and inside of what it is joined with
   expect([short.ofId('AB1'), short.ofId('aB1')]).toEqual([undefined, pseudonyms.of('aB1')]);
 });
 
-test('a short id is found as a whole value only, a distinctive one also inside of texts', () => {
+test('a short id is replaced only as a whole value, a distinctive one also inside a text', () => {
   const short = forget('10001');
   expect(short.people.inText('10001')).toBe(short.person);
   expect(short.people.inText('room 10001')).toBe('room 10001');
@@ -81,12 +81,12 @@ test('a short id is found as a whole value only, a distinctive one also inside o
   expect(long.people.inText('AD-100511')).toBe('AD-100511');
 });
 
-test('a name of one word is too common: it stays inside of texts', () => {
+test('a name of one word is not replaced inside a text, because it is too common', () => {
   const { people } = forget('10001', 'Maria');
   expect(people.inText('Maria says so')).toBe('Maria says so');
 });
 
-test('what is a pseudonym already stays as it is, and another key makes others', () => {
+test('a pseudonym is not replaced again, and another key makes other pseudonyms', () => {
   const { people, person } = forget('10001', 'Maria Lopez');
   expect(pseudonyms.of(person)).toBe(person);
   expect(people.inText(person)).toBe(person);

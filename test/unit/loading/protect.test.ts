@@ -15,7 +15,7 @@ const protectionOf = (stream: string, id: string, ...names: readonly string[]) =
     forgotten: forgottenTexts(pseudonyms, { id, names }),
   });
 
-test('the own record of a forgotten person keeps only the pseudonym, in any form of the record', () => {
+test('the record of a forgotten person keeps only the pseudonym, in any form of the record', () => {
   const users = protectionOf('users', '10001');
   const person = pseudonyms.of('10001');
   const record = {
@@ -36,7 +36,7 @@ test('the own record of a forgotten person keeps only the pseudonym, in any form
   expect(users.ofRecord(asked)).toEqual({ asked_for: person, answered: WITHHELD });
 });
 
-test('a namesake keeps the name everywhere in the own record; in records of others the name is the pseudonym', () => {
+test('a namesake of a forgotten person keeps the name in the namesake’s record only', () => {
   const users = protectionOf('users', '101', 'John Smith');
   const person = pseudonyms.of('101');
   const namesake = { id: '202', name: 'John Smith' };
@@ -58,7 +58,7 @@ test('a namesake keeps the name everywhere in the own record; in records of othe
   expect(users.ofRecord(asked)).toEqual({ asked_for: '202', answered: { id: person, name: person } });
 });
 
-test('an id that is a number is found where a field may hold anything, not where numbers are measured or of something else', () => {
+test('a number equal to a forgotten id is replaced where a field may hold any value, not in measures and other ids', () => {
   const person = pseudonyms.of('4242');
   const followups = protectionOf('followups', '4242');
   expect(
@@ -90,7 +90,7 @@ test('an id that is a number is found where a field may hold anything, not where
   });
 });
 
-test('ids and names are found in the names of fields, and a record that is not whole stays known as such', () => {
+test('ids and names of a forgotten person are replaced in the names of fields', () => {
   const person = pseudonyms.of('EMP-7654321');
   const followups = protectionOf('followups', 'EMP-7654321', 'Maria Lopez');
   expect(

@@ -24,7 +24,7 @@ const read = (text: string, of: Partial<Parameters<typeof toReadRecord>[1]> = {}
 };
 const parse = (text: string) => parseRecord(resourcesStream, read(text));
 
-test('canonical text has its fields in order, and one way to write a number', () => {
+test('canonical text has sorted fields and one form for each number', () => {
   const value = parseExactJson('{"b":[2,1.50,{"y":1e3,"x":null}],"a":"\\u00e4"}');
   expect(toCanonicalText(value)).toBe('{"a":"ä","b":[2,1.5,{"x":null,"y":1000}]}');
 });
@@ -36,7 +36,7 @@ describe('text that PostgreSQL refuses', () => {
     ['\udc00\ud800', '\ufffd\ufffd'],
     ['😀\ud83d', '😀\ufffd'],
     ['\\u0000', '\\u0000'],
-  ])('%j becomes %j', (received, stored) => {
+  ])('the text %j, which PostgreSQL refuses, becomes %j', (received, stored) => {
     expect(toStorable(received)).toBe(stored);
     expect(toStorable({ [received]: [received] })).toEqual({ [stored]: [stored] });
     const { value, text } = parse(JSON.stringify({ id: 'x', title: received }));
@@ -45,13 +45,13 @@ describe('text that PostgreSQL refuses', () => {
   });
 });
 
-describe('what a record is known by', () => {
-  test('its key, also where the name of the field is written with an escape', () => {
+describe('keys and checksums of records', () => {
+  test('the key of a record is read, also if its field name is written with an escape', () => {
     expect(read('{"\\u0069d":"7","title":"a"}').key).toBe('7');
     expect(read('{"title":"a"}').key).toBeNull();
   });
 
-  test('the checksum is of the bytes, of the version of the stream and of the secret', () => {
+  test('the checksum of a record depends on its bytes, the version of the stream and the secret', () => {
     const { hash } = read('{"id":"1","title":"a"}');
     expect(read('{"id":"1","title":"a"}').hash).toBe(hash);
     for (const other of [
@@ -64,13 +64,13 @@ describe('what a record is known by', () => {
     expect([hash.slice(0, 2), hash.length]).toEqual(['01', 32]);
   });
 
-  test('the checksum of a record that is longer than any other differs in its last byte too', () => {
+  test('the checksum of a very long record depends on its last byte', () => {
     const long = (end: string) => read(`{"id":"1","title":"${'x'.repeat(100_000)}${end}"}`).hash;
     expect(long('a')).not.toBe(long('b'));
     expect(long('a')).toBe(long('a'));
   });
 
-  test('a number is kept where the text of its record has to be made storable', () => {
+  test('a number keeps its digits if the text of its record is replaced by storable text', () => {
     const { text, value } = parse('{"id":12345678901234567890,"title":"a\\u0000b","n":[1.50,1e200000]}');
     expect(text).toBe('{"id":12345678901234567890,"title":"a\ufffdb","n":[1.50,"1e200000"]}');
     expect(value).toMatchObject({ title: 'a\ufffdb' });
@@ -92,13 +92,13 @@ describe('what a record is known by', () => {
     ['[]', null],
     ['"text"', null],
     ['null', null],
-  ])('the key of %s is %j', (text, key) => {
+  ])('the key of the record %s is %j', (text, key) => {
     expect(read(text).key).toBe(key);
     const { problem, isKeyAltered } = parse(text);
     expect([problem === null, isKeyAltered]).toEqual([key !== null, key === 'a\ufffd']);
   });
 
-  test('a record nested without end cannot be a row, and its key is known', () => {
+  test('a record nested deeper than 200 levels is rejected with its key', () => {
     const nested = '['.repeat(20_000) + ']'.repeat(20_000);
     expect(read(`{"id":"deep","nested":${nested}}`).key).toBe('deep');
     expect(parse(`{"id":"deep","nested":${nested}}`)).toMatchObject({
@@ -115,7 +115,7 @@ describe('what a record is known by', () => {
     ]);
   });
 
-  test('a response about another user is named as such, because it may have an id', () => {
+  test('a response with another user is rejected, although it may have an id', () => {
     const read = toReadRecord(Received.of({ asked_for: '7', answered: { id: '8' } }), {
       stream: usersStream,
       about: {},
@@ -125,7 +125,7 @@ describe('what a record is known by', () => {
     );
   });
 
-  test('identity needs at least one of its fields', () => {
+  test('a record without any identity field has no identity', () => {
     expect(identityOf(resourcesStream, { id: '1' })).toBeNull();
     expect(identityOf(resourcesStream, { id: '1', created: 5 })).toBe(
       identityOf(resourcesStream, { created: 5, title: 'x' }),
@@ -133,7 +133,7 @@ describe('what a record is known by', () => {
   });
 });
 
-describe('what a row takes from the question', () => {
+describe('the requested equipment type of a row', () => {
   const ofType = (text: string, equipmentTypeId: string) =>
     read(text, { stream: equipmentsStream, about: { equipmentTypeId } });
 
@@ -142,14 +142,14 @@ describe('what a row takes from the question', () => {
     ['{"id":"1","equipmentType_id":"21-A"}', true],
     ['{"id":"1","equipmentType_id":"21"}', false],
   ])(
-    'is part of the checksum where the record does not say it, or says something else: %s',
+    'the requested type is part of the checksum if the record has no type or another one: %s',
     (text, isPart) => {
       expect(ofType(text, '21').hash === read(text, { stream: equipmentsStream }).hash).toBe(!isPart);
     },
   );
 });
 
-test('a record without a key is recognized by numbers that a double does not hold, as PostgreSQL writes them', () => {
+test('a record without a key is identified by exact numbers, in the form that PostgreSQL writes', () => {
   const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
   const stored = toIdentity(parseExactJson('[9007199254740993, null]') as unknown[]);
   expect(identity('{"created":9007199254740993}')).toBe(stored);
@@ -157,7 +157,7 @@ test('a record without a key is recognized by numbers that a double does not hol
   expect(identity('{"created":9007199254740995}')).not.toBe(stored);
 });
 
-test('a record without a key is recognized when its numbers come as text, and by text that comes as numbers', () => {
+test('a record without a key is identified equally by numbers and by numbers as text', () => {
   const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
   for (const number of ['1772452800000', '9007199254740993']) {
     expect(identity(`{"created":"${number}","sequence":7}`)).toBe(

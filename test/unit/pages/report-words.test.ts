@@ -10,18 +10,18 @@ import {
   shorten,
 } from '../../../src/pages/words.ts';
 
-test('days are written so that nobody takes the month for the day', () => {
+test('days are written with the name of the month', () => {
   expect(formatDay('2026-09-03')).toBe('3 Sep 2026');
   expect(formatDay(null)).toBe('–');
   expect(formatMonth('2026-09-01')).toBe('Sep 2026');
 });
 
-test('moments are told in the account’s time zone', () => {
+test('moments are written in the time zone of the account', () => {
   const ms = Date.UTC(2026, 11, 31, 23, 30);
   expect(formatMoment(ms, 'Europe/Oslo')).toBe('1 Jan 2027, 00:30');
 });
 
-test('a share is nothing or everything only where it is', () => {
+test('a share is 0 % or 100 % only if it is exact', () => {
   expect([formatShare(0, 9), formatShare(1, 1000), formatShare(999, 1000), formatShare(9, 9)]).toEqual([
     '0\u00a0%',
     '1\u00a0%',
@@ -31,11 +31,11 @@ test('a share is nothing or everything only where it is', () => {
   expect(formatShare(0, 0)).toBe('–');
 });
 
-test('a median shows its half day', () => {
+test('a median of days shows its half day', () => {
   expect([formatDays(11.5), formatDays(11), formatDays(null)]).toEqual(['11.5', '11', '–']);
 });
 
-test('people are told by name, else by id', () => {
+test('a person is shown by name, or else by id', () => {
   expect([personOf('Ann', '1'), personOf(null, '1'), personOf(null, null)]).toEqual([
     'Ann',
     '1',
@@ -44,7 +44,7 @@ test('people are told by name, else by id', () => {
 });
 
 describe('labels', () => {
-  test('of a point on a line stand where the line is not', () => {
+  test('the label of a point on a line is placed beside the line', () => {
     const at = (...values: [number | undefined, number, number | undefined]) => {
       const { textAnchor, dy } = placeBeside(...values);
       return `${textAnchor} ${dy < 0 ? 'above' : 'below'}`;
@@ -61,11 +61,11 @@ describe('labels', () => {
     ]);
   });
 
-  test('that would stand on each other are moved apart, the others stay', () => {
+  test('labels that would overlap are moved apart, and the others stay', () => {
     expect(spread([1, 2, 30], 10)).toEqual([1, 11, 30]);
   });
 
-  test('are cut between characters', () => {
+  test('labels are cut between characters', () => {
     expect(shorten('short', 5)).toBe('short');
     expect(shorten('a👷b👷c', 4)).toBe('a👷b…');
   });
@@ -75,7 +75,7 @@ describe('labels', () => {
 const textsOf = ({ text }: { readonly text: string }): string[] =>
   [...(text.split('class="narrow"')[0] ?? '').matchAll(/<text[^>]*>([^<]+)</g)].map(([, one]) => one ?? '');
 
-test('each month of a young warehouse has its name, and no day has', () => {
+test('an axis of months has the name of each month and no day', () => {
   const months = ['2027-12-01', '2028-01-01', '2028-02-01'].map((month) => ({
     month,
     value: 3,
@@ -85,7 +85,7 @@ test('each month of a young warehouse has its name, and no day has', () => {
   expect(drawn.filter((text) => /[a-z]/i.test(text))).toEqual(['Dec 2027', 'Jan 2028', 'Feb 2028', 'last']);
 });
 
-test('the axis of a trend has room for its largest count, which paper cuts off at its edge', () => {
+test('the axis of a trend has room for its largest count, because paper cuts it off at its edge', () => {
   const values = ['2028-01-01', '2028-01-02'].map((date) => ({ date, series: 'open', value: 1_234_567 }));
   const drawn = trend({ title: 'T', label: 'L' }, [{ name: 'open', color: 'red' }], values);
   expect(textsOf(drawn)).toContain('1,000,000');
@@ -93,7 +93,7 @@ test('the axis of a trend has room for its largest count, which paper cuts off a
   expect(Number(right)).toBeGreaterThanOrEqual('1,000,000'.length * 7);
 });
 
-test('the axis of a trend names its first and last day where no other day has room', () => {
+test('the axis of a trend shows its first and last day if no other day has room', () => {
   const dates = Array.from({ length: 20 }, (_, at) => `2028-01-${String(at + 3).padStart(2, '0')}`);
   const values = dates.map((date) => ({ date, series: 'a series with a long name', value: 3 }));
   const { text } = trend(

@@ -59,7 +59,7 @@ function evilStatus() {
 const tagsOf = (html: string): string[] => html.match(/<[a-z][^>]*>/gi) ?? [];
 
 describe('the page', () => {
-  it('runs nothing that comes from data', () => {
+  it('the status page executes nothing from data', () => {
     const page = renderStatus(evilStatus(), 'NONCE');
     expect(page).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
     expect(tagsOf(page).filter((tag) => /^<(script|img|iframe|object|embed|form)/i.test(tag))).toEqual([
@@ -68,7 +68,7 @@ describe('the page', () => {
     expect(tagsOf(page).filter((tag) => / on[a-z]+=/i.test(tag))).toEqual([]);
   });
 
-  it('loads nothing from elsewhere and has no inline style that its policy would refuse', () => {
+  it('the status page loads nothing from other places and has no inline style, because its policy would refuse it', () => {
     const tags = tagsOf(renderStatus(evilStatus(), 'NONCE'));
     expect(tags.filter((tag) => / style=/i.test(tag))).toEqual([]);
     const links = tags.flatMap((tag) =>
@@ -82,7 +82,7 @@ describe('the page', () => {
     ]);
   });
 
-  it('closes every element that it opens', () => {
+  it('the status page closes every element that it opens', () => {
     const open: string[] = [];
     const page = renderStatus(evilStatus(), 'N').replace(
       /<(style|script)([^>]*)>[\s\S]*?<\/\1>/g,
@@ -96,7 +96,7 @@ describe('the page', () => {
     expect(open).toEqual([]);
   });
 
-  it('is allowed exactly its own style and script, by a nonce that is new in every answer', () => {
+  it('the content policy of the status page allows only its style and script, by the nonce of the response', () => {
     const { headers, body } = statusPage(buildStatus(statusFacts()), 'abc');
     const policy = headers?.['content-security-policy'] ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -105,20 +105,20 @@ describe('the page', () => {
     expect(body.match(/nonce="abc"/g)).toHaveLength(2);
   });
 
-  it('does without a script: it loads itself again', () => {
+  it('the status page reloads itself without a script', () => {
     expect(renderStatus(buildStatus(statusFacts()), 'N')).toMatch(
       /<noscript><meta http-equiv="refresh" content="15"/,
     );
   });
 
-  it('says how it stands in its largest words and in its title', () => {
+  it('the status page shows the state in its heading and in its title', () => {
     const page = renderStatus(buildStatus(statusFacts({ databaseProblem: 'gone' })), 'N');
     expect(page).toMatch(/<h1>\s*The database is unreachable\.\s*<\/h1>/);
     expect(page).toMatch(/<title>\s*✗ The database is unreachable\. north\s*<\/title>/);
     expect(page).toContain('the last known state');
   });
 
-  it('says prominently as of when it tells what was read longer ago than usual', () => {
+  it('the status page shows the time of its data prominently if the data is older than usual', () => {
     const at = (ms: number) => renderStatus(buildStatus(statusFacts({ nowMs: NOON + ms })), 'N');
     expect(at(9_000)).toMatch(
       /<p class="dim">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time/,
@@ -129,14 +129,14 @@ describe('the page', () => {
     );
   });
 
-  it('says when rows were counted, if that is minutes ago', () => {
+  it('the status page shows when rows were counted, if that was minutes ago', () => {
     const volumes = { rows: [{ stream: 'resources', rows: 12, isEstimate: false } as const], days: [] };
     const at = (countedAtMs: number) => renderStatus(buildStatus(statusFacts({ volumes, countedAtMs })), 'N');
     expect(at(NOON - 4 * MINUTE_MS)).toContain('<dd>12 <span class="dim small">4 min ago</span></dd>');
     expect(at(NOON - 30_000)).toContain('<dd>12</dd>');
   });
 
-  it('says what is kept how long, what is not stored as it comes, and which stream no run will bring in line', () => {
+  it('the status page shows retention, protected columns, and streams that no run will clean', () => {
     const page = renderStatus(
       buildStatus(
         statusFacts({
@@ -166,12 +166,12 @@ describe('the page', () => {
     expect(renderStatus(buildStatus(statusFacts()), 'N')).toContain('Kept for ever');
   });
 
-  it('is the same for the same status', () => {
+  it('the status page is equal for equal statuses', () => {
     const hash = () => createHash('sha256').update(renderStatus(evilStatus(), 'N')).digest('hex');
     expect(hash()).toBe(hash());
   });
 
-  it('shows a worker that knows nothing yet', () => {
+  it('the status page shows a worker that has not read the database', () => {
     const page = renderStatus(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N');
     expect(page).toContain('Nothing was read from the database yet.');
     expect(page).toContain('None is scheduled.');
@@ -179,7 +179,7 @@ describe('the page', () => {
 });
 
 describe('words', () => {
-  it('are rough where nobody wants it exact', () => {
+  it('durations are rounded where seconds do not matter', () => {
     expect(['1 min 5 s ago', '14 min 30 s', '3 h', '3 h 20 min', '2 d', '9.5 s'].map(roughly)).toEqual([
       '1 min ago',
       '14 min',
@@ -193,7 +193,7 @@ describe('words', () => {
     expect(untilOf(NOON - 1, NOON)).toBe('now');
   });
 
-  it('tell what became of data that could not be taken as it came', () => {
+  it('a data issue is described by the effect on its data', () => {
     const issue = {
       stream: 'followups',
       field: 'due',

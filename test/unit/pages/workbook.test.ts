@@ -8,7 +8,7 @@ async function sheetOf(columns: readonly string[], rows: readonly (readonly Cell
   return readWorkbook(Buffer.concat(chunks));
 }
 
-test('a number, a truth and a day are values of their kind, an id is a text', async () => {
+test('a number, a boolean and a day are typed cells, and an id is a text cell', async () => {
   const sheets = await sheetOf(
     ['id', 'count', 'is_open', 'due_on', 'closed_on', 'old_on', 'share'],
     [['00042', -3, true, '2026-03-01', null, '1850-01-01', 12.5]],
@@ -27,7 +27,7 @@ test('a number, a truth and a day are values of their kind, an id is a text', as
   ]);
 });
 
-test('a text stays the text that it is, whatever it looks like', async () => {
+test('a text remains a text, also if it resembles a formula or markup', async () => {
   const texts = [`=1+1`, `<b>"&'</b>`, 'two\nlines ', '_x0041_', 'a\u0000b\u202e', '\uffff', `'=x`, '😀'];
   const sheets = await sheetOf(
     ['note'],
@@ -47,7 +47,7 @@ test('a text stays the text that it is, whatever it looks like', async () => {
   );
 });
 
-test('a URL is a link, and a text where it is longer than a link may be', async () => {
+test('a URL is a link, or a text if it is too long for a link', async () => {
   const [short, long] = [
     new URL('https://example.com/a?b="c"&d'),
     new URL(`https://example.com/${'x'.repeat(300)}`),
@@ -63,13 +63,13 @@ test('a URL is a link, and a text where it is longer than a link may be', async 
   expect(second?.get('A')).toMatchObject({ type: 'inlineStr', formula: null, text: long.href });
 });
 
-test('a text that is longer than a cell may be is cut, and says so', async () => {
+test('a text that is too long for a cell is cut and ends with an ellipsis', async () => {
   const sheets = await sheetOf(['note'], [['y'.repeat(40_000)]]);
   const text = sheets.get('list')?.[1]?.get('A')?.text ?? '';
   expect([text.length, text.at(-1)]).toEqual([32_767, '…']);
 });
 
-test('rows beyond the most that a sheet may have continue on another one', async () => {
+test('rows beyond the limit of a sheet continue on another sheet', async () => {
   const rows = [[[1], [2], [3]], [[4]], [[5], [6], [7]]];
   const chunks: Uint8Array[] = [];
   const sheet = { name: 'a list with a name of 31 letters', columns: ['n'], rows };

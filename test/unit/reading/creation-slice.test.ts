@@ -11,19 +11,19 @@ import { createRandom } from '../../support/seeded-random.ts';
 
 const created = (...times: unknown[]) => times.map((created_on) => Received.of({ created_on }));
 
-test('a slice is asked for by exclusive bounds', () => {
+test('a slice is requested by exclusive bounds', () => {
   expect(toCreationFilters({ fromMs: 100, toMs: 200 })).toEqual({ created_after: 99, created_before: 200 });
   expect(toCreationFilters({ fromMs: -Infinity, toMs: Infinity })).toEqual({});
 });
 
-test('a time is a number or its text, and nothing else', () => {
+test('a time is read from a number or a number as text, and from no other value', () => {
   expect(timeOf(Received.of({ updated_on: '1700000000000' }), 'updated_on')).toBe(1_700_000_000_000);
   for (const at of [undefined, null, '', 'noon', NaN, {}, '-5x'])
     expect(timeOf(Received.of({ updated_on: at }), 'updated_on')).toBeUndefined();
   expect(timeOf(Received.of('no record'), 'updated_on')).toBeUndefined();
 });
 
-test('the order of creation is newest first only when every record has its time and none is newer than the one before', () => {
+test('records are newest first only if every record has a time and none is newer than the one before', () => {
   expect(readCreationOrder(created(9, 9, 3))).toEqual({ oldestMs: 3, newestMs: 9, isNewestFirst: true });
   expect(readCreationOrder(created(3, 9))).toMatchObject({ oldestMs: 3, newestMs: 9, isNewestFirst: false });
   expect(readCreationOrder(created(9, null, 3))).toMatchObject({ isNewestFirst: false });
@@ -31,7 +31,7 @@ test('the order of creation is newest first only when every record has its time 
   expect(readCreationOrder([])).toBeUndefined();
 });
 
-test('two halves are exactly the whole, and every division comes to an end', () => {
+test('two halves cover exactly their slice, and every division ends', () => {
   const random = createRandom(3);
   for (let round = 0; round < 500; round += 1) {
     const fromMs = random.below(1e12);
@@ -49,7 +49,7 @@ test('two halves are exactly the whole, and every division comes to an end', () 
   }
 });
 
-test('a range is cut into a bounded number of slices, with any announced total', () => {
+test('a range is cut into a limited number of slices, with any announced total', () => {
   const slices = cutEvenly({ fromMs: 0, toMs: 1_800_000_000_000 }, 1e15);
   expect(slices).toHaveLength(10_000);
   expect(slices.at(-1)?.fromMs).toBe(0);

@@ -45,7 +45,7 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
   };
 }
 
-test('what is asked for again because records vanished says that the range below it is still to be read', async () => {
+test('after a repeated request because of vanished records, the range below it is still marked as unread', async () => {
   // Five records, three at a time; then two are gone below, and one had been kept back above.
   const reader = answering([
     page(created(100, 90, 80), 5),
@@ -67,7 +67,7 @@ test('what is asked for again because records vanished says that the range below
   ]);
 });
 
-test('a record newer than those of an unordered first response counts as seen when the plan includes it', async () => {
+test('a record newer than those of an unordered first response counts as seen if the plan includes it', async () => {
   const seenAtEnd = async (plannedToMs?: number): Promise<number | undefined> => {
     const reader = answering([
       page(created(90, 80, 85), 4),

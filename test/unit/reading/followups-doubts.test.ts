@@ -53,8 +53,8 @@ function atRequest(nth: number, happen: () => void | Promise<void>): void {
   };
 }
 
-describe('a first sync brings follow-ups that no filter on creation time shows', () => {
-  test('because they have no creation time', async () => {
+describe('a first sync and follow-ups that no filter on creation time returns', () => {
+  test('a first sync reads follow-ups without a creation time', async () => {
     await start();
     undate();
     await sync();
@@ -62,14 +62,14 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     expect(watermark()).not.toBeNull();
   });
 
-  test('because it has no creation time, and inclusive bounds of whole seconds show the newest second twice', async () => {
+  test('a first sync reads a follow-up without a creation time, if inclusive bounds of whole seconds return the newest second twice', async () => {
     await start({ followupTimes: 'seconds', followupBounds: 'inclusive' });
     undate([70]);
     await sync();
     await isEqual();
   });
 
-  test('because it has no creation time, and another one is deleted between the totals at the end', async () => {
+  test('a first sync reads a follow-up without a creation time, if another one is deleted between the totals at the end', async () => {
     await start();
     undate([70]);
     worker.sandbox.hooks.beforeResponse = ({ params }) => {
@@ -83,7 +83,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
   });
 
   test.each(['present', 'absent'] as const)(
-    'because the service compares whole seconds, paging %s',
+    'a first sync reads all follow-ups if the service compares whole seconds, paging %s',
     async (followupsPaging) => {
       await start({ followupTimes: 'seconds', followupsPaging });
       const begun = worker.serviceNow() - 60 * MINUTE_MS;
@@ -97,7 +97,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     },
   );
 
-  test('also when follow-ups that were read are deleted meanwhile, and others are raised', async () => {
+  test('a first sync reads follow-ups without a creation time while read ones are deleted and others are raised', async () => {
     await start();
     const undated = undate();
     atRequest(14, () => {
@@ -112,7 +112,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
   });
 
   test.each(casesOf({ few: [8], all: [3, 8, 15] }))(
-    'also when it was cut off at request %i and goes on',
+    'a first sync that is cut off at request %i reads follow-ups without a creation time when it continues',
     async (request) => {
       await start();
       undate();
@@ -128,7 +128,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     },
   );
 
-  test('or fails as read_incomplete and moves no watermark while page numbers do not show them either', async () => {
+  test('a first sync fails as read_incomplete and sets no watermark if page numbers do not return all follow-ups either', async () => {
     await start();
     const undated = undate();
     rewriteFollowups((list) => list.filter(({ id }) => !undated.includes(id)));
@@ -140,7 +140,7 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
   });
 });
 
-test('without a total a reconcile marks no follow-up deleted that has lost its creation time', async () => {
+test('without a total, a reconcile marks no follow-up deleted that has lost its creation time', async () => {
   await start({ followupsPaging: 'absent' });
   await sync();
   undate();
@@ -148,7 +148,7 @@ test('without a total a reconcile marks no follow-up deleted that has lost its c
   await isEqual();
 });
 
-test('a backfill of everything brings them, one of a range neither expects nor fails for them', async () => {
+test('a backfill of everything reads follow-ups without a creation time, and a backfill of a range succeeds without them', async () => {
   await start();
   await sync();
   undate();
@@ -158,7 +158,7 @@ test('a backfill of everything brings them, one of a range neither expects nor f
   await isEqual();
 });
 
-test('a plan that is read while follow-ups are raised and deleted succeeds', async () => {
+test('a first sync succeeds while follow-ups are raised and deleted between all responses', async () => {
   await start();
   let made = 0;
   worker.sandbox.hooks.beforeResponse = () => {
@@ -173,14 +173,14 @@ test('a plan that is read while follow-ups are raised and deleted succeeds', asy
 });
 
 describe('a response that repeats records', () => {
-  test('proves nothing: a first sync is complete, and a reconcile deletes nothing that is there', async () => {
+  test('if a response repeats records, a first sync is complete, and a reconcile deletes no existing record', async () => {
     await start({ repeatedRows: true });
     await sync();
     await isEqual();
     expect((await reconcile()).counts.deleted).toBe(0);
   });
 
-  test('and is cut by pages of the service does not stand for one whose total counts rows', async () => {
+  test('a first sync fails if pages repeat records and the total counts the repeated rows', async () => {
     await start({ largestPage: 3, repeatedRows: true });
     expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
     worker.sandbox.readings.repeatedRows = false;
@@ -188,7 +188,7 @@ describe('a response that repeats records', () => {
     await isEqual();
   });
 
-  test('in the place of others deletes none of them, when it is the only one', async () => {
+  test('if the only response repeats records in place of others, a reconcile deletes none of the others', async () => {
     await start({ largestPage: null, repeatedRows: true });
     worker.sandbox.readings.repeatedRows = false;
     await sync();
@@ -199,7 +199,7 @@ describe('a response that repeats records', () => {
     await isEqual();
   });
 
-  test('nor does a list in one response whose total says that others are missing', async () => {
+  test('if a list in one response repeats a record and its total shows that others are missing, the run fails and deletes nothing', async () => {
     await start({ resourcesPaging: 'one-page' });
     await sync('resources');
     worker.sandbox.hooks.rewriteResponse = (entry, response) => {
@@ -213,7 +213,7 @@ describe('a response that repeats records', () => {
   });
 });
 
-test('a total that ends at 20 hides nothing from a first sync and a reconcile', async () => {
+test('a total that is capped at 20 prevents neither a complete first sync nor a complete reconcile', async () => {
   await start({ pagingTotal: 'capped', largestPage: null });
   await sync();
   await isEqual();
@@ -223,7 +223,7 @@ test('a total that ends at 20 hides nothing from a first sync and a reconcile', 
 
 const BOUNDS = ['inclusive', 'exclusive'] as const;
 test.each(casesOf<(typeof BOUNDS)[number][]>({ few: ['inclusive'], all: [...BOUNDS] }))(
-  'a reconcile keeps a follow-up without a creation time when another one is raised or deleted meanwhile (%s bounds)',
+  'a reconcile keeps a follow-up without a creation time if another one is raised or deleted meanwhile (%s bounds)',
   async (followupBounds) => {
     await start({ followupBounds });
     const [id] = undate([70]);

@@ -41,10 +41,10 @@ const holes = () =>
 
 describe('a follow-up for which the service fails', () => {
   test.each([
-    ['the newest', 120],
+    ['the newest one', 120],
     ['one of the middle', 61],
     ['the oldest', 0],
-  ])('costs a first sync itself alone: %s', async (_name, at) => {
+  ])('a first sync stores all other follow-ups if the service fails for %s', async (_name, at) => {
     await start();
     worker.time.now += MINUTE_MS;
     raise('brand-new');
@@ -73,7 +73,7 @@ describe('a follow-up for which the service fails', () => {
     expect(holes()).toEqual([]);
   });
 
-  test('five such follow-ups cost their milliseconds alone: a first sync stores all others', async () => {
+  test('with five failing follow-ups a first sync leaves out their milliseconds and stores all others', async () => {
     await start();
     const broken = [3, 31, 59, 87, 101].flatMap((at) => byCreation()[at] ?? []);
     failFor(...broken.map(({ id }) => id));
@@ -87,7 +87,7 @@ describe('a follow-up for which the service fails', () => {
     await isEqual();
   });
 
-  test('costs a sync of changes itself alone, and comes when the service has mended it', async () => {
+  test('a sync of changes stores all other follow-ups, and the failing one when the service returns it again', async () => {
     await start();
     await sync();
     worker.time.now += MINUTE_MS;
@@ -99,7 +99,7 @@ describe('a follow-up for which the service fails', () => {
     const result = await worker.run('followups');
     expect(result).toMatchObject({ ...isFailing, counts: { inserted: 5 } });
     expect(result.requests).toBeLessThan(300);
-    // By now it is known: it is tried once, with the retry of a question that has failed before.
+    // Its hole is stored now: it is tried once, with the retry of a request that has failed before.
     worker.time.now += 60 * MINUTE_MS;
     raise('later');
     const again = await worker.run('followups');
@@ -111,7 +111,7 @@ describe('a follow-up for which the service fails', () => {
     await isEqual();
   });
 
-  test('lets a reconcile store the others, and delete nothing', async () => {
+  test('a reconcile stores all other follow-ups and deletes nothing if the service fails for one', async () => {
     await start();
     await sync();
     failFor(idAt(50));
@@ -124,7 +124,7 @@ describe('a follow-up for which the service fails', () => {
     await isEqual();
   });
 
-  test('stays known when a backfill of another range is made', async () => {
+  test('the hole of a failing follow-up remains stored after a backfill of another range', async () => {
     await start();
     const [, , broken] = byCreation();
     failFor(broken?.id ?? '');
@@ -138,7 +138,7 @@ describe('a follow-up for which the service fails', () => {
   });
 
   test.each(['unfiltered', 'as-before'] as const)(
-    'costs itself alone beside one without a creation time (%s), which comes when the service has mended it',
+    'beside a failing follow-up and one without a creation time (%s), changes are stored, and both are stored when the service returns them',
     async (undatedFollowups) => {
       await start();
       worker.sandbox.readings.undatedFollowups = undatedFollowups;
@@ -158,7 +158,7 @@ describe('a follow-up for which the service fails', () => {
   );
 
   test.each([true, false])(
-    'costs its millisecond, which holds more than a response (first sync: %s)',
+    'a sync leaves out only the millisecond of a failing follow-up, if it has more follow-ups than a response (first sync: %s)',
     async (isFirst) => {
       await start();
       if (!isFirst) await sync();
@@ -178,7 +178,7 @@ describe('a follow-up for which the service fails', () => {
     },
   );
 
-  test('costs no record that was raised after the plan, if its slice cannot be divided any further', async () => {
+  test('a follow-up raised after the plan is stored, also if its slice with a failing one cannot be divided further', async () => {
     await start(240);
     // The first sync is cut off after its plan.
     worker.sandbox.faults.next(
@@ -214,7 +214,7 @@ describe('a follow-up for which the service fails', () => {
     await isEqual();
   });
 
-  test('costs no change of a range that was planned anew and partly read when the worker was killed', async () => {
+  test('a change in a range that was replanned and partly read is stored after the worker was killed', async () => {
     await start();
     await sync();
     const at = (place: number): number => byCreation()[place]?.created_on ?? 0;
@@ -228,7 +228,7 @@ describe('a follow-up for which the service fails', () => {
   });
 });
 
-test('an outage in which every response fails is asked about a few times, and leaves nothing out', async () => {
+test('an outage in which every response fails leads to a few requests and no hole', async () => {
   await start();
   for (const isFirst of [true, false]) {
     failFor(...followups().keys());

@@ -41,19 +41,19 @@ function between(after: number, change: () => void): void {
 
 /** Newest first: 0 is the record that the first response shows first. */
 const changes: Record<string, (all: Followup[]) => void> = {
-  'a record that was read already changes': ([first]) => touch(first?.id ?? ''),
-  'a record that is still to be read changes': (all) => touch(all[70]?.id ?? ''),
-  'the record at the border changes': (all) => touch(all[PAGE - 1]?.id ?? ''),
+  'a record that was already read changes': ([first]) => touch(first?.id ?? ''),
+  'a record that was not yet read changes': (all) => touch(all[70]?.id ?? ''),
+  'the record at the page border changes': (all) => touch(all[PAGE - 1]?.id ?? ''),
   'records are added': () => {
     for (let added = 0; added < 25; added += 1) raise(`added-${added}`);
   },
-  'a record is added in the millisecond of the border': (all) => {
+  'a record is added in the millisecond of the page border': (all) => {
     raise('at-the-border', all[PAGE - 1]?.created_on ?? 0);
   },
-  'records that were read are deleted': (all) => remove(all.slice(0, 5)),
-  'records that are still to be read are deleted': (all) => remove(all.slice(60, 75)),
-  'the record at the border is deleted': (all) => remove(all.slice(PAGE - 1, PAGE)),
-  'as many records are deleted as are added': (all) => {
+  'records that were already read are deleted': (all) => remove(all.slice(0, 5)),
+  'records that were not yet read are deleted': (all) => remove(all.slice(60, 75)),
+  'the record at the page border is deleted': (all) => remove(all.slice(PAGE - 1, PAGE)),
+  'equal numbers of records are deleted and added': (all) => {
     remove(all.slice(0, 7));
     for (let added = 0; added < 7; added += 1) raise(`added-${added}`);
   },
@@ -64,25 +64,28 @@ function remove(some: readonly Followup[]): void {
 }
 
 const RUNS = ['the first sync', 'an incremental sync', 'a reconcile'] as const;
-describe.each(RUNS)('during %s', (when) => {
+describe.each(RUNS)('a change between two responses of %s', (when) => {
   const all = Object.entries(changes);
   /** Each change during one of the three. */
   const few = all.filter((_, at) => at % RUNS.length === RUNS.indexOf(when));
-  test.each(casesOf({ few, all }))('%s: nothing is missed', async (_name, change) => {
-    await start();
-    if (when !== 'the first sync') await sync();
-    worker.time.now += MINUTE_MS;
-    const before = new Set(followups().keys());
-    between(2, () => change(newestFirst()));
-    await sync('followups', { kind: when === 'a reconcile' ? 'reconcile' : 'sync' });
-    const throughout = [...followups().keys()].filter((id) => before.has(id));
-    expect(throughout.filter((id) => !stored().has(id))).toEqual([]);
-    worker.sandbox.hooks.beforeResponse = undefined;
-    await sync();
-    await isEqualExceptDeleted();
-    await reconcile();
-    await isEqual();
-  });
+  test.each(casesOf({ few, all }))(
+    'no record is missed if %s between two responses',
+    async (_name, change) => {
+      await start();
+      if (when !== 'the first sync') await sync();
+      worker.time.now += MINUTE_MS;
+      const before = new Set(followups().keys());
+      between(2, () => change(newestFirst()));
+      await sync('followups', { kind: when === 'a reconcile' ? 'reconcile' : 'sync' });
+      const throughout = [...followups().keys()].filter((id) => before.has(id));
+      expect(throughout.filter((id) => !stored().has(id))).toEqual([]);
+      worker.sandbox.hooks.beforeResponse = undefined;
+      await sync();
+      await isEqualExceptDeleted();
+      await reconcile();
+      await isEqual();
+    },
+  );
 });
 
 /** A source that changes forever fails the run; this one comes to rest. */
@@ -104,7 +107,7 @@ function disturb(random: SeededRandom, touched: Set<string>): void {
 }
 
 test.each(Array.from({ length: casesOf({ few: 1, all: 8 }) }, (_, seed) => seed))(
-  'a source that changes between responses (seed %i) is read without missing what stood still, and equals it afterwards',
+  'a source that changes between responses (seed %i) is read without missing an unchanged record, and later equals the warehouse',
   async (seed) => {
     const random = createRandom(seed);
     await start();

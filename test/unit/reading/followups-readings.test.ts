@@ -60,7 +60,7 @@ const few: typeof all = [
 
 describe('each reading of order, bounds, paging and page size', () => {
   test.each(casesOf({ few, all }))(
-    '$followupOrder, $followupBounds, paging $followupsPaging, at most $largestPage: the warehouse equals the source',
+    'with $followupOrder, $followupBounds, paging $followupsPaging and at most $largestPage records, the warehouse equals the source',
     async (readings) => {
       await start(readings);
       await sync();
@@ -78,7 +78,7 @@ describe('each reading of order, bounds, paging and page size', () => {
 test.each(
   casesOf({ few: ['newest-first'] as const, all: ['newest-first', 'oldest-first', 'unordered'] as const }),
 )(
-  'smaller pages than asked for, a total and no last page, %s: the warehouse equals the source',
+  'with smaller pages than requested, a total, no last page, and order %s, the warehouse equals the source',
   async (followupOrder) => {
     await start({ pagingFields: 'total-only', largestPage: 20, followupOrder });
     await sync();
@@ -105,7 +105,7 @@ test.each(casesOf({ few: ENDS.slice(0, 2), all: ENDS }))(
   },
 );
 
-test('more follow-ups of one millisecond than a response holds are all read when each response has them in another order', async () => {
+test('more follow-ups of one millisecond than a response holds are all read if their order differs in each response', async () => {
   await start({ followupTies: 'changing', largestPage: 20 }, 40);
   putTies(62);
   await sync();
@@ -114,7 +114,7 @@ test('more follow-ups of one millisecond than a response holds are all read when
   await isEqual();
 });
 
-test('follow-ups that the source holds and counts twice are stored once, however many pages there are', async () => {
+test('follow-ups that the source contains and counts twice are stored once, with any number of pages', async () => {
   await start({ largestPage: 20 });
   for (const place of [0, 19, 64, 129]) {
     const twice = [...followups().values()][place];
@@ -126,7 +126,7 @@ test('follow-ups that the source holds and counts twice are stored once, however
   await isEqual();
 });
 
-test('a last page of 0 or 1 for an empty list is no contradiction', async () => {
+test('a last page of 0 or 1 is accepted for an empty list', async () => {
   for (const lastPageWhenEmpty of [0, 1] as const) {
     await start({ lastPageWhenEmpty }, 0);
     await sync();
@@ -134,31 +134,31 @@ test('a last page of 0 or 1 for an empty list is no contradiction', async () => 
   }
 });
 
-test('one full response is read with one request', async () => {
+test('a list in one full response is read with one request', async () => {
   await start({}, 300);
   expect((await sync()).requests).toBe(1);
   await isEqual();
 });
 
-describe('a service that announces more than it delivers', () => {
+describe('a service that announces more records than it returns', () => {
   const lies: Record<string, (response: Record<string, unknown>) => Record<string, unknown>> = {
     'a total that is larger than the list': (response) => ({
       ...response,
       paging: { total: (response['paging'] as { total: number }).total + 1, last_page: 1 },
     }),
-    'a repeated row that stands in the place of a record': (response) => ({
+    'a repeated row in place of a record': (response) => ({
       ...response,
       followups: (response['followups'] as { id: string }[]).map((one, at, all) =>
         one.id === KEPT_BACK ? all[at === 0 ? 1 : at - 1] : one,
       ),
     }),
-    'a record that is left out of every response': (response) => ({
+    'a record that is missing in every response': (response) => ({
       ...response,
       followups: (response['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
     }),
   };
   test.each(Object.entries(lies))(
-    '%s: the run fails as read_incomplete, what came is stored, the watermark stays',
+    'because of %s, the run fails as read_incomplete, stores what it received, and keeps the watermark',
     async (_name, lie) => {
       await start();
       await sync();
@@ -178,7 +178,7 @@ describe('a service that announces more than it delivers', () => {
   );
 
   test.each([20, null])(
-    'the first sync (pages of %s) fails, too, stores what came, and the next one completes it',
+    'a first sync (pages of %s) with a missing record fails and stores the others, and the next sync completes it',
     async (largestPage) => {
       await start({ largestPage });
       rewriteFollowups((list) => list.filter(({ id }) => id !== KEPT_BACK));
@@ -206,7 +206,7 @@ describe('a service that announces more than it delivers', () => {
     await isEqual();
   });
 
-  test('a reconcile of it deletes nothing', async () => {
+  test('a reconcile of a list with fewer records than announced deletes nothing', async () => {
     await start();
     await sync();
     const before = stored();
@@ -218,7 +218,7 @@ describe('a service that announces more than it delivers', () => {
 });
 
 describe('reconcile', () => {
-  test('marks deleted what the source no longer has, brings what an incremental missed, and undeletes', async () => {
+  test('a reconcile marks missing records deleted, stores changes that syncs missed, and undeletes returned records', async () => {
     await start();
     await sync();
     const [first, second, third] = [idAt(0), idAt(1), idAt(2)];

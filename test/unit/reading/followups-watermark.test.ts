@@ -32,7 +32,7 @@ test('the watermark is the newest updated_on that the service sent', async () =>
   await isEqual();
 });
 
-test('a quiet sync is one request, from behind the watermark by the overlap and one millisecond', async () => {
+test('a sync without changes sends one request, from the watermark minus the overlap and one millisecond', async () => {
   await start({ settings: { followupsOverlapMs: 5 * MINUTE_MS } });
   await sync();
   worker.sandbox.requests.length = 0;
@@ -43,7 +43,7 @@ test('a quiet sync is one request, from behind the watermark by the overlap and 
   expect(result).toMatchObject({ requests: 1, counts: { inserted: 0, updated: 0, deleted: 0 } });
 });
 
-test('a second change within the watermark’s own millisecond is read', async () => {
+test('a second change within the millisecond of the watermark is read', async () => {
   await start({ settings: { followupsOverlapMs: 0 } });
   await sync();
   const at = newestUpdate();
@@ -55,7 +55,7 @@ test('a second change within the watermark’s own millisecond is read', async (
   await isEqual();
 });
 
-test('a change that became visible later than its time says is read while it lies within the overlap', async () => {
+test('a change that became visible later than its time is read if it is within the overlap', async () => {
   await start({ settings: { followupsOverlapMs: 10 * MINUTE_MS } });
   await sync();
   const late = SPECIMENS.followups.build('late');
@@ -64,7 +64,7 @@ test('a change that became visible later than its time says is read while it lie
   await isEqual();
 });
 
-test('a failed run moves no watermark, and what it missed is read by the next one', async () => {
+test('a failed run does not move the watermark, and the next run reads the missed changes', async () => {
   await start();
   await sync();
   const before = watermark();
@@ -79,7 +79,7 @@ test('a failed run moves no watermark, and what it missed is read by the next on
   await isEqual();
 });
 
-test('the watermark never goes back, even when the newest change was taken back', async () => {
+test('the watermark never moves back, even if the newest change was reverted', async () => {
   await start();
   await sync();
   const before = watermark();
@@ -105,7 +105,7 @@ describe.each(['present', 'absent'] as const)('with a Date header that is %s', (
   const behind = dateHeader === 'present' ? 3 : -3;
   const few = all.filter(({ service, ours }) => ours === -service && service === behind);
   test.each(casesOf({ few, all }))(
-    'our clock $ours h and the service’s $service h off: every change is read, also after one from the year 2100',
+    'if the local clock is $ours h and the clock of the service $service h off, every change is read, also after a record of the year 2100',
     async ({ service, ours }) => {
       await start({
         ourClockOffMs: ours * HOUR_MS,
@@ -137,23 +137,26 @@ describe.each(['present', 'absent'] as const)('with a Date header that is %s', (
   );
 });
 
-test.each([-3, 3])('data %s h off the Date header (a gateway’s): every change is read', async (hours) => {
-  await start({ settings: { followupsOverlapMs: 0 } });
-  await sync();
-  const keys = [...followups().keys()];
-  for (let round = 0; round < 4; round += 1) {
-    worker.time.now += 2 * HOUR_MS;
-    for (const key of keys.slice(round * 5, round * 5 + 7)) {
-      const updated_on = worker.time.now + hours * HOUR_MS + round;
-      followups().update(key, { updated_on, m_assignee_id: `u${round}` });
-    }
+test.each([-3, 3])(
+  'if the times of records are %s h off the Date header of a gateway, every change is read',
+  async (hours) => {
+    await start({ settings: { followupsOverlapMs: 0 } });
     await sync();
-    await isEqual();
-    expect(watermark()).toBeLessThanOrEqual(worker.serviceNow());
-  }
-});
+    const keys = [...followups().keys()];
+    for (let round = 0; round < 4; round += 1) {
+      worker.time.now += 2 * HOUR_MS;
+      for (const key of keys.slice(round * 5, round * 5 + 7)) {
+        const updated_on = worker.time.now + hours * HOUR_MS + round;
+        followups().update(key, { updated_on, m_assignee_id: `u${round}` });
+      }
+      await sync();
+      await isEqual();
+      expect(watermark()).toBeLessThanOrEqual(worker.serviceNow());
+    }
+  },
+);
 
-test('a record from the future that is corrected later is taken back to its right time', async () => {
+test('a record from the future that is corrected later is stored with its right time', async () => {
   await start();
   await sync();
   const key = keyOfNewest();
@@ -165,7 +168,7 @@ test('a record from the future that is corrected later is taken back to its righ
   await isEqual();
 });
 
-test('a clock of the service that stands still costs two reads a sync, and nothing is lost', async () => {
+test('if the clock of the service stands still, a sync sends at most two requests and misses no change', async () => {
   const clocks = { service: NOON, ours: NOON };
   await startWorker({
     // Each request takes a minute, so the service's clock is a minute further behind in each response.
@@ -188,7 +191,7 @@ test('a clock of the service that stands still costs two reads a sync, and nothi
   await isEqual();
 });
 
-describe('a clock that was ahead and is put right', () => {
+describe('a clock that was ahead and is corrected', () => {
   const off = { service: 0, ours: 0 };
   let started: MemoryWorker | undefined;
   const now = () => started?.time.now ?? NOON;
@@ -216,29 +219,32 @@ describe('a clock that was ahead and is put right', () => {
   }
 
   test.each([
-    ['before the service’s time has caught up', 3],
-    ['after the service’s time has caught up', 9],
-  ])('the service’s: a sync %s brings what changed meanwhile', async (_name, changes) => {
-    await startAhead();
-    for (let number = 1; number <= changes; number += 1) {
+    ['before the time of the service has reached the watermark', 3],
+    ['after the time of the service has reached the watermark', 9],
+  ])(
+    'if the clock of the service was ahead, a sync %s reads the changes since its correction',
+    async (_name, changes) => {
+      await startAhead();
+      for (let number = 1; number <= changes; number += 1) {
+        worker.time.now += 10 * MINUTE_MS;
+        change(number, `after-${number}`);
+      }
+      const { counts, ...ended } = await sync();
+      expect(counts).toMatchObject({ inserted: 0, updated: changes });
+      expect('note' in ended && ended.note).toContain(
+        'the service’s clock went back, or ours jumped ahead: read again from 2026-03-02',
+      );
+      await isEqual();
+      expect(watermark()).toBe(serviceNow());
+      // Once is enough.
       worker.time.now += 10 * MINUTE_MS;
-      change(number, `after-${number}`);
-    }
-    const { counts, ...ended } = await sync();
-    expect(counts).toMatchObject({ inserted: 0, updated: changes });
-    expect('note' in ended && ended.note).toContain(
-      'the service’s clock went back, or ours jumped ahead: read again from 2026-03-02',
-    );
-    await isEqual();
-    expect(watermark()).toBe(serviceNow());
-    // Once is enough.
-    worker.time.now += 10 * MINUTE_MS;
-    change(20, 'later');
-    expect(await sync()).toMatchObject({ requests: 1, note: null, counts: { updated: 1 } });
-    await isEqual();
-  });
+      change(20, 'later');
+      expect(await sync()).toMatchObject({ requests: 1, note: null, counts: { updated: 1 } });
+      await isEqual();
+    },
+  );
 
-  test('the service’s: the watermark comes down also where nothing changed meanwhile', async () => {
+  test('if the clock of the service was ahead, the watermark is corrected also without changes', async () => {
     await startAhead();
     worker.time.now += 10 * MINUTE_MS;
     await sync();
@@ -249,7 +255,7 @@ describe('a clock that was ahead and is put right', () => {
     await isEqual();
   });
 
-  test('the service’s: a sweep brings what changed meanwhile, and reports nothing of it as repaired', async () => {
+  test('if the clock of the service was ahead, a reconcile reads the changes since its correction', async () => {
     await startAhead();
     worker.time.now += 20 * MINUTE_MS;
     change(1, 'after');
@@ -258,7 +264,7 @@ describe('a clock that was ahead and is put right', () => {
     expect(watermark()).toBe(serviceNow());
   });
 
-  test('the service’s: a backfill reads everything again, as ever', async () => {
+  test('if the clock of the service was ahead, a backfill reads everything again', async () => {
     await startAhead();
     worker.time.now += 10 * MINUTE_MS;
     await sync();
@@ -268,7 +274,7 @@ describe('a clock that was ahead and is put right', () => {
     await isEqual();
   });
 
-  test('ours: more is read once, and nothing is lost', async () => {
+  test('if the local clock is ahead for a time, one sync reads more, and no change is missed', async () => {
     await startAhead();
     off.service = HOUR_MS;
     off.ours = 24 * HOUR_MS;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { latestNotes, type Note } from '../../../src/engine/reading/step.ts';
 
-test('the last note about a slice is written, the others stay in their order', () => {
+test('only the last note about a slice is written, and the other notes keep their order', () => {
   const slice = (fromMs: number, readToMs: number) =>
     ({ kind: 'slice', slice: { fromMs, toMs: fromMs + 9, readToMs } }) as unknown as Note;
   const lookups = { kind: 'lookups', begunAt: '', results: [], usable: [] } as Note;

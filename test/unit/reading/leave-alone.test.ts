@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/shared/time.ts';
 import { leaveAloneMs } from '../../../src/engine/reading/lookup.ts';
 
-test('an id that fails is left alone for longer each time, and for a week at most', () => {
+test('the delay before a failing id is requested again grows with each failure, up to a week', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 500].map(leaveAloneMs)).toEqual([
     0,
     HOUR_MS,

@@ -32,32 +32,32 @@ function tallyOf(pages: readonly Page[]): PageTally {
 }
 
 test.each([
-  ['they show as many records as were announced', of(3, 2, [1, 2], [3])],
-  ['records were added and pushed others to later pages', of([3, 4], 2, [1, 2], [2, 3])],
-  ['one page holds a record twice and the total counts it once', of(2, 1, [1, 1, 2])],
-  ['nothing is announced at all', of(none, none, [1, 2], [3])],
-  ['every announced page brought something, without a total', of(none, 2, [1], [2])],
+  ['they contain as many records as announced', of(3, 2, [1, 2], [3])],
+  ['added records pushed others to later pages', of([3, 4], 2, [1, 2], [2, 3])],
+  ['one page contains a record twice and the total counts it once', of(2, 1, [1, 1, 2])],
+  ['neither a total nor a last page is announced', of(none, none, [1, 2], [3])],
+  ['every announced page had new records, without a total', of(none, 2, [1], [2])],
   ['an empty list has one page', of(none, 1, [])],
-  ['records without a usable key are counted by what they are', of(3, 1, [null, 'a', 7])],
-])('pages are complete when %s', (_name, pages) => {
+  ['records without a usable key are counted by their content', of(3, 1, [null, 'a', 7])],
+])('pages are complete if %s', (_name, pages) => {
   expect(tallyOf(pages).shortfall()).toBeNull();
 });
 
 test.each([
-  ['fewer records came than were announced', of(4, 2, [1, 2], [3])],
-  ['the total shrank', of([4, 3], 2, [1, 2], [3, 4])],
+  ['they contain fewer records than announced', of(4, 2, [1, 2], [3])],
+  ['the total decreased', of([4, 3], 2, [1, 2], [3, 4])],
   ['a later page repeats an earlier one', of(4, 2, [1, 2], [1, 2])],
-  ['one page holds a record twice in the place of another one', of(3, 1, [1, 1, 2])],
-  ['the total is smaller than what came beside it', of(2, 1, [1, 2, 3])],
-  ['an announced page did not come, without a total', of(none, 2, [1, 2])],
+  ['one page contains a record twice in place of another one', of(3, 1, [1, 1, 2])],
+  ['the total is smaller than the number of records', of(2, 1, [1, 2, 3])],
+  ['an announced page is missing, without a total', of(none, 2, [1, 2])],
   ['a page repeats a record, without a total', of(none, 1, [1, 1, 2])],
-  ['a page repeats a record, and nothing is announced at all', of(none, none, [1, 1, 2], [3])],
-  ['an announced page brought nothing, without a total', of(none, 2, [1, 2], [1, 2])],
-])('pages are not complete when %s', (_name, pages) => {
+  ['a page repeats a record, without a total or a last page', of(none, none, [1, 1, 2], [3])],
+  ['an announced page had no new record, without a total', of(none, 2, [1, 2], [1, 2])],
+])('pages are incomplete if %s', (_name, pages) => {
   expect(tallyOf(pages).shortfall()).not.toBeNull();
 });
 
-test('records that were seen again are known by their keys, those without a key by their content', () => {
+test('repeated records are recognized by their keys, and those without a key by their content', () => {
   const tally = tallyOf(of(3, none, [1, null, { a: 1 }], [1, null, { a: 1 }, 2]));
   expect([...tally.repeated.keys()]).toEqual(['1', '{"id":null}', '{"id":{"a":1}}']);
 });

@@ -52,14 +52,14 @@ async function* of(...names: string[]): Reader {
   for (const name of names) yield await Promise.resolve(records([Received.of(name)]));
 }
 
-test('all steps of all readers come, each reader’s in its order, and are committed at the end', async () => {
+test('all steps of all readers are yielded, in the order of each reader, with a commit at the end', async () => {
   const { seen, failure } = await collect([of('a1', 'a2', 'a3'), of('b1', 'b2'), of('c1')]);
   expect(failure).toBeUndefined();
   expect(seen.filter((one) => one !== 'idle').sort()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'commit']);
   expect(seen.filter((one) => String(one).startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
 });
 
-test('no more readers than asked for are begun, and the next one when one has ended', async () => {
+test('the number of open readers is at most the width, and the next reader begins when one ends', async () => {
   const open = new Set<string>();
   let most = 0;
   async function* counted(name: string): Reader {
@@ -73,7 +73,7 @@ test('no more readers than asked for are begun, and the next one when one has en
   expect(seen.filter((one) => one !== 'idle')).toHaveLength(11);
 });
 
-test('where nothing is ready, it is said before it is waited for', async () => {
+test('an idle step is yielded before a wait without ready steps', async () => {
   const gate = createGate();
   async function* slow(): Reader {
     yield records([Received.of('first')]);
@@ -89,7 +89,7 @@ test('where nothing is ready, it is said before it is waited for', async () => {
   expect(seen.filter((one) => one !== 'idle')).toEqual(['first', 'second', 'commit']);
 });
 
-test('what arrives while something is committed is not lost', async () => {
+test('a step that arrives during a commit is yielded', async () => {
   const idle = createGate();
   async function* slow(): Reader {
     yield records([Received.of('first')]);
@@ -106,7 +106,7 @@ test('what arrives while something is committed is not lost', async () => {
   expect(seen).toEqual(['first', 'idle', 'last', 'commit']);
 });
 
-test('a failure ends all: what is ready is still yielded and committed, no reader is asked for more', async () => {
+test('if a reader fails, ready steps are still yielded and committed, and no further reader begins', async () => {
   const aborted = createGate();
   async function* failing(): Reader {
     yield await Promise.resolve(records([Received.of('bad1')]));

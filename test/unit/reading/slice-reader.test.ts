@@ -43,15 +43,15 @@ async function attemptsNeeded(toMs: number, attempts: readonly Attempt[]): Promi
 const MISSES_C: Attempt = [['a', 'b'], ['a'], 3];
 const MISSES_A: Attempt = [['b', 'c'], ['b'], 3];
 
-test('attempts that show different ties are complete together', async () => {
+test('attempts that contain different ties are complete together', async () => {
   expect(await attemptsNeeded(6, [MISSES_C, MISSES_A])).toBe(2);
 });
 
-test('in a slice that still grows each attempt must be complete by itself', async () => {
+test('in a slice that still grows, each attempt must be complete alone', async () => {
   expect(await attemptsNeeded(Infinity, [MISSES_C, MISSES_A])).toBe('read_incomplete');
 });
 
-test('attempts before a deletion do not count: the deleted record would stand for a missing one', async () => {
+test('attempts before a deletion do not count, because the deleted record would replace a missing one', async () => {
   // "a" is deleted after the first attempt, "d" is never shown.
   expect(await attemptsNeeded(6, [[['a', 'b'], ['a'], 4], MISSES_A])).toBe('read_incomplete');
 });
@@ -60,21 +60,21 @@ test('pages with a total but no last page end when that many records were seen',
   expect(await attemptsNeeded(6, [[['a', 'b'], ['c'], 3, null]])).toBe(1);
 });
 
-describe('without a total pages are read until an attempt shows nothing new', () => {
+describe('pages without a total', () => {
   /** "b" moved to the first page when "x" was deleted. */
   const DELETED: Attempt = [['x', 'a'], ['c']];
   const AFTER: Attempt = [['a', 'b'], ['c']];
 
-  test('because a deletion moves a record to a page already read', async () => {
+  test('without a total, pages are read until an attempt has no new record, because a deletion moves a record to a page already read', async () => {
     expect(await attemptsNeeded(6, [DELETED, AFTER])).toBe(3);
     expect(await attemptsNeeded(Infinity, [DELETED, AFTER])).toBe(3);
   });
 
-  test('whatever bytes a record without a key has', async () => {
+  test('without a total, a record without a key counts as one record, also if its bytes differ in each attempt', async () => {
     expect(await attemptsNeeded(6, [[['a', '-'], ['c']]])).toBe(2);
   });
 
-  test('and a slice that does not grow is not complete while each attempt shows others', async () => {
+  test('without a total, a slice that does not grow is incomplete if each attempt has other records', async () => {
     const others = Array.from('bcdef', (id): Attempt => [['a'], [id]]);
     expect(await attemptsNeeded(6, others)).toBe('read_incomplete');
     expect(await attemptsNeeded(Infinity, others)).toBe(5);

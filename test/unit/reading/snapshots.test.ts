@@ -13,7 +13,7 @@ const start = (options: MemoryWorkerOptions = {}, sandbox: SandboxOptions = {}) 
   startWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
 const records = (stream: Snapshot) => SPECIMENS[stream].records(worker);
 
-describe.each(SNAPSHOTS)('%s', (stream) => {
+describe.each(SNAPSHOTS)('the snapshot of %s', (stream) => {
   const paging = (reading: 'pages' | 'unreadable' | 'one-page') => ({
     readings:
       stream === 'resources'
@@ -32,15 +32,15 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   });
 
   const unreadable: Record<string, () => void> = {
-    'of which further pages are refused': () => undefined,
-    'of which further pages are refused, without a total': () => {
+    'whose further pages are refused': () => undefined,
+    'whose further pages are refused, without a total': () => {
       worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
         response['ok'] === true ? { ...response, paging: { last_page: 5 } } : response;
     },
-    'of which every page is the first one': () => {
+    'whose pages all equal the first one': () => {
       worker.sandbox.readings.unknownParameters = 'ignored';
     },
-    'of which every page is the first one, without a total': () => {
+    'whose pages all equal the first one, without a total': () => {
       worker.sandbox.readings.unknownParameters = 'ignored';
       worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
         ...response,
@@ -49,7 +49,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     },
   };
   test.each(Object.entries(unreadable))(
-    'paging %s: what came is stored, nothing is deleted, the run fails',
+    'with paging %s, the run fails, stores what it received and deletes nothing',
     async (_name, spoil) => {
       await start();
       await sync(stream);
@@ -74,7 +74,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
       },
     ],
     ['grows', () => records(stream).put(SPECIMENS[stream].build('pushed'))],
-  ] as const)('a list that %s while its pages are read is read right', async (_name, change) => {
+  ] as const)('a list that %s while its pages are read is stored correctly', async (_name, change) => {
     await start({}, paging('pages'));
     await sync(stream);
     let isDone = false;
@@ -94,7 +94,7 @@ describe('equipment types', () => {
     ['that cannot be reached', { kind: 'reset' }, 'network_error'],
     ['that throttles every request', { kind: 'rateLimit' }, 'rate_limit_exceeded'],
   ] as const)(
-    'a service %s is asked for one type alone, and what came before is stored',
+    'a service %s receives requests for one more type only, and records received before are stored',
     async (_name, fault, code) => {
       await start({ retryAttempts: 2 });
       worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] !== '21', fault, 1000);
@@ -108,14 +108,14 @@ describe('equipment types', () => {
     },
   );
 
-  test('a service that fails for one type gets two attempts for each further one', async () => {
+  test('if the service fails for one type, each further type gets two attempts', async () => {
     await start({ retryAttempts: 3 });
     worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
     const result = await worker.run('equipments');
     expect(result).toMatchObject({ ...failedBy('server_error'), requests: 4 + 3 * 2 });
   });
 
-  test('equipment that moves to a type that cannot be read is not deleted, however often that fails', async () => {
+  test('equipment that moves to a type that cannot be read is not deleted, after any number of failures', async () => {
     await start();
     await sync('equipments');
     const [key = ''] =
@@ -135,7 +135,7 @@ describe('equipment types', () => {
     await isEqual('equipments');
   });
 
-  test('without any configured type the run is skipped and asks nothing', async () => {
+  test('without a configured type, the run is skipped without a request', async () => {
     await start({ settings: { equipmentTypes: [] } });
     worker.sandbox.requests.length = 0;
     const result = await worker.run('equipments');
@@ -143,7 +143,7 @@ describe('equipment types', () => {
     expect(worker.sandbox.requests).toEqual([]);
   });
 
-  test('equipment in service and out of service are both asked for, with empty metavalues', async () => {
+  test('equipment in service and out of service is requested with empty metavalues', async () => {
     await start();
     await sync('equipments');
     expect(worker.sandbox.requests.map(({ params }) => params)).toEqual(

@@ -11,22 +11,33 @@ test.each([
   [1_000_000, 1, 0],
   [1_000_000, 5_000_000, CACHE_MS],
   [1_000_000, undefined, 0],
-])('read at %i and calculated at %s, it stays the newest for %i ms', (readAt, calculatedAt, expected) => {
-  expect(freshFor(CACHE_MS, readAt, calculatedAt)).toBe(expected);
-});
+])(
+  'a calculation read at %i and calculated at %s remains the newest for %i ms',
+  (readAt, calculatedAt, expected) => {
+    expect(freshFor(CACHE_MS, readAt, calculatedAt)).toBe(expected);
+  },
+);
 
 test.each([
-  ['nothing was ever asked', null, 0],
-  ['both clocks went on alike', { atMs: 0, agoByDatabaseMs: 100_000, freshForMs: CACHE_MS }, 800_000],
-  ['ours stands still', { atMs: 100_000, agoByDatabaseMs: 800_000, freshForMs: CACHE_MS }, 100_000],
-  ['the database’s is over', { atMs: 100_000, agoByDatabaseMs: CACHE_MS, freshForMs: CACHE_MS }, 0],
-  ['ours went back', { atMs: 100_001, agoByDatabaseMs: 0, freshForMs: CACHE_MS }, 0],
-  ['the database’s went back', { atMs: 100_000, agoByDatabaseMs: -1, freshForMs: CACHE_MS }, 0],
-] as const)('when %s, asking is worth while again after the right time', (_name, check, expected) => {
+  ['no request was sent before', null, 0],
+  ['both clocks advanced equally', { atMs: 0, agoByDatabaseMs: 100_000, freshForMs: CACHE_MS }, 800_000],
+  [
+    'the local clock stands still',
+    { atMs: 100_000, agoByDatabaseMs: 800_000, freshForMs: CACHE_MS },
+    100_000,
+  ],
+  [
+    'the time by the database clock has passed',
+    { atMs: 100_000, agoByDatabaseMs: CACHE_MS, freshForMs: CACHE_MS },
+    0,
+  ],
+  ['the local clock moved back', { atMs: 100_001, agoByDatabaseMs: 0, freshForMs: CACHE_MS }, 0],
+  ['the database clock moved back', { atMs: 100_000, agoByDatabaseMs: -1, freshForMs: CACHE_MS }, 0],
+] as const)('the remaining freshness is correct if %s', (_name, check, expected) => {
   expect(remainingFreshness(check, 100_000)).toBe(expected);
 });
 
-test('no clock keeps us from asking for longer than the cache lasts', () => {
+test('the remaining freshness is at most the duration of the cache, with any clocks', () => {
   const random = createRandom(4);
   for (let round = 0; round < 5000; round += 1) {
     const anywhere = () => random.below(4e9) - 2e9;

@@ -1,4 +1,4 @@
-/** The cached calculation: when it is asked for, what is taken of it, what is never mixed (contract, 5.3). */
+/** The cached calculation: when it is requested, which part is stored, and which parts are never mixed (contract, 5.3). */
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
@@ -26,8 +26,8 @@ async function requestsOfRun(): Promise<{ outcome: string; requests: number }> {
 }
 const calculatedAt = () => worker.stateOf(STREAM).calculatedAt?.ms;
 
-describe('when the calculation is asked for', () => {
-  test('not before it is 15 minutes old, and then at once', async () => {
+describe('the time of the next request', () => {
+  test('the calculation is not requested before it is 15 minutes old, but then at once', async () => {
     await start();
     await sync();
     worker.time.now += 15 * MINUTE_MS - 1;
@@ -37,7 +37,7 @@ describe('when the calculation is asked for', () => {
     await isEqual();
   });
 
-  test('its age counts from last_updated, not from when it was read', async () => {
+  test('the age of a calculation counts from last_updated, not from its request', async () => {
     await start();
     worker.sandbox.store.trainingCalculation();
     worker.time.now += 9 * MINUTE_MS;
@@ -49,7 +49,7 @@ describe('when the calculation is asked for', () => {
     expect(calculatedAt()).toBe(worker.serviceNow());
   });
 
-  test('--force asks at any time', async () => {
+  test('--force requests the calculation at any time', async () => {
     await start();
     await sync();
     worker.sandbox.requests.length = 0;
@@ -58,11 +58,11 @@ describe('when the calculation is asked for', () => {
   });
 
   test.each([
-    ['our clock jumps forward', () => (worker.time.now += HOUR_MS)],
-    ['our clock jumps back', () => (worker.time.now -= HOUR_MS)],
-    ['the database’s clock says 15 minutes', () => (worker.databaseClock.offMs += 15 * MINUTE_MS)],
-    ['the database’s clock jumps back', () => (worker.databaseClock.offMs -= HOUR_MS)],
-  ] as const)('it is asked for when %s', async (_name, jump) => {
+    ['the local clock jumps forward', () => (worker.time.now += HOUR_MS)],
+    ['the local clock jumps back', () => (worker.time.now -= HOUR_MS)],
+    ['the database clock shows 15 minutes more', () => (worker.databaseClock.offMs += 15 * MINUTE_MS)],
+    ['the database clock jumps back', () => (worker.databaseClock.offMs -= HOUR_MS)],
+  ] as const)('the calculation is requested if %s', async (_name, jump) => {
     await start();
     await sync();
     jump();
@@ -76,7 +76,7 @@ describe('when the calculation is asked for', () => {
     [-3, 'absent'],
   ];
   test.each(casesOf({ few: clocks.slice(0, 2), all: clocks }))(
-    'our clock %i h off, Date header %s: after 15 minutes it is requested, at any time of the clock',
+    'if the local clock is %i h off and the Date header is %s, the calculation is requested after 15 minutes',
     async (hours, dateHeader) => {
       await start({ ourClockOffMs: hours * HOUR_MS }, { readings: { dateHeader } });
       await sync();
@@ -88,7 +88,7 @@ describe('when the calculation is asked for', () => {
     },
   );
 
-  test('a last_updated far in the future delays no read for longer than 15 minutes', async () => {
+  test('a last_updated far in the future delays no request for longer than 15 minutes', async () => {
     await start();
     worker.sandbox.store.recalculateTraining(NOON + 30 * 24 * HOUR_MS);
     await sync();
@@ -96,7 +96,7 @@ describe('when the calculation is asked for', () => {
     expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
   });
 
-  test.each([NOON - 0.5, String(NOON - 1)])('a last_updated of %j is taken', async (last_updated) => {
+  test.each([NOON - 0.5, String(NOON - 1)])('a last_updated of %j is accepted', async (last_updated) => {
     await start();
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated });
     await sync();
@@ -107,7 +107,7 @@ describe('when the calculation is asked for', () => {
   });
 });
 
-describe('a time that was wrong', () => {
+describe('a wrong last_updated', () => {
   /** Returns the service's present records, as calculated at that time. */
   const respondAs = (last_updated: number) => {
     worker.sandbox.store.recalculateTraining();
@@ -115,7 +115,7 @@ describe('a time that was wrong', () => {
   };
   const first = () => [...employees().keys()][0] ?? '';
 
-  test('a last_updated from the future is not believed: the next calculation is taken', async () => {
+  test('a last_updated from the future is not stored, and the next calculation is accepted', async () => {
     await start();
     respondAs(NOON + 3650 * 24 * HOUR_MS);
     await sync();
@@ -127,7 +127,7 @@ describe('a time that was wrong', () => {
     await isEqual();
   });
 
-  test('a service with one last_updated from the future for ever is read every time', async () => {
+  test('a service that always sends one last_updated from the future is read every time', async () => {
     await start();
     const future = NOON + 3650 * 24 * HOUR_MS;
     respondAs(future);
@@ -139,10 +139,10 @@ describe('a time that was wrong', () => {
   });
 
   test.each([
-    ['before its time has caught up', 15 * MINUTE_MS],
-    ['after its time has caught up', 2 * HOUR_MS],
+    ['before the time of the service has reached the stored one', 15 * MINUTE_MS],
+    ['after the time of the service has reached the stored one', 2 * HOUR_MS],
   ] as const)(
-    'the service’s clock was an hour ahead and is put right: a sync %s takes the newer calculation',
+    'if the clock of the service was an hour ahead and is corrected, a sync %s stores the newer calculation',
     async (_name, laterMs) => {
       const off = { ms: HOUR_MS };
       const started: { worker?: MemoryWorker } = {};
@@ -161,7 +161,7 @@ describe('a time that was wrong', () => {
     },
   );
 
-  test('without a Date header, a last_updated that stays lower for longer than the cache lasts is taken', async () => {
+  test('without a Date header, a last_updated that stays lower for longer than the cache lasts is accepted', async () => {
     await start({}, { readings: { dateHeader: 'absent' } });
     respondAs(NOON + 3650 * 24 * HOUR_MS);
     await sync();
@@ -176,7 +176,7 @@ describe('a time that was wrong', () => {
     await isEqual();
   });
 
-  test('a reconcile does not store an older one either, so no employee of the newer one counts as deleted', async () => {
+  test('a reconcile does not store an older calculation, so that it deletes no employee of the newer one', async () => {
     await start();
     await sync();
     worker.sandbox.store.employees.delete([...worker.sandbox.store.employees.keys()][0] ?? '');
@@ -188,7 +188,7 @@ describe('a time that was wrong', () => {
     expect(worker.stateOf(STREAM).calculatedAt).toEqual(before);
   });
 
-  test('a newer calculation in between starts the 15 minutes again', async () => {
+  test('a newer calculation between older ones restarts the 15 minutes', async () => {
     await start();
     await sync();
     const older = () => respondAs(NOON - 5 * MINUTE_MS);
@@ -212,7 +212,7 @@ describe('pages', () => {
     await isEqual();
   });
 
-  test('pages of two calculations are never mixed: the read starts again', async () => {
+  test('pages of two calculations are never mixed, because the read starts again', async () => {
     await start({}, paged);
     await sync();
     worker.time.now += 15 * MINUTE_MS;
@@ -230,7 +230,7 @@ describe('pages', () => {
     await isEqual();
   });
 
-  test('a calculation that changes between pages for ever fails the run and writes nothing', async () => {
+  test('a calculation that always changes between pages fails the run, which writes nothing', async () => {
     await start({}, paged);
     await sync();
     const [before, state] = [live(), worker.stateOf(STREAM)];
@@ -266,7 +266,7 @@ describe('pages', () => {
   );
 
   test.each(casesOf<('refused' | 'empty')[]>({ few: ['refused'], all: ['refused', 'empty'] }))(
-    'without paging, pages shorter than what was asked for are all read, and no employee is deleted (beyond the end: %s)',
+    'without paging, pages shorter than the limit are all read, and no employee is deleted (beyond the end: %s)',
     async (pastLastPage) => {
       await start({}, { readings: { trainingPaging: 'absent', pastLastPage } });
       await sync();
@@ -280,7 +280,7 @@ describe('pages', () => {
     },
   );
 
-  test('without paging, a service that keeps a calculation for each request is believed when it finds the same people twice', async () => {
+  test('without paging, a service with a calculation for each request is accepted if it returns equal employees twice', async () => {
     await start(
       {},
       { readings: { trainingPaging: 'absent', trainingCache: 'per-request', pastLastPage: 'empty' } },
@@ -295,7 +295,7 @@ describe('pages', () => {
     await isEqual();
   });
 
-  test('without paging, an empty page of another calculation is no end when that one may have moved an employee', async () => {
+  test('without paging, an empty page of another calculation is no end if that calculation may have moved an employee', async () => {
     await start(
       {},
       {
@@ -315,7 +315,7 @@ describe('pages', () => {
     expect(await worker.run(STREAM)).toMatchObject(failedBy('calculation_unsettled'));
   });
 
-  test('without paging, a service that gives everyone on every page is asked twice', async () => {
+  test('without paging, a service that returns all employees on every page receives two requests', async () => {
     await start({}, { readings: { trainingPaging: 'absent' } });
     worker.sandbox.hooks.rewriteResponse = (entry, response) =>
       Number(entry.params['page'] ?? 1) > 1
@@ -325,25 +325,28 @@ describe('pages', () => {
   });
 
   const lies: Record<string, (page: number, response: Record<string, unknown>) => Record<string, unknown>> = {
-    'a page that is cut short': (page, response) =>
+    'a shortened page': (page, response) =>
       page === 2 ? { ...response, employees: (response['employees'] as unknown[]).slice(1) } : response,
-    'a page that is announced without a total and empty': (page, response) => ({
+    'an empty page that was announced without a total': (page, response) => ({
       ...response,
       paging: { last_page: 5 },
       ...(page === 5 ? { employees: [] } : {}),
     }),
   };
-  test.each(Object.entries(lies))('%s deletes no employee and fails the run', async (_name, lie) => {
-    await start({}, paged);
-    await sync();
-    const before = live();
-    worker.time.now += 15 * MINUTE_MS;
-    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
-      lie(Number(entry.params['page'] ?? 1), response);
-    expect(await worker.run(STREAM)).toMatchObject(failedBy('read_incomplete'));
-    expect(live()).toEqual(before);
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    await sync(true);
-    await isEqual();
-  });
+  test.each(Object.entries(lies))(
+    'because of %s, the run fails and deletes no employee',
+    async (_name, lie) => {
+      await start({}, paged);
+      await sync();
+      const before = live();
+      worker.time.now += 15 * MINUTE_MS;
+      worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+        lie(Number(entry.params['page'] ?? 1), response);
+      expect(await worker.run(STREAM)).toMatchObject(failedBy('read_incomplete'));
+      expect(live()).toEqual(before);
+      worker.sandbox.hooks.rewriteResponse = undefined;
+      await sync(true);
+      await isEqual();
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { failedBy, startWorker, worker } from '../../support/reading.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Ids that records mention; the service knows fewer of them than there are. */
+/** Ids that records mention; the service has names for some of them only. */
 async function start(people = { employees: 20, users: 14 }): Promise<string[]> {
   await startWorker({ sandbox: { size: { followups: 0, equipment: 0, resources: 0, ...people } } });
   const ids = [...worker.sandbox.store.employees.keys()].toSorted();
@@ -19,7 +19,7 @@ const named = () => [...reading.stored('users').keys()].toSorted();
 const known = (ids: readonly string[]) => ids.filter((id) => worker.sandbox.store.users.has(id));
 const lookups = () => worker.warehouseOf('users').lookups;
 
-describe('ids for which the service always fails', () => {
+describe('user ids for which the service always fails', () => {
   /** The first ids, in the order of their requests. */
   async function startFailing(
     count: number,
@@ -48,13 +48,13 @@ describe('ids for which the service always fails', () => {
     [2, 'server_error', 5],
   ];
   test.each(casesOf({ few: failing.slice(0, 2), all: failing }))(
-    '%i of them (%s) keep no other id from a name',
+    'if the lookups of %i ids fail with %s, the names of all other ids are stored',
     async (count, error, attempts) => {
       const { ids, failing } = await startFailing(count, error);
       const { requests, note } = (await sync()) as { requests: number; note?: string | null };
       const others = ids.filter((id) => !failing.has(id));
       expect(named()).toEqual(known(others));
-      // Five attempts at most for each, and at most one other id asked twice for each four.
+      // Five attempts at most for each, and at most one other id requested twice for each four.
       expect(requests).toBeLessThanOrEqual(others.length + count * attempts + count / 4);
       expect(note).toContain(
         `${count} user ids cannot be looked up and are asked for again later: ${ids[0]} (`,
@@ -63,7 +63,7 @@ describe('ids for which the service always fails', () => {
     },
   );
 
-  test('fifty of them, three of each four, keep no other id from a name for more than a few runs', async () => {
+  test('if the lookups of fifty ids fail, three of each four, the names of all other ids are stored after a few runs', async () => {
     const ids = await start({ employees: 90, users: 90 });
     const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
     expect(failing.size).toBe(50);
@@ -76,7 +76,7 @@ describe('ids for which the service always fails', () => {
     expect(await sync()).toMatchObject({ outcome: 'succeeded' });
   });
 
-  test('they are tried again, further and further apart, and named as soon as they are answered', async () => {
+  test('failing ids are requested again after growing delays, and stored as soon as they have a response', async () => {
     const { ids, failing } = await startFailing(2, 'server_error');
     const hours: (number | undefined)[] = [];
     for (let round = 0; round < 7; round += 1) {
@@ -99,7 +99,7 @@ describe('ids for which the service always fails', () => {
     expect(named()).toEqual(known(ids));
   });
 
-  test('the only ids that are due fail, others were answered before: that is no failure of the stream', async () => {
+  test('if all due ids fail, the run fails only if another id, which had a response before, fails too', async () => {
     const { failing } = await startFailing(2, 'server_error');
     await sync();
     makeDue(failing);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { adviceOf, ERROR_KINDS, SafetySyncError } from '../../../src/shared/errors.ts';
 
-it('what to do about an account of the accounts file names the keys of its entry, not variables that do not exist', () => {
+it('the advice for an account of the accounts file names the keys of its entry instead of variables', () => {
   expect(adviceOf('token_invalid')).toBe('The service does not know this token; replace SAFETY_TOKEN.');
   expect(adviceOf('token_invalid', { entry: 'west' })).toBe(
     'The service does not know this token; replace token of the entry west in SAFETY_ACCOUNTS_FILE.',
@@ -19,7 +19,7 @@ it('what to do about an account of the accounts file names the keys of its entry
   expect(adviceOf('a_code_of_later', { entry: 'west' })).toBe('');
 });
 
-it('a token that is in a file is named by the file', () => {
+it('the advice for a token in a file names the file', () => {
   const tokenFile = '/run/secrets/token';
   expect(adviceOf('token_invalid', { tokenFile })).toBe(
     'The service does not know this token; replace the token in /run/secrets/token.',
@@ -29,7 +29,7 @@ it('a token that is in a file is named by the file', () => {
   );
 });
 
-it('of several accounts the entries are named, and the variable only where it describes one of them', () => {
+it('the advice for several accounts names their entries, and the variable only for the account of the variables', () => {
   const entries = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((entry) => ({
     entry,
     tokenFile: '/run/secrets/x',

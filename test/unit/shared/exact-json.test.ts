@@ -27,7 +27,7 @@ describe('reading JSON', () => {
     ['1e21', exact('1e21')],
     ['1e999', exact('1e999')],
     ['-1e-400', exact('-1e-400')],
-  ])('%s is a double only where that gives it back', (text, value) => {
+  ])('the number %s is read as a double only if the double keeps its text', (text, value) => {
     for (const around of ['%', ' % ', '[%]', '[1,%,2]', '{"a":%}', '{"a" : [ % ] }']) {
       const expected = around.replaceAll('%', '"value"');
       const read = parseExactJson(around.replace('%', text));
@@ -38,7 +38,7 @@ describe('reading JSON', () => {
     }
   });
 
-  test('text that looks like a number stays text, and every other value is as JSON.parse has it', () => {
+  test('text that resembles a number stays text, and every other value equals the result of JSON.parse', () => {
     const text =
       '{"a":":12345678901234567890,","b":"1.0","":[null,true,{"c\\"":"\\u0000,1e999]"}],"n":[1e999]}';
     expect(parseExactJson(text)).toEqual({
@@ -49,7 +49,7 @@ describe('reading JSON', () => {
     });
   });
 
-  test('a name that every object has is a field, and of two fields with one name the last one counts', () => {
+  test('a name that every object has is read as a field, and the last of two equal names counts', () => {
     const read = parseExactJson('{"__proto__":{"x":1.0},"a":1.0,"a":2.0}') as object;
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
     expect(Object.entries(read)).toEqual([
@@ -59,13 +59,13 @@ describe('reading JSON', () => {
   });
 
   test.each(['', '01', '1.', '.5', '1e', '+1', '[1.0,]', '{"a":1.0', '12345678901234567890x', 'NaN', '-'])(
-    'what is no JSON is refused: %j',
+    'text that is no JSON is refused: %j',
     (text) => {
       expect(() => parseExactJson(text)).toThrow(SyntaxError);
     },
   );
 
-  test('any value without such numbers is read as JSON.parse reads it', () => {
+  test('any value without inexact numbers is read as JSON.parse reads it', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
@@ -74,13 +74,13 @@ describe('reading JSON', () => {
     );
   });
 
-  test('thousands of levels are no failure', () => {
+  test('thousands of levels are read without an error', () => {
     const text = `${'['.repeat(100_000)}1.0${']'.repeat(100_000)}`;
     expect(Array.isArray(parseExactJson(text))).toBe(true);
   });
 
   // A reader that takes quadratic time does not end before the test's time limit.
-  test('a number of very many digits is read digit by digit once', () => {
+  test('a number with a million digits is read in linear time', () => {
     const value = parseExactJson(
       `[1${'0'.repeat(1_000_000)}1, 0.${'0'.repeat(1_000_000)}1]`,
     ) as ExactNumber[];
@@ -106,17 +106,17 @@ describe('a number with every digit', () => {
     ['-1e-400', undefined, `-0.${'0'.repeat(399)}1`],
     ['1e2000', undefined, '1e2000'],
     ['1.5e-2000', undefined, '15e-2001'],
-  ])('%s as a whole number is %s, and in plain digits %s', (text, whole, plain) => {
+  ])('the number %s as a whole number is %s, and in plain digits %s', (text, whole, plain) => {
     expect(exact(text).toWholeText()).toBe(whole);
     expect(String(exact(text))).toBe(plain);
   });
 
-  test('is written as it came', () => {
+  test('an exact number is written as it was read', () => {
     const text = '{"a":[12345678901234567890,1.50],"b":{"c":1e999,"d":"1.0"}}';
     expect(stringifyExactJson(parseExactJson(text))).toBe(text);
   });
 
-  test('is text in JSON where PostgreSQL has no such number', () => {
+  test('an exact number is written as text if PostgreSQL has no such number', () => {
     expect(stringifyExactJson([exact('1e200000'), exact('0e-99999')])).toBe('["1e200000","0e-99999"]');
   });
 });

@@ -9,21 +9,21 @@ describe.each([
 ])('with %s', (_, secrets) => {
   const redact = createRedactor(secrets);
 
-  it('each is taken out of a text, wherever and however often it stands', () => {
+  it('each secret is replaced in a text at every place', () => {
     expect(redact('canary-one, canary-onecanary-one!')).toBe('[secret], [secret][secret]!');
   });
 
-  it('also as it stands in JSON and in a URL', () => {
+  it('a secret is replaced in JSON and in a URL', () => {
     expect(redact(JSON.stringify({ a: 'canary-two"quoted' }))).toBe('{"a":"[secret]"}');
     expect(redact('?t=two%20words%3F')).toBe('?t=[secret]');
   });
 
-  it('what is no secret stays', () => {
+  it('text that is no secret remains', () => {
     expect(redact('canary-on, token-')).toBe('canary-on, token-');
   });
 });
 
-it('of thousands, every one is taken out; one that begins with another goes as a whole', () => {
+it('each of thousands of secrets is replaced, and a secret that begins with another one is replaced as a whole', () => {
   const redact = createRedactor([...many, 'token-7', 'token-7-and-more']);
   for (const secret of many) expect(redact(`x${secret}y`)).toMatch(/^x\[secret\]\d*y$/);
   expect(redact('token-7-and-more')).toBe('[secret]');

@@ -5,7 +5,7 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 describe('a sleep', () => {
-  it('ends at its time, also one that is longer than a timer can hold does not end at once', async () => {
+  it('a sleep ends at its time, also if that is longer than the longest timer', async () => {
     let ended = 0;
     void sleep(5_000).then(() => (ended += 1));
     void sleep(60 * DAY_MS).then(() => (ended += 1));
@@ -13,7 +13,7 @@ describe('a sleep', () => {
     expect(ended).toBe(1);
   });
 
-  it('ends as soon as its signal is aborted, and leaves no timer behind', async () => {
+  it('a sleep ends at an abort of its signal, without a remaining timer', async () => {
     const stopping = new AbortController();
     const asleep = sleep(5_000, stopping.signal);
     stopping.abort();
@@ -24,12 +24,12 @@ describe('a sleep', () => {
 });
 
 describe('a timeout', () => {
-  it('is given the value of work that ends in time, and leaves no timer behind', async () => {
+  it('a timeout returns the value of work that ends in time, without a remaining timer', async () => {
     expect(await withTimeout(Promise.resolve(7), 5_000)).toEqual({ inTime: true, value: 7 });
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('passes on the failure of work in time, and ignores one that comes later', async () => {
+  it('a timeout rejects if work fails in time, and ignores a later failure', async () => {
     await expect(withTimeout(Promise.reject(new Error('broken')), 5_000)).rejects.toThrow('broken');
     const late = sleep(6_000).then(() => Promise.reject(new Error('too late')));
     const waited = withTimeout(late, 5_000);

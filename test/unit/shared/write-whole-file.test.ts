@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-test('replaces what was there, and leaves nothing else', async () => {
+test('a written file replaces the old one, without other files', async () => {
   const file = join(directory, 'page.html');
   await writeFile(file, 'old');
   await writeWholeFile(file, 'new');
@@ -19,14 +19,14 @@ test('replaces what was there, and leaves nothing else', async () => {
   expect(await readdir(directory)).toEqual(['page.html']);
 });
 
-test('its owner alone may read it, also where others could read the one before', async () => {
+test('a written file is readable by its owner only, also if the old one was readable by others', async () => {
   const file = join(directory, 'page.html');
   await writeFile(file, 'old', { mode: 0o644 });
   await writeWholeFile(file, 'new');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test('a reader of the old one goes on reading it', async () => {
+test('an open old file remains readable after the new one is written', async () => {
   const file = join(directory, 'page.html');
   await writeFile(file, 'old');
   const { open } = await import('node:fs/promises');
@@ -36,19 +36,19 @@ test('a reader of the old one goes on reading it', async () => {
   await reader.close();
 });
 
-test('writes through a link and keeps it', async () => {
+test('a file behind a link is replaced, and the link remains', async () => {
   await writeFile(join(directory, 'real.html'), 'old');
   await symlink('real.html', join(directory, 'link.html'));
   await writeWholeFile(join(directory, 'link.html'), 'new');
   expect(await readFile(join(directory, 'real.html'), 'utf8')).toBe('new');
 });
 
-test('a device is written to, not replaced', async () => {
+test('a device receives the text and is not replaced', async () => {
   await writeWholeFile('/dev/null', 'gone');
   expect(await readFile('/dev/null', 'utf8')).toBe('');
 });
 
-test.runIf(process.platform === 'linux')('a full disk is no mistake of the command', async () => {
+test.runIf(process.platform === 'linux')('a full disk is report_unwritable, not a usage error', async () => {
   await expect(writeWholeFile('/dev/full', 'text')).rejects.toMatchObject({
     code: 'report_unwritable',
     message: 'cannot write /dev/full: the disk is full',
@@ -59,7 +59,7 @@ test.each([
   ['a directory that is not there', 'missing/page.html', 'its directory does not exist; make it first'],
   ['a directory', 'folder', 'it is a directory; name a file in it'],
   ['a file taken for a directory', 'file/page.html', 'no directory; name another one'],
-])('says what to do about %s', async (_what, name, advice) => {
+])('the error for %s contains advice', async (_what, name, advice) => {
   await mkdir(join(directory, 'folder'));
   await writeFile(join(directory, 'file'), '');
   const path = join(directory, name);
@@ -71,7 +71,7 @@ test.each([
   expect((await readdir(directory)).toSorted()).toEqual(['file', 'folder']);
 });
 
-test('says so where this user may not write', async () => {
+test('the error for a directory without write permission names the permission', async () => {
   const isRoot = process.geteuid?.() === 0;
   // Root may write anywhere, so the test takes the rights of an ordinary user for a moment.
   await chmod(directory, isRoot ? 0o755 : 0o500);
@@ -85,8 +85,11 @@ test('says so where this user may not write', async () => {
   }
 });
 
-test.runIf(existsSync('/proc/self'))('a directory that takes no files is not called absent', async () => {
-  await expect(writeWholeFile('/proc/page.html', 'page')).rejects.toThrow(
-    'cannot write /proc/page.html: /proc refuses it (ENOENT); name another path',
-  );
-});
+test.runIf(existsSync('/proc/self'))(
+  'the error for a directory that accepts no files does not call it absent',
+  async () => {
+    await expect(writeWholeFile('/proc/page.html', 'page')).rejects.toThrow(
+      'cannot write /proc/page.html: /proc refuses it (ENOENT); name another path',
+    );
+  },
+);

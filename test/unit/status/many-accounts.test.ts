@@ -59,7 +59,7 @@ const mixed = (change?: Parameters<typeof facts>[1]) =>
   );
 
 describe('the status of many accounts', () => {
-  it('puts trouble first and counts the rest', () => {
+  it('the overview lists accounts in trouble first and counts the others', () => {
     const overview = buildStatus(mixed());
     expect(overview.accounts.map(({ accountId, verdict }) => [accountId, verdict.level])).toEqual([
       ['bert', 'bad'],
@@ -73,36 +73,36 @@ describe('the status of many accounts', () => {
     expect(overview.verdict).toMatchObject({ sentence: '2 of 5 accounts are unhealthy.', details: [] });
   });
 
-  it('of accounts with whom all is well is one sentence', () => {
+  it('the overview is one sentence if all accounts are fresh', () => {
     const overview = buildStatus(two());
     expect(overview.verdict).toEqual({ level: 'good', sentence: 'Everything is fresh.', details: [] });
   });
 
-  it('counts those with a warning while all of them are fresh', () => {
+  it('the overview counts accounts with a warning while all accounts are fresh', () => {
     const failed = sights({ lastRun: { status: 'failed', errorCode: 'delete_guard' } });
     const { verdict } = buildStatus(two(sights(), failed));
     expect(verdict.sentence).toBe('Everything is fresh, but 1 of 2 accounts has a warning.');
   });
 
-  it('of a worker that is starting says so', () => {
+  it('the overview of a starting worker shows that it is starting', () => {
     const { verdict, notReady } = buildStatus({ ...two(), worker: 'starting' });
     expect([verdict.sentence, notReady]).toEqual(['Starting.', ['the worker is starting']]);
   });
 
-  it('says what keeps all of them alike once, and not of each', () => {
+  it('a problem of all accounts is listed once, not for each account', () => {
     const overview = buildStatus(two(sights(), sights(), { databaseProblem: 'ECONNREFUSED' }));
     expect(overview.verdict).toMatchObject({ level: 'bad', sentence: 'The database is unreachable.' });
     expect(overview.notReady).toEqual(['the database is unreachable: ECONNREFUSED']);
     expect(overview.accounts.flatMap(({ notReady }) => notReady)).toEqual([]);
   });
 
-  it('names a database that was not read yet once, and not with each account', () => {
+  it('a database that was not read yet is listed once, not for each account', () => {
     const { notReady, accounts } = buildStatus(mixed({ seen: null }));
     expect(notReady).toEqual(['the database has not been read yet']);
     expect(accounts.flatMap(({ verdict }) => verdict.details).join()).not.toContain('has not been read');
   });
 
-  it('is cut into pages whose counts are those of all', () => {
+  it('a page of the overview has the counts of all accounts', () => {
     const part = pageOf(buildStatus(mixed()), 2, 2);
     expect(part.accounts.map(({ accountId }) => accountId)).toEqual(['dora', 'emil']);
     expect(part).toMatchObject({ page: 2, pages: 3, accountCount: 5, counts: { bad: 2 } });
@@ -126,7 +126,7 @@ describe('the endpoints of many accounts', () => {
     return { ...page, json: () => JSON.parse(page.body) as Record<string, unknown> };
   };
 
-  it('/readyz stays ready while one account is well, and names those in trouble', async () => {
+  it('/readyz stays ready while one account is healthy, and lists accounts in trouble', async () => {
     const page = await get(mixed(), '/readyz');
     expect(page.status).toBe(200);
     expect(page.json()).toMatchObject({ ready: true, reasons: [], accounts: { bad: 2 } });
@@ -137,7 +137,7 @@ describe('the endpoints of many accounts', () => {
     );
   });
 
-  it('/readyz is 503 when no account is ready, and when the worker itself is not', async () => {
+  it('/readyz is 503 if no account is ready, or if the worker is not', async () => {
     expect(await get(two(stale(), stale()), '/readyz')).toMatchObject({ status: 503 });
     const away = mixed({ databaseProblem: 'gone' });
     expect((await get(away, '/readyz')).json()).toMatchObject({
@@ -146,14 +146,14 @@ describe('the endpoints of many accounts', () => {
     });
   });
 
-  it('/healthz is 200 with every problem there is', async () => {
+  it('/healthz is 200 with any problem, and lists the problems', async () => {
     const page = await get(mixed(), '/healthz');
     expect(page.status).toBe(200);
     expect(page.json()).toMatchObject({ status: 'ok' });
     expect(page.json()['problems']).toHaveLength(3);
   });
 
-  it('list little of thousands: the page shows the worst, answers to probes twenty', async () => {
+  it('with thousands of accounts, a page lists the worst fifty, and probes list twenty', async () => {
     const many = facts(
       Array.from({ length: 3_000 }, (_, index) => [account(`a${index}`), index % 2 ? sights() : stale()]),
     );
@@ -166,7 +166,7 @@ describe('the endpoints of many accounts', () => {
     expect(page.body).toContain('page 1 of 60');
   });
 
-  it('show neither secrets nor markup that comes from data', async () => {
+  it('no endpoint shows secrets, or markup from data', async () => {
     const evil = '<script>alert(1)</script>';
     const made = facts([
       [account('a', { openCircuits: [{ ...openCircuit, message: `${evil} canary-secret` }] }), sights()],
@@ -180,14 +180,14 @@ describe('the endpoints of many accounts', () => {
     expect(body.match(/<script/g)).toHaveLength(1);
   });
 
-  it('an account that is none is not found', async () => {
+  it('an unknown account is 404', async () => {
     expect(await get(mixed(), '/api/status?account=nobody')).toMatchObject({ status: 404 });
     expect(await get(facts([[account('anna'), sights()]]), '/readyz?account=nobody')).toMatchObject({
       status: 404,
     });
   });
 
-  it('/metrics labels every account, says how the queue stands, and forgets what has come right', async () => {
+  it('/metrics labels every account, has the state of the queue, and removes series of ended problems', async () => {
     let made = mixed();
     const metrics = createMetrics({ version: '1', accountIds: ['anna', 'bert', 'carl', 'dora', 'emil'] });
     const text = await metrics.render(buildStatus(made));
@@ -208,7 +208,7 @@ describe('the endpoints of many accounts', () => {
     metrics.close();
   });
 
-  it('/metrics of thousands has series for accounts in trouble only', async () => {
+  it('/metrics of thousands of accounts has series only for accounts in trouble', async () => {
     const count = MOST_LABELLED_ACCOUNTS + 1;
     const made = facts(
       Array.from({ length: count }, (_, index) => [account(`a${index}`), index === 7 ? stale() : sights()]),

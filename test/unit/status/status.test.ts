@@ -37,32 +37,32 @@ const outage = {
 } as const;
 
 describe('the verdict', () => {
-  it('of a worker with whom all is well is one sentence and no more', () => {
+  it('the verdict of a healthy worker is one sentence', () => {
     const status = buildStatus(statusFacts());
     expect(status.verdict).toEqual({ level: 'good', sentence: 'Everything is fresh.', details: [] });
     expect(status.isReady).toBe(true);
   });
 
-  it('names the one stream that is stale, since when and by which budget', () => {
+  it('the verdict names the one stale stream, with its last success and its budget', () => {
     const facts = statusFacts({ operations: operations({ successMs: { followups: NOON - 3 * HOUR_MS } }) });
     const { verdict, notReady } = buildStatus(facts);
     expect(verdict).toMatchObject({ level: 'bad', sentence: 'Followups is stale.' });
     expect(notReady).toEqual(['followups is stale: its last success was 3 h ago, the budget is 1 h']);
   });
 
-  it('counts several', () => {
+  it('the verdict counts several streams that are not fresh', () => {
     const successMs = { followups: NOON - 3 * HOUR_MS, users: null };
     const { verdict } = buildStatus(statusFacts({ operations: operations({ successMs }) }));
     expect(verdict.sentence).toBe('2 of 5 streams are not fresh.');
   });
 
-  it('leaves out a stream that is not scheduled', () => {
+  it('the verdict ignores a stream that is not scheduled', () => {
     const operation = operations({ successMs: { users: null } });
     const facts = statusFacts({ operations: operation, offReasons: { users: 'not scheduled' } });
     expect(buildStatus(facts).isReady).toBe(true);
   });
 
-  it('of an account without equipment types does not wait for equipment', async () => {
+  it('the verdict of an account without equipment types ignores equipment', async () => {
     const facts = statusFacts({
       operations: operations({ successMs: { equipments: null } }),
       offReasons: { equipments: 'no equipment types' },
@@ -81,7 +81,7 @@ describe('the verdict', () => {
     expect(text).toMatch(/^safety_sync_ready\{account="north"\} 1$/m);
   });
 
-  it('of a slow database is that of the last look: nothing is stale that may have been synced since', () => {
+  it('the verdict of a slow database is that of the last read, until the read is minutes old', () => {
     const seen = operations({ successMs: { followups: NOON - 59.5 * MINUTE_MS } });
     const after = (ms: number) => buildStatus(statusFacts({ operations: seen, nowMs: NOON + ms }));
     expect(after(90_000)).toMatchObject({
@@ -103,13 +103,13 @@ describe('the verdict', () => {
     ]);
   });
 
-  it('of a database that was slow from the beginning is not that it is away', () => {
+  it('the verdict of a database that was slow from the start is slow, not unreachable', () => {
     const { verdict, notReady } = buildStatus(statusFacts({ operations: null, isDatabaseSlow: true }));
     expect(verdict).toMatchObject({ level: 'warning', sentence: 'The database responds slowly.' });
     expect(notReady).toEqual(['the database responds slowly: nothing has been read from it yet']);
   });
 
-  it('calls training fresh for as long as the service itself would answer the same', () => {
+  it('the verdict shows training as fresh while the calculation of the service is current', () => {
     const training = (untilMs: number) => {
       const seen = operations({
         successMs: { 'training-employee-status': NOON - 14 * MINUTE_MS },
@@ -125,7 +125,7 @@ describe('the verdict', () => {
     ]);
   });
 
-  it('names the service that is away before the streams that are stale because of it, and not while all is fresh', () => {
+  it('the verdict lists an unavailable service before the streams that are stale because of it, and not while all are fresh', () => {
     const outages = [outage];
     expect(buildStatus(statusFacts({ outages })).notReady).toEqual([]);
     const status = buildStatus(
@@ -142,7 +142,7 @@ describe('the verdict', () => {
     ]);
   });
 
-  it('shows no stream as fresh or at work while the database is away, only what was known last', () => {
+  it('while the database is unreachable, badges show the last known state, not fresh or syncing', () => {
     const badges = (facts: Parameters<typeof statusFacts>[0]) => {
       const { streams, database } = singleStatus(statusFacts(facts));
       return streams.map((stream) => badgeOf(stream, database));
@@ -156,7 +156,7 @@ describe('the verdict', () => {
     expect(badges({ operations: known })[1]).toEqual({ level: 'good', text: 'fresh' });
   });
 
-  it('says each thing once', () => {
+  it('the verdict lists each problem once', () => {
     const away = buildStatus(
       statusFacts({
         databaseProblem: 'connect ECONNREFUSED',
@@ -175,7 +175,7 @@ describe('the verdict', () => {
     });
   });
 
-  it('of a first sync under way is no alarm, but not ready either', () => {
+  it('the verdict of a first sync under way is busy, and not ready', () => {
     const runs = [runRow({ stream: 'followups', status: 'running', finished_at: null })];
     const facts = statusFacts({ operations: operations({ runs, successMs: { followups: null } }) });
     const { verdict, isReady } = buildStatus(facts);
@@ -183,7 +183,7 @@ describe('the verdict', () => {
     expect(isReady).toBe(false);
   });
 
-  it('warns of a failure while everything is still fresh, and stays ready', () => {
+  it('the verdict of a failed run while all streams are fresh is a warning, and ready', () => {
     const runs = [
       runRow({
         run_id: 9,
@@ -202,7 +202,7 @@ describe('the verdict', () => {
     expect(streams[3]?.lastRun?.error?.advice).toMatch(/--allow-mass-delete/);
   });
 
-  it('names what will make streams stale while all of them are still fresh', () => {
+  it('the verdict names the problem that will make fresh streams stale', () => {
     const sentenceOf = (change: Parameters<typeof statusFacts>[0]) =>
       buildStatus(statusFacts(change)).verdict.sentence;
     const failed = (...streams: StreamName[]) =>
@@ -229,7 +229,7 @@ describe('the verdict', () => {
 });
 
 describe('the status', () => {
-  it('tells ages by the clock of the database, however far off ours is', () => {
+  it('the status computes ages by the clock of the database, with any local clock', () => {
     const facts = statusFacts({
       nowMs: NOON - 5 * HOUR_MS,
       operations: operations({ readAtMs: NOON - 5 * HOUR_MS }),
@@ -239,7 +239,7 @@ describe('the status', () => {
     expect(status.isReady).toBe(true);
   });
 
-  it('shows the progress of a run of this process, else that of the ledger, else what the run has counted', () => {
+  it('the status shows the progress of a run of this process, else of the ledger, else of the counts of the run', () => {
     const running = runRow({ stream: 'followups', status: 'running', finished_at: null, records_read: 7 });
     const progress = (change: Parameters<typeof statusFacts>[0], backfills: AccountRows['backfills'] = []) =>
       singleStatus(statusFacts({ operations: operations({ runs: [running], backfills }), ...change }))
@@ -251,19 +251,19 @@ describe('the status', () => {
     expect(progress({})).toEqual({ records: 7, total: null });
   });
 
-  it('shows the next run at its whole second, also where the clock of the database is a little behind', () => {
+  it('the status shows the next run at its whole second, also if the clock of the database is a little behind', () => {
     const facts = statusFacts({ operations: operations({ readAtMs: NOON + 4 }), nowMs: NOON + 4 });
     expect(singleStatus(facts).streams[0]?.nextRunMs).toBe(NOON + 14 * MINUTE_MS);
   });
 
-  it('has the soonest sync of each stream and the runs of each, oldest first', () => {
+  it('the status has the next sync of each stream, and its runs with the oldest first', () => {
     const runs = [2, 1].map((run_id) => runRow({ run_id, started_at: iso(NOON - (3 - run_id) * MINUTE_MS) }));
     const [resources] = singleStatus(statusFacts({ operations: operations({ runs }) })).streams;
     expect(resources?.recentRuns.map(({ runId }) => runId)).toEqual([1, 2]);
     expect(resources?.nextRunMs).toBe(NOON + 14 * MINUTE_MS);
   });
 
-  it('is JSON with names and times as everywhere else outside', () => {
+  it('the status in JSON has the names and times of the public interface', () => {
     const json = toJsonStatus(buildStatus(statusFacts())) as Record<string, unknown>;
     expect(json).toMatchObject({
       account_id: 'north',
@@ -282,7 +282,7 @@ describe('the status', () => {
     ]);
   });
 
-  it('tells every time in JSON as a text, and only durations in ms', () => {
+  it('the status in JSON has every time as text, and only durations in ms', () => {
     const volumes = { rows: [{ stream: 'users', rows: 1, isEstimate: false } as const], days: [] };
     const status = buildStatus(
       statusFacts({
@@ -298,7 +298,7 @@ describe('the status', () => {
     expect(text).toContain(`"cooling_until_at":"${iso(NOON)}"`);
   });
 
-  it('loses secrets wherever they stand', () => {
+  it('the status contains no secret at any place', () => {
     const status = buildStatus(statusFacts({ databaseProblem: 'no entry for canary-secret' }));
     const clean = redactStatus(status, (text) => text.replaceAll('canary-secret', '[secret]'));
     expect(JSON.stringify(clean)).not.toContain('canary-secret');
@@ -307,7 +307,7 @@ describe('the status', () => {
 });
 
 describe('probes', () => {
-  it('/healthz is 200 also with every problem there is, and names them', () => {
+  it('/healthz is 200 with any problem, and lists the problems', () => {
     const status = buildStatus(statusFacts({ databaseProblem: 'gone', openCircuits: [openCircuit] }));
     const page = healthPage(status);
     expect(page.status).toBe(200);

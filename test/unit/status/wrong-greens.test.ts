@@ -43,13 +43,13 @@ const failedRun = runRow({ run_id: 9, stream: 'users', status: 'failed', error_c
 const running = runRow({ run_id: 10, stream: 'users', status: 'running', finished_at: null });
 
 describe('a stream is not shown as fresh', () => {
-  it('while another session holds its lock', () => {
+  it('a stream is held up, not fresh, while another session holds its lock', () => {
     const held = withStream('users', { heldUpBy: 'role bi (pid 1)' });
     expect(badge({ operations: held }, 'users')).toEqual({ level: 'warning', text: 'held up' });
     expect(badge({ operations: held }, 'resources')).toEqual({ level: 'good', text: 'fresh' });
   });
 
-  it('while its last reconcile failed, although syncs succeed', () => {
+  it('a stream is not fresh while its last reconcile failed, although syncs succeed', () => {
     const unreconciled = { operations: withStream('followups', { failedReconcile: 'delete_guard' }) };
     expect(badge(unreconciled, 'followups')).toEqual({ level: 'warning', text: 'last reconcile failed' });
     expect(verdict(unreconciled)).toMatchObject(warning('the last reconcile of followups failed'));
@@ -58,7 +58,7 @@ describe('a stream is not shown as fresh', () => {
     );
   });
 
-  it('while the service refuses its token', () => {
+  it('a stream is not fresh while the service refuses its token', () => {
     const refused = { level: 'warning', text: 'refused by the service' };
     expect(badge({ openCircuits: [circuit] }, 'followups')).toEqual(refused);
     const one = { openCircuits: [{ ...circuit, holdsAll: false }] };
@@ -66,12 +66,12 @@ describe('a stream is not shown as fresh', () => {
     expect(badge(one, 'followups')).toEqual({ level: 'good', text: 'fresh' });
   });
 
-  it('when the database has not been read for minutes', () => {
+  it('a stream is shown with its last read state, not as fresh, if the database has not been read for minutes', () => {
     const slow = { nowMs: NOON + 3 * MINUTE_MS, isDatabaseSlow: true };
     expect(badge(slow, 'users')).toEqual({ level: 'off', text: 'last known: fresh' });
   });
 
-  it('when some of its rows are not read any more', () => {
+  it('a stream is not fresh if some of its rows are not read any more', () => {
     const partitions = [{ partition: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
     const facts = { volumes: { rows: [], days: [], partitions } };
     expect(badge(facts, 'equipments')).toEqual({ level: 'warning', text: '1,200 not read' });
@@ -79,7 +79,7 @@ describe('a stream is not shown as fresh', () => {
     expect(verdict(facts).details.join()).toContain('1,200 live rows of equipment types');
   });
 
-  it('when its last success is later than now, because a clock was put back', () => {
+  it('a stream is stale if its last success is in the future, because a clock was put back', () => {
     const future = operations({ successMs: { users: NOON + 5 * HOUR_MS } });
     expect(badge({ operations: future }, 'users')).toEqual({ level: 'bad', text: 'stale' });
     expect(buildStatus(statusFacts({ operations: future })).notReady).toEqual([
@@ -90,7 +90,7 @@ describe('a stream is not shown as fresh', () => {
     expect(badge({ operations: soon }, 'users')).toEqual({ level: 'good', text: 'fresh' });
   });
 
-  it('nor as syncing alone, when it is stale', () => {
+  it('a stream that is stale is shown as stale while it is syncing', () => {
     const late = (ms: number | null) => operations({ runs: [running], successMs: { users: ms } });
     expect(badge({ operations: late(NOON - 3 * HOUR_MS) }, 'users')).toEqual({
       level: 'bad',
@@ -100,12 +100,12 @@ describe('a stream is not shown as fresh', () => {
   });
 });
 
-describe('everything is not fresh', () => {
-  it('while the worker is still starting', () => {
+describe('a verdict that is not simply fresh', () => {
+  it('the verdict is busy while the worker is starting', () => {
     expect(verdict({ worker: 'starting' })).toMatchObject({ level: 'busy', sentence: 'Starting.' });
   });
 
-  it('without a warning, when the last run of a stream without a schedule failed or its lock is held', () => {
+  it('the verdict is a warning if the last run of a stream without a schedule failed, or its lock is held', () => {
     const offReasons = { users: 'not scheduled' } as const;
     expect(verdict({ operations: operations({ runs: [failedRun] }), offReasons })).toMatchObject(
       warning('the last run of users failed'),
@@ -118,7 +118,7 @@ describe('everything is not fresh', () => {
     expect(verdict({ operations: operations({ runs: [equipment] }), ...skipped }).level).toBe('good');
   });
 
-  it('without a warning, when the scheduled report cannot be sent', () => {
+  it('the verdict is a warning if the scheduled report cannot be sent', () => {
     const failedReports = [{ accountId: 'north', code: 'alert_undelivered' }];
     const alerts = { open: 1, channels: [], failedReports };
     expect(verdict({ alerts })).toMatchObject(warning('the last report failed'));
@@ -129,14 +129,14 @@ describe('everything is not fresh', () => {
     expect(verdict({ alerts, accountId: 'other' }).level).toBe('good');
   });
 
-  it('without a warning, when data is stored that the settings forbid', () => {
+  it('the verdict is a warning if stored data differs from the privacy settings', () => {
     const facts = { uncleaned: [{ stream: 'followups' as const, isUnderWay: false }] };
     expect(verdict(facts)).toMatchObject(warning('stored data differs from the settings'));
     expect(verdict(facts).details).toHaveLength(1);
     expect(page(facts).match(/Stored data does not match the privacy settings/g)).toHaveLength(1);
   });
 
-  it('without a warning, when data is older than its retention for days', () => {
+  it('the verdict is a warning if data is older than its retention for days', () => {
     const keeping = { ...EVERYTHING_KEPT, deletedDays: 30 };
     const removed = (retainedMs: number | null) => ({
       keeping,
@@ -160,10 +160,10 @@ function withRetained(retainedMs: number) {
   return { ...read, accounts: new Map([['north', streams]]) };
 }
 
-describe('a first sync is not under way', () => {
+describe('a first sync that is not under way', () => {
   const none = operations({ runs: [], successMs: { users: null } });
 
-  it('while another session holds the lock', () => {
+  it('a first sync is not under way while another session holds the lock', () => {
     const held = withStream('users', { heldUpBy: 'role bi (pid 1)' }, none);
     expect(verdict({ operations: held })).toMatchObject({
       level: 'bad',
@@ -172,7 +172,7 @@ describe('a first sync is not under way', () => {
     expect(verdict({ operations: none })).toMatchObject({ level: 'busy' });
   });
 
-  it('when it is one more attempt after a failure, other than after a stop', () => {
+  it('a first sync is not under way if it repeats a failed run, but is after an interrupted one', () => {
     const again = (error_code: string) =>
       operations({
         runs: [running, runRow({ run_id: 9, stream: 'users', status: 'failed', error_code })],
@@ -183,7 +183,7 @@ describe('a first sync is not under way', () => {
     expect(verdict({ operations: again('worker_died') }).level).toBe('busy');
   });
 
-  it('of a stream, hides no warning of another one', () => {
+  it('a first sync under way hides no warning of another stream', () => {
     const runs = [running, runRow({ stream: 'resources', status: 'failed', error_code: 'server_error' })];
     expect(verdict({ operations: operations({ runs, successMs: { users: null } }) })).toMatchObject({
       level: 'warning',
@@ -192,8 +192,8 @@ describe('a first sync is not under way', () => {
   });
 });
 
-describe('what was not read is not shown as well', () => {
-  it('before the first read', () => {
+describe('a state that was not read', () => {
+  it('before the first read, streams and lists are shown as not read yet', () => {
     expect(badge({ operations: null }, 'users')).toEqual({ level: 'off', text: 'not read yet' });
     const text = page({ operations: null });
     expect(text).not.toContain('None: ');
@@ -202,21 +202,21 @@ describe('what was not read is not shown as well', () => {
     expect(text).not.toContain('never');
   });
 
-  it('before the migrations', () => {
+  it('before the migrations, streams are shown as not read yet', () => {
     const read = { ...operations({ pendingMigrations: 1 }), rows: undefined };
     const facts = { operations: { ...read, accounts: new Map([['north', UNKNOWN_STREAMS]]) } };
     expect(badge(facts, 'users')).toEqual({ level: 'off', text: 'not read yet' });
     expect(buildStatus(statusFacts(facts)).notReady).toEqual(['1 migration of the warehouse is pending']);
   });
 
-  it('as a metric', async () => {
+  it('before the first read, no metric of the migrations exists', async () => {
     const metrics = createMetrics({ version: '1', accountIds: ['north'] });
     const text = await metrics.render(buildStatus(statusFacts({ operations: null })));
     metrics.close();
     expect(text).not.toMatch(/^safety_sync_pending_migrations/m);
   });
 
-  it('in a list of accounts, nor after the database is away', () => {
+  it('a list of accounts shows the last known state while the database is unreachable, and not read yet before the first read', () => {
     const [streams = []] = operations().accounts.values();
     const two = [
       [accountFacts('a'), streams],
@@ -243,7 +243,7 @@ describe('what was not read is not shown as well', () => {
 });
 
 describe('many accounts', () => {
-  it('with a warning and a first sync have a warning', () => {
+  it('the verdict of an account with a warning and one with a first sync is a warning', () => {
     const [streams = []] = operations().accounts.values();
     const failed = streams.map((one) => ({
       ...one,
@@ -260,7 +260,7 @@ describe('many accounts', () => {
     });
   });
 
-  it('are not all fresh while the scheduled report of one fails', () => {
+  it('the verdict of many accounts is a warning while the scheduled report of one fails', () => {
     const [streams = []] = operations().accounts.values();
     const all = [
       [accountFacts('a'), streams],
@@ -277,7 +277,7 @@ describe('many accounts', () => {
 });
 
 describe('figures and sentences', () => {
-  it('do not say that alerts are sent by a channel that refuses them', () => {
+  it('the page does not count a channel that refuses alerts as one that sends them', () => {
     const alerts = {
       open: 2,
       failedReports: [],
@@ -292,7 +292,7 @@ describe('figures and sentences', () => {
     expect(page({ alerts: none })).toContain('Alerts do not arrive by the webhook; 2 are open.');
   });
 
-  it('count the open issues of a stream', () => {
+  it('the page counts the open issues of a stream', () => {
     const issue = {
       stream: 'users',
       kind: 'field_nulled',
@@ -304,14 +304,14 @@ describe('figures and sentences', () => {
     expect(page({ operations: operations({ issues }) })).toContain('20,003 issues');
   });
 
-  it('say that an estimate has deleted rows in it', () => {
+  it('the page shows that an estimate includes deleted rows', () => {
     const rows = [{ stream: 'users', rows: 300_000, isEstimate: true }] as const;
     expect(page({ volumes: { rows, days: [] } })).toContain(
       'about 300,000 <span class="dim small">with deleted ones</span>',
     );
   });
 
-  it('have no colour and no title of a good state once the worker does not respond', () => {
+  it('the page has no colour and no title of a good state if the worker does not respond', () => {
     const text = page({});
     expect(text).toContain("document.title = '✗ No response'");
     expect(text).toContain("main.className = 'lost'");
@@ -321,7 +321,7 @@ describe('figures and sentences', () => {
     expect(text).not.toContain('document.hidden');
   });
 
-  it('say of a volume that fell to zero that it is zero', () => {
+  it('the page shows a volume of zero as zero', () => {
     const rows = [{ stream: 'users', rows: 0, isEstimate: false }] as const;
     expect(page({ volumes: { rows, days: [] } })).toContain('<dt>records</dt> <dd>0</dd>');
   });

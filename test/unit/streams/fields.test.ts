@@ -12,7 +12,7 @@ const fields = {
   tags: field('tags', as.texts, 'Tags.'),
 };
 
-test('the meaning of a column names its field, the unit, and when it is null', () => {
+test('the description of a column names its field, its unit, and when it is null', () => {
   expect(meaningsOf(fields)).toEqual({
     id: 'Identifier. Source: id.',
     opened_at: 'When it opened. Source: opened (ms); null when not sent.',
@@ -21,7 +21,7 @@ test('the meaning of a column names its field, the unit, and when it is null', (
   });
 });
 
-test('each table has builders of its own, of the same columns', () => {
+test('each table gets separate builders of equal columns', () => {
   const table = safetySchema.table('sites', { account_id: accountId(), ...tableColumns(fields) });
   expect(getTableConfig(table).columns.map(({ name, notNull }) => [name, notNull])).toEqual([
     ['account_id', true],
@@ -39,7 +39,7 @@ test('each table has builders of its own, of the same columns', () => {
   expect(tableColumns(fields).id).not.toBe(tableColumns(fields).id);
 });
 
-test('a record is read by the names of its fields and gives values by column', () => {
+test('a record is read by the names of its fields into values by column', () => {
   const issues: RecordIssue[] = [];
   const values = fieldReader(fields)(
     { id: 7, opened: 0, closes: 20_260_131, opened_at: 5 },

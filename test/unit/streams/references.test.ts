@@ -27,7 +27,7 @@ function distort(value: unknown, name = ''): unknown {
 const WITH_CHILDREN = STREAMS.filter(({ children }) => children.length > 0);
 
 test.each(WITH_CHILDREN.map((stream) => [stream.name, stream] as const))(
-  '%s: the rows of a record refer only to each other, because COPY does not look up foreign keys',
+  'in the rows of a %s record, every reference is to another row of the record, because COPY does not look up foreign keys',
   (name, stream) => {
     const { parent, children } = streamShape(stream);
     const tables = [parent, ...children].map(({ table }) => table);

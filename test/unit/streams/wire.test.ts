@@ -20,7 +20,7 @@ function read<T>(field: wire.Field<T>, value: unknown): { taken: T | null; probl
 const taken = <T>(value: T) => ({ taken: value, problems: 0 });
 const refused = { taken: null, problems: 1 };
 
-describe('each field takes every form that the specification allows and refuses what cannot be kept', () => {
+describe('forms of field values', () => {
   test.each([
     ['text', wire.text, 'a', taken('a')],
     ['text', wire.text, '', taken('')],
@@ -65,12 +65,15 @@ describe('each field takes every form that the specification allows and refuses 
     ['boolean', wire.boolean, 1, refused],
     ['object', wire.object, {}, taken({})],
     ['object', wire.object, [], refused],
-  ] as const)('%s: %#', (_name, field: wire.Field<unknown>, value, expected) => {
-    expect(read(field, value)).toEqual(expected);
-  });
+  ] as const)(
+    'a field of type %s accepts the forms of the specification and refuses others, case %#',
+    (_name, field: wire.Field<unknown>, value, expected) => {
+      expect(read(field, value)).toEqual(expected);
+    },
+  );
 
   test.each(Object.entries(wire).filter(([, field]) => typeof field === 'object'))(
-    '%s takes absent and null as null, without a word',
+    'a field of type %s reads absent and null as null, without an issue',
     (_name, field) => {
       for (const value of [null, undefined]) {
         expect(read(field as wire.Field<unknown>, value)).toEqual({ taken: null, problems: 0 });
@@ -78,7 +81,7 @@ describe('each field takes every form that the specification allows and refuses 
     },
   );
 
-  test('no value of any kind makes a field throw', () => {
+  test('no value makes a field throw', () => {
     const random = createRandom(1);
     const atoms: unknown[] = [
       0,
@@ -106,7 +109,7 @@ describe('each field takes every form that the specification allows and refuses 
   });
 });
 
-test('every eight-digit number is a day exactly where the calendar has it', () => {
+test('a number of eight digits is a day only if the calendar has that day', () => {
   const random = createRandom(2);
   for (let round = 0; round < 3000; round += 1) {
     const number = random.below(3) === 0 ? random.below(1e8) : 19_000_000 + random.below(2_000_000);
@@ -115,7 +118,7 @@ test('every eight-digit number is a day exactly where the calendar has it', () =
   }
 });
 
-test('a list keeps the items that it can take and has an issue for each of the others', () => {
+test('a list keeps the items that it accepts, and has an issue for each other item', () => {
   const found: unknown[] = [];
   const list = wire
     .list(wire.bigint)
@@ -124,7 +127,7 @@ test('a list keeps the items that it can take and has an issue for each of the o
   expect(found).toEqual(['[2]', '[3]', '[4]']);
 });
 
-test('a value outside of its list is kept, with an issue', () => {
+test('a value outside of its list of values is kept, with an issue', () => {
   const found: unknown[] = [];
   const field = wire.oneOf(['open', 'closed']);
   expect(field.read('ajar', (_problem, detail) => found.push(detail?.kind))).toBe('ajar');
@@ -132,7 +135,7 @@ test('a value outside of its list is kept, with an issue', () => {
   expect(found).toEqual(['unknown_value']);
 });
 
-test('fields of one record are read one by one; unknown ones become issues without positions', () => {
+test('each field of a record is read separately, and unknown fields become issues without list positions', () => {
   const issues: RecordIssue[] = [];
   const values = fieldReader({ id: wire.key, due: wire.date })(
     { id: 7, due: 'soon', colour: 'red', constructor: 1 },
@@ -146,8 +149,8 @@ test('fields of one record are read one by one; unknown ones become issues witho
   ]);
 });
 
-describe('plain forms are read as the careful way reads them', () => {
-  test('times: every millisecond and microsecond from year 1 to beyond 9999', () => {
+describe('fast paths and the general path', () => {
+  test('a time is written as the general path writes it, for every millisecond and microsecond from year 1 to beyond 9999', () => {
     const ms = fc.oneof(
       fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('+012000-01-01T00:00:00Z') }),
       fc.constantFrom(-1, 0, 1, 999, 86_399_999, 86_400_000, 253_402_300_799_999, 253_402_300_800_000),
@@ -161,7 +164,7 @@ describe('plain forms are read as the careful way reads them', () => {
     );
   });
 
-  test('times compare by their value, with years of any length', () => {
+  test('times are compared by their value, with years of any length', () => {
     const ms = fc.oneof(
       fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: 8.64e15 }),
       fc.integer({ min: Date.parse('9999-12-31T00:00:00Z'), max: Date.parse('+010000-01-02T00:00:00Z') }),
@@ -174,7 +177,7 @@ describe('plain forms are read as the careful way reads them', () => {
     );
   });
 
-  test('days: a number is taken exactly when its text is', () => {
+  test('a day as a number is accepted exactly if its text is', () => {
     const day = fc.oneof(
       fc.integer({ min: 0, max: 120_000_000 }),
       fc.integer({ min: 19_990_101, max: 20_301_231 }),
@@ -189,8 +192,8 @@ describe('plain forms are read as the careful way reads them', () => {
   });
 });
 
-test('a column that toRows forgets is an error of the compiler', () => {
-  // @ts-expect-error Were it optional, what the source says in all other columns would be stored as null.
+test('a column that toRows omits is a compile error', () => {
+  // @ts-expect-error Were it optional, the source's values of all other columns would be stored as null.
   const row: RowOf<typeof resourceVersions> = { resource_id: 'r', ordinal: 1, is_current: true };
   expect(Object.keys(row)).toEqual(['resource_id', 'ordinal', 'is_current']);
 });

@@ -41,7 +41,7 @@ function start(
 const names = (count: number) => Array.from({ length: count }, (_, index) => `account-${index}`);
 
 describe('schedules of thousands of accounts', () => {
-  it('tick once for every account, staggered over the time that was given and no longer', async () => {
+  it('schedules tick once for every account, staggered over the given spread', async () => {
     const all = names(200);
     start(all, 5 * MINUTE_MS);
     await vi.advanceTimersByTimeAsync(21 * MINUTE_MS);
@@ -57,7 +57,7 @@ describe('schedules of thousands of accounts', () => {
     }
   });
 
-  it('have an account always at the same point, so that replicas agree', async () => {
+  it('the ticks of an account have a constant offset, so that replicas agree', async () => {
     start(names(20), 5 * MINUTE_MS);
     await vi.advanceTimersByTimeAsync(31 * MINUTE_MS + 5 * MINUTE_MS);
     const offsetsOf = (target: string) =>
@@ -68,14 +68,14 @@ describe('schedules of thousands of accounts', () => {
     }
   });
 
-  it('are spread over half of the period at most', async () => {
+  it('ticks are staggered over at most half of the period', async () => {
     start(names(50), 5 * MINUTE_MS, ['* * * * *']);
     await vi.advanceTimersByTimeAsync(MINUTE_MS + 31 * SECOND_MS);
     expect(ticks).toHaveLength(50);
     expect(ticks[0]?.periodMs).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  it('show when an account is next, its point in the staggered tick included, also while a tick is under way', async () => {
+  it('the next tick of an account includes its offset, also during a staggered tick', async () => {
     start(['early', 'late'], 5 * MINUTE_MS);
     const inMs = (account: string) => groups?.next(account)[0]?.inMs ?? -1;
     const pointOf = (account: string) => 15 * MINUTE_MS - SECOND_MS + shareOf(account) * 5 * MINUTE_MS;
@@ -88,7 +88,7 @@ describe('schedules of thousands of accounts', () => {
     expect(inMs(first)).toBeGreaterThan(5 * MINUTE_MS);
   });
 
-  it('tick no more when they are stopped, not even for the rest of a tick under way', async () => {
+  it('stopped schedules do not tick, not even for the rest of a staggered tick', async () => {
     start(names(100), 5 * MINUTE_MS);
     await vi.advanceTimersByTimeAsync(16 * MINUTE_MS);
     const before = ticks.length;
@@ -106,23 +106,26 @@ describe('a clock that jumps', () => {
   it.each([
     ['a machine that slept for a month', START, 30 * DAY_MS],
     ['a machine that booted in 1970', 0, START],
-  ])('forward, %s: each schedule ticks once, as missed, and goes on', async (_, bootMs, byMs) => {
-    vi.setSystemTime(bootMs + SECOND_MS);
-    start(['one'], 0, EXPRESSIONS);
-    await vi.advanceTimersByTimeAsync(SECOND_MS);
-    const before = ticks.length;
-    vi.setSystemTime(bootMs + byMs + 2 * SECOND_MS);
-    await vi.advanceTimersByTimeAsync(2 * SECOND_MS);
-    expect(missed).toEqual(['one', 'one', 'one']);
-    expect(ticks).toHaveLength(before + 3);
-    await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
-    expect(missed).toHaveLength(3);
-    // One of every quarter of an hour, ninety of every ten seconds.
-    expect(ticks).toHaveLength(before + 3 + 1 + 90);
-  });
+  ])(
+    'after a clock jumps forward (%s), each schedule ticks once, as missed, and continues',
+    async (_, bootMs, byMs) => {
+      vi.setSystemTime(bootMs + SECOND_MS);
+      start(['one'], 0, EXPRESSIONS);
+      await vi.advanceTimersByTimeAsync(SECOND_MS);
+      const before = ticks.length;
+      vi.setSystemTime(bootMs + byMs + 2 * SECOND_MS);
+      await vi.advanceTimersByTimeAsync(2 * SECOND_MS);
+      expect(missed).toEqual(['one', 'one', 'one']);
+      expect(ticks).toHaveLength(before + 3);
+      await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
+      expect(missed).toHaveLength(3);
+      // One of every quarter of an hour, ninety of every ten seconds.
+      expect(ticks).toHaveLength(before + 3 + 1 + 90);
+    },
+  );
 
   it.each([HOUR_MS, 30 * DAY_MS, START - DAY_MS])(
-    'back by %d ms does not stop the schedules, and what it repeats ticks once more',
+    'after a clock jumps back by %d ms, the schedules continue, and repeated times tick once more',
     async (byMs) => {
       start(['one'], 0, EXPRESSIONS);
       await vi.advanceTimersByTimeAsync(20 * MINUTE_MS);
@@ -136,7 +139,7 @@ describe('a clock that jumps', () => {
     },
   );
 
-  it('that goes on while the next tick is computed repeats none', async () => {
+  it('a clock that advances during the computation of the next tick repeats none', async () => {
     // After the first reading of the clock passes the time that the first computation of a cron expression takes.
     let computingMs = 13;
     const now = () => {
@@ -150,7 +153,7 @@ describe('a clock that jumps', () => {
     expect(ticks.map(({ periodMs }) => Math.round((periodMs ?? 0) / MINUTE_MS))).toEqual([15, 15]);
   });
 
-  it('back by seconds repeats no tick', async () => {
+  it('a clock that moves back by seconds repeats no tick', async () => {
     start(['one'], 0);
     await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
     expect(ticks).toHaveLength(1);
@@ -161,14 +164,14 @@ describe('a clock that jumps', () => {
     expect(ticks).toHaveLength(2);
   });
 
-  it('is looked at every second, so that a scheduler without ticks counts as alive', async () => {
+  it('the clock is read every second, so that a scheduler without ticks counts as alive', async () => {
     start(['one'], 0, ['0 0 1 1 *']);
     await vi.advanceTimersByTimeAsync(HOUR_MS);
     expect(performance.now() - (groups?.lookedMs ?? -Infinity)).toBeLessThanOrEqual(SECOND_MS);
   });
 });
 
-it('an hour that the change to summer time leaves out is not made up for: the next one is a day later', () => {
+it('a time that summer time skips is not made up for, and the next tick is a day later', () => {
   // Oslo, 2027-03-28: 01:59:59 is followed by 03:00:00.
   vi.setSystemTime(Date.UTC(2027, 2, 28, 0, 30));
   start(['one'], 0, ['30 2 * * *'], { timezone: 'Europe/Oslo' });

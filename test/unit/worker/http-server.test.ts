@@ -35,12 +35,12 @@ describe('a page', () => {
     'localhost:8080',
     'status.example',
     'STATUS.example:443',
-  ])('is shown under %s', async (host) => {
+  ])('a page is returned for the host name %s', async (host) => {
     expect(await statusOf('/', host)).toBe(200);
   });
 
   it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8080'])(
-    'is refused under %s, where a foreign name may lead here; probes are not',
+    'a page is refused for the host name %s, because a foreign name may resolve to this address, and probes are returned',
     async (host) => {
       expect(await statusOf('/', host)).toBe(421);
       expect(await statusOf('/healthz', host)).toBe(200);
@@ -48,7 +48,7 @@ describe('a page', () => {
   );
 });
 
-it('a connection on which nothing comes, or a request that never ends, is closed', async () => {
+it('a connection without a request, or with an endless one, is closed', async () => {
   const { port } = new URL(server.url);
   const idle = connect(Number(port), '127.0.0.1').resume();
   const slow = connect(Number(port), '127.0.0.1').resume();

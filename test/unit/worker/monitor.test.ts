@@ -66,8 +66,8 @@ async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-describe('a look at the database', () => {
-  it('that takes long while the database answers is slow: no outage is logged, and its result is used', async () => {
+describe('a check of the database', () => {
+  it('a check that takes long while the database responds is slow, not an outage, and its result is used', async () => {
     const made = start({ read: () => after(8_000, SEEN) });
     await pass(7_000);
     expect(made.latest).toMatchObject({ seen: null, problem: null, isSlow: true });
@@ -78,7 +78,7 @@ describe('a look at the database', () => {
     expect(slow).toEqual([expect.stringContaining('has not been read within 5.0 s')]);
   });
 
-  it('that runs ask for again and again is made within a second', async () => {
+  it('a check that runs request repeatedly starts within a second', async () => {
     const readAtMs: number[] = [];
     const made = start({
       read: () => {
@@ -93,7 +93,7 @@ describe('a look at the database', () => {
     expect(readAtMs.length).toBeGreaterThanOrEqual(10);
   });
 
-  it('is an outage when the database answers nothing at all for ten seconds', async () => {
+  it('a check without any response for ten seconds is an outage', async () => {
     const made = start({ read: never, ping: never });
     await pass(9_900);
     expect(made.latest.problem).toBeNull();
@@ -102,7 +102,7 @@ describe('a look at the database', () => {
     expect(outage.current?.code).toBe('database_unreachable');
   });
 
-  it('that is not answered is no outage while runs of this worker are stored', async () => {
+  it('a check without a response is no outage while runs of this worker are stored', async () => {
     const made = start({ read: never, ping: never });
     await pass(7_000);
     made.recordResponse();
@@ -111,7 +111,7 @@ describe('a look at the database', () => {
     expect(outage.current).toBeUndefined();
   });
 
-  it('that is refused is an outage at once', async () => {
+  it('a check that is refused is an outage at once', async () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const made = start({ read: () => Promise.reject(refused) });
     await pass(0);
@@ -119,7 +119,7 @@ describe('a look at the database', () => {
     expect(outage.current?.code).toBe('database_unreachable');
   });
 
-  it('begins at the latest half a minute after one that took long', async () => {
+  it('a check starts at most half a minute after a slow one', async () => {
     const begun: number[] = [];
     const startedMs = Date.now();
     start({
@@ -132,7 +132,7 @@ describe('a look at the database', () => {
     expect(begun).toEqual([0, 34_000, 68_000]);
   });
 
-  it('does not wait for rows that are being counted, and a count that fails takes nothing from it', async () => {
+  it('a check does not wait for a count of rows, and a failed count does not fail it', async () => {
     let looks = 0;
     const read = () => Promise.resolve({ ...SEEN, look: (looks += 1) });
     const made = start({ read, count: never });
@@ -148,7 +148,7 @@ describe('a look at the database', () => {
     expect(defects).toEqual([expect.stringContaining('statement timeout')]);
   });
 
-  it('says when rows were counted, and they are counted at least every two minutes', async () => {
+  it('the result of a check has the time of the last count, which is repeated every two minutes', async () => {
     const begun: number[] = [];
     const startedMs = Date.now();
     const made = start({
@@ -168,7 +168,7 @@ describe('a look at the database', () => {
     });
   });
 
-  it('ends the outage that runs met when a new connection opens, not while the open one reads', async () => {
+  it('a check ends the outage of runs when a new connection opens, not when the open one reads', async () => {
     const made = start();
     await pass(0);
     const full = Object.assign(new Error('sorry, too many clients already'), {
@@ -192,7 +192,7 @@ describe('a look at the database', () => {
     expect(made.latest.problem).toBeNull();
   });
 
-  it('that connects during an outage lets runs try again, at most every ten seconds', async () => {
+  it('a check that connects during an outage lets runs try again, at most every ten seconds', async () => {
     const startedMs = Date.now();
     const made = start();
     const run = { accountId: 'north', stream: 'users', kind: 'sync', isScheduled: true } as const;

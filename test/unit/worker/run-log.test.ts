@@ -43,7 +43,7 @@ const failed = (code: ErrorCode): RunResult => ({
 });
 
 describe('the line of a run', () => {
-  it('names its record and how far the stream was before and after it', () => {
+  it('the log line of a run contains its id and its watermarks before and after', () => {
     const { level, fields } = lineOf({ ...figures, outcome: 'succeeded', note: null });
     expect(level).toBe('info');
     expect(fields).toMatchObject({
@@ -58,11 +58,11 @@ describe('the line of a run', () => {
     ['delete_guard', 'error'],
     ['worker_died', 'error'],
     ['interrupted', 'warn'],
-  ] as const)('that failed of %s is of level %s', (code, level) => {
+  ] as const)('the log line of a run that failed with %s has level %s', (code, level) => {
     expect(lineOf(failed(code)).level).toBe(level);
   });
 
-  it('that is part of an outage that was logged is for debugging only', () => {
+  it('the log line of a run during a logged outage has level debug', () => {
     expect(lineOf(failed('network_error'), true).level).toBe('debug');
   });
 });

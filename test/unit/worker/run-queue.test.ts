@@ -28,7 +28,7 @@ function createStage(slots: number) {
 }
 
 describe('slots', () => {
-  it('are no more than there are; the next one begins when one ends', async () => {
+  it('at most as many runs as slots are under way, and the next one begins when one ends', async () => {
     const { queue, begun, start, end, settle } = createStage(2);
     for (const stream of ['r', 'f', 't']) void start('north', stream);
     await settle();
@@ -38,7 +38,7 @@ describe('slots', () => {
     expect(begun).toEqual(['north r', 'north f', 'north t']);
   });
 
-  it('go from account to account: one with much to do does not stand before the others', async () => {
+  it('slots rotate between accounts, so that an account with many runs does not delay the others', async () => {
     const { begun, start, end, settle } = createStage(1);
     for (const stream of ['r', 'f', 't']) void start('large', stream);
     void start('small', 'r');
@@ -48,13 +48,13 @@ describe('slots', () => {
     expect(begun).toEqual(['large r', 'large f', 'small r', 'other r', 'large t']);
   });
 
-  it('are given back by runs that throw', async () => {
+  it('a slot is released by a run that throws', async () => {
     const { queue } = createStage(1);
     await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     await expect(queue.run('a', () => Promise.resolve(7))).resolves.toBe(7);
   });
 
-  it('show how long a run has waited', async () => {
+  it('the load of the queue contains the longest wait of a run', async () => {
     const { queue, start, settle, time } = createStage(1);
     void start('a', 'r');
     void start('b', 'r');
@@ -67,7 +67,7 @@ describe('slots', () => {
 });
 
 describe('an unhealthy account', () => {
-  it('gives the slots of its runs to others', async () => {
+  it('an unhealthy account releases the slots of its runs to others', async () => {
     const { queue, begun, start, settle } = createStage(2);
     for (const stream of ['r', 'f', 't']) void start('sick', stream);
     void start('well', 'r');
@@ -81,7 +81,7 @@ describe('an unhealthy account', () => {
     expect(queue.load).toMatchObject({ running: 4, unhealthy: 2, waiting: 1 });
   });
 
-  it('has one run at a time, and all of them when it is well again', async () => {
+  it('an unhealthy account has one run at a time, and all of them when it is healthy again', async () => {
     const { queue, begun, start, end, settle } = createStage(3);
     queue.setHealth('sick', false);
     for (const stream of ['r', 'f', 't']) void start('sick', stream);
@@ -94,7 +94,7 @@ describe('an unhealthy account', () => {
     expect(begun).toEqual(['sick r', 'sick f', 'sick t']);
   });
 
-  it('does not make more than twice as many runs as there are slots, however many such accounts there are', async () => {
+  it('unhealthy accounts have at most as many extra runs as there are slots', async () => {
     const { queue, begun, start, settle } = createStage(2);
     for (let round = 0; round < 5; round += 1) {
       for (const account of ['a', 'b']) void start(`${account}${round}`, 'r');

@@ -58,7 +58,7 @@ afterEach(async () => {
 });
 
 describe('a scheduler', () => {
-  it('triggers what a run asked for at a time as soon as the run that is under way then has ended', async () => {
+  it('a sync that a run requests for a time starts when the run then under way has ended', async () => {
     const gate = createGate();
     work = async ({ stream }) => {
       if (stream === 'followups') return [{ stream: 'resources', inMs: MINUTE_MS }];
@@ -75,7 +75,7 @@ describe('a scheduler', () => {
     expect(overruns).toBe(0);
   });
 
-  it('starts the stream that runs last when the others of its account have ended, whichever was triggered first', async () => {
+  it('the stream that runs last starts when the other streams of its account have ended, in any order of triggers', async () => {
     const gate = createGate();
     work = async ({ stream }) => {
       if (stream === 'resources') await gate.opened;
@@ -90,7 +90,7 @@ describe('a scheduler', () => {
     expect(begun).toEqual(['resources', 'users']);
   });
 
-  it('is alive however far its clock jumps, and goes on', async () => {
+  it('a scheduler is alive after any jump of its clock, and continues', async () => {
     for (const byMs of [30 * 24 * HOUR_MS, -60 * 24 * HOUR_MS]) {
       vi.setSystemTime(Date.now() + byMs);
       await vi.advanceTimersByTimeAsync(16 * MINUTE_MS);
