@@ -371,7 +371,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       search: '(select t._run_id = ${runId}::bigint and t._synced_at',
       replace: '(select t._run_id <> ${runId}::bigint and t._synced_at',
       tests: [
-        'test/integration/data-issues.test.ts > comes right',
+        'test/integration/data-issues.test.ts > sends no request',
         'test/integration/data-issues.test.ts > close together',
       ],
     },
@@ -468,7 +468,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/warehouse/change-account.ts',
       search: 'if (!(await tryStreamLock(session, key))) throw refuse(key)',
       replace: 'await tryStreamLock(session, key)',
-      tests: ['test/integration/accounts.test.ts > where a run is under way'],
+      tests: ['test/integration/accounts.test.ts > if a run is under way'],
     },
   ],
 };
