@@ -657,7 +657,7 @@ it('a warehouse that lacks migrations causes a message, but not in the minutes i
   expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
 });
 
-it('an unreachable database causes one message from each worker that cannot use it, and its return causes one message in all', async () => {
+it('an unreachable database causes one message from each worker that cannot use it, and its return causes a single message', async () => {
   const workers = ['a', 'b'].map((owner) => startNotifying({ owner }));
   for (const one of workers) await one.lookAndSend();
   const sinceMs = Date.now();

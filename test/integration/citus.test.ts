@@ -247,7 +247,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
   });
 
   test.skipIf(!HAS_WORKERS)(
-    'an unreachable node fails the runs of its accounts with a database error, other accounts succeed, and the next runs reach the state of the source',
+    'an unreachable node fails only the runs of its accounts, with a database error, and the next runs reach the state of the source',
     async () => {
       const name = new URL(database.url).pathname.slice(1);
       const nodes = await nodesOf(COORDINATOR);

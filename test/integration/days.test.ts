@@ -137,7 +137,7 @@ describe('days of random pasts', () => {
 
   const ZONES = ['UTC', 'America/New_York', 'Pacific/Kiritimati'];
   test.each(casesOf({ few: ZONES.slice(2), all: ZONES }))(
-    'the daily views in time zone %s count each state of each follow-up, in all, by assignee and by form',
+    'the daily views in time zone %s count each state of each follow-up, in total, by assignee and by form',
     async (timezone) => {
       const followups = await start(timezone, 3, 120, timezone);
       expect(await readDays(query, timezone, 'followup_daily')).toEqual([]);

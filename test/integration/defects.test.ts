@@ -11,20 +11,17 @@ test.each([
     Object.assign(new RangeError('a text is too long'), { code: 'ERR_STRING_TOO_LONG' }),
   ],
   ['with a cause', new TypeError('a text is too long', { cause: new Error('some other failure') })],
-])(
-  'an unexpected error %s is reported as internal_error, and not as an error of PostgreSQL',
-  async (_what, thrown) => {
-    const api = (): never => {
-      throw thrown;
-    };
-    const request = { stream: 'resources', kind: 'sync', trigger: 'manual', force: false } as const;
-    const result = await runStream({ ...worker.context, api }, { ...request, allowMassDelete: false });
-    expect(result).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'internal_error', message: 'a text is too long' },
-    });
-    expect(
-      await worker.query(`select error_code from safety_sync.runs order by run_id desc limit 1`),
-    ).toEqual([{ error_code: 'internal_error' }]);
-  },
-);
+])('an error %s is reported as internal_error, not as an error of PostgreSQL', async (_what, thrown) => {
+  const api = (): never => {
+    throw thrown;
+  };
+  const request = { stream: 'resources', kind: 'sync', trigger: 'manual', force: false } as const;
+  const result = await runStream({ ...worker.context, api }, { ...request, allowMassDelete: false });
+  expect(result).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'internal_error', message: 'a text is too long' },
+  });
+  expect(await worker.query(`select error_code from safety_sync.runs order by run_id desc limit 1`)).toEqual([
+    { error_code: 'internal_error' },
+  ]);
+});

@@ -91,7 +91,7 @@ describe('statements', () => {
     .filter(({ name }) => name.endsWith('.ts'))
     .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }));
 
-  test('no statement writes the result of a volatile function, because each node would read its own clock', () => {
+  test('no statement writes the result of a volatile function, because each node would read another clock', () => {
     const writers = sources.filter(
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
@@ -108,7 +108,7 @@ describe('statements', () => {
     }
   });
 
-  test('no statement that stores records calls now(), because each node would read its own clock', () => {
+  test('no statement that stores records calls now(), because each node would read another clock', () => {
     const clocks = sources.filter(
       ({ name, text }) =>
         !['stream-session.ts', 'reporting.ts'].includes(name) &&

@@ -331,7 +331,7 @@ describe('completions of trainings', () => {
       to,
     ]);
 
-  test('a renewal that does not change the status of the employee begins a state of this completion, and none of the employee or other completions', async () => {
+  test('a renewal with an unchanged status of the employee begins a state of this completion alone', async () => {
     await start();
     const first = await sendList({ 1: 20250110, 2: 20250111 });
     const sibling = () =>

@@ -59,19 +59,16 @@ const SEEN = [
 ] as const;
 
 describe('coverage', () => {
-  test.each(SEEN)(
-    'labels counts the occurrences of each id of kind %s, most used first',
-    async (kind, ids) => {
-      const expected = await stage.query<{ id: string; seen: number }>(
-        `select id, count(*)::int as seen from (${ids}) t (id) where id <> '' group by id order by seen desc, id collate "C"`,
-      );
-      expect(expected.length).toBeGreaterThan(2);
-      const found = (await coverage()).find((one) => one.kind === kind);
-      const inOrder = (found?.unlabelled ?? []).toSorted((a, b) => b.seen - a.seen || (a.id < b.id ? -1 : 1));
-      expect(inOrder).toEqual([...expected]);
-      expect(found?.unlabelled.map(({ seen }) => seen)).toEqual(expected.map(({ seen }) => seen));
-    },
-  );
+  test.each(SEEN)('labels counts the occurrences of each id of kind %s', async (kind, ids) => {
+    const expected = await stage.query<{ id: string; seen: number }>(
+      `select id, count(*)::int as seen from (${ids}) t (id) where id <> '' group by id order by seen desc, id collate "C"`,
+    );
+    expect(expected.length).toBeGreaterThan(2);
+    const found = (await coverage()).find((one) => one.kind === kind);
+    const inOrder = (found?.unlabelled ?? []).toSorted((a, b) => b.seen - a.seen || (a.id < b.id ? -1 : 1));
+    expect(inOrder).toEqual([...expected]);
+    expect(found?.unlabelled.map(({ seen }) => seen)).toEqual(expected.map(({ seen }) => seen));
+  });
 
   test('labels prints the next command, and after a complete import that every id has a label', async () => {
     const before = (await run()).stdout;

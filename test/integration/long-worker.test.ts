@@ -88,7 +88,7 @@ describe('the schedule of training', () => {
 
 inProof(() => {
   describe('a database that no run can connect to', () => {
-    it('if no run can connect to the database, an outage with its cause and beginning is reported, although open connections of the worker still work', async () => {
+    it('if no run can connect to the database, an outage with its cause and beginning is reported, although open connections still work', async () => {
       const hook = untilTestEnds(await startHookServer());
       const url = new URL(worker.databaseUrl);
       const database = `database "${url.pathname.slice(1)}"`;

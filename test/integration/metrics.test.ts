@@ -133,7 +133,7 @@ describe('the metrics file', () => {
 });
 
 test.each(file.metrics.map((one) => [one.name, one.type] as const))(
-  'the metric %s has a value, in all, by account and by month',
+  'the metric %s has a value in total, by account and by month',
   async (name, type) => {
     const isShare = (value: number) => type !== 'ratio' || (value >= 0 && value <= 1);
     const all = (await read(name)).get(null) ?? 0;
