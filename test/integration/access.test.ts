@@ -146,7 +146,7 @@ async function expectAccounts(reader: string, accounts: readonly string[]): Prom
   }
 }
 
-anyTest.runIf(isUnfit)('on Citus and PostgreSQL 14 grant is refused and says why', async () => {
+anyTest.runIf(isUnfit)('on Citus and PostgreSQL 14, access grant is refused with the reason', async () => {
   const database = await createTestDatabase();
   const said = await runInProcess(['access', 'grant', 'safety_reader', '--account', 'new'], {
     DATABASE_URL: database.url,
@@ -156,7 +156,7 @@ anyTest.runIf(isUnfit)('on Citus and PostgreSQL 14 grant is refused and says why
   await database.drop();
 });
 
-test('before a role is confined there is no policy, and the verb says so', async () => {
+test('before the first grant there is no policy, and access reports that no role is confined', async () => {
   const { code, stdout } = await access('');
   expect(stdout).toBe(
     'No role is confined: every role that may read schema safety sees all accounts.\nTo confine a role: safety-sync access grant ROLE --account NAME\n',
@@ -167,7 +167,7 @@ test('before a role is confined there is no policy, and the verb says so', async
   await expectAccounts(ALL, ACCOUNTS);
 });
 
-test('two confined readers see their accounts through every relation, and all other roles see everything', async () => {
+test('two confined readers see only their accounts through every relation, and an unconfined reader sees all accounts', async () => {
   const granted = await access(`grant ${NORTH} --account north`);
   expect(granted.stderr).toBe('');
   expect(granted.stdout).toBe(
@@ -186,11 +186,11 @@ test('two confined readers see their accounts through every relation, and all ot
   expect(await as(NORTH, 'select from safety.calendar limit 1')).toHaveLength(1);
 });
 
-test('a login that inherits from a confined role is confined with it', async () => {
+test('a login that inherits from a confined role sees only the accounts of that role', async () => {
   await expectAccounts(LOGIN, ['north']);
 });
 
-test('a role gets its accounts also where a confined role had its name before it was renamed', async () => {
+test('if a confined role is renamed, it keeps its accounts, and a new role with the former name gets the accounts granted to it', async () => {
   const query = (text: string) => worker.query(text);
   await access(`grant ${NORTH} --account east`);
   await query(`alter role ${NORTH} rename to ${NORTH}_before`);
@@ -207,7 +207,7 @@ test('a role gets its accounts also where a confined role had its name before it
   await access(`revoke ${NORTH} --account east`);
 });
 
-test('a second grant adds to the first, and a revoke takes one away', async () => {
+test('a second grant adds an account to the first one, and a revoke removes it', async () => {
   await access(`grant ${NORTH} --account east`);
   await expectAccounts(NORTH, ['north', 'east']);
   expect((await access(`revoke ${NORTH} --account east`)).stdout).toBe(
@@ -216,7 +216,7 @@ test('a second grant adds to the first, and a revoke takes one away', async () =
   await expectAccounts(NORTH, ['north']);
 });
 
-test('a view that a migration replaced and a table that it made are confined when it is done', async () => {
+test('a view that a migration replaced and a table that it created are confined when the migration ends', async () => {
   const [view] = await worker.query<{ text: string }>(
     `select pg_get_viewdef('safety.resource_tags') as text`,
   );
@@ -233,7 +233,7 @@ test('a view that a migration replaced and a table that it made are confined whe
   await expectAccounts(ALL, ACCOUNTS);
 });
 
-test('a condition that a reader writes is never evaluated on rows of other accounts, because its error would show them', async () => {
+test('a condition in the query of a confined reader is never evaluated on rows of other accounts, because its error would show them', async () => {
   const relations = new Set((await seenBy(NORTH)).map(({ relation }) => relation));
   expect(relations).toContain('freshness');
   expect(relations).toContain('people');
@@ -244,7 +244,7 @@ test('a condition that a reader writes is never evaluated on rows of other accou
   }
 });
 
-test('a reader with operators and functions of its own in front of PostgreSQL’s sees no row more', async () => {
+test('a confined reader that puts other operators and functions in front of those of PostgreSQL sees no additional row', async () => {
   const mine = role('north_own');
   await worker.query(`create schema ${mine} authorization ${NORTH}`);
   const front = `set local search_path = ${mine}, pg_catalog, safety`;
@@ -295,7 +295,7 @@ const FUNCTIONS = `with ours as (select oid from pg_namespace where nspname in (
     and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
   order by 1`;
 
-test('no function that a view may call gets its meaning from the search_path of the caller', async () => {
+test('no function of the schemas or of their views and policies depends on the search_path of the caller', async () => {
   const fixed = '{"search_path=pg_catalog, pg_temp"}';
   expect(await worker.query(FUNCTIONS)).toEqual([
     { name: 'safety.readable_accounts()', meaning: fixed },
@@ -306,14 +306,14 @@ test('no function that a view may call gets its meaning from the search_path of 
   ]);
 });
 
-test('what the planner knows of values is kept from a confined reader', async () => {
+test('a confined reader sees no planner statistics of tables with accounts', async () => {
   await worker.query('analyze');
   const text = `select distinct tablename from pg_stats where schemaname like 'safety%' order by 1`;
   expect((await as(OWNER, text)).length).toBeGreaterThan(10);
   expect(await as(NORTH, text)).toEqual([{ tablename: 'calendar' }]);
 });
 
-test('a relation made in the schema by hand is not granted, and is reported where a role may read it', async () => {
+test('a relation made in the schema by hand is not granted to a confined role, and is reported if a member of the role may read it', async () => {
   const made = {
     by_hand: 'create table safety.by_hand as select id from safety.followups',
     kept: 'create materialized view safety.kept as select account_id, id from safety.followups',
@@ -341,7 +341,7 @@ test('a relation made in the schema by hand is not granted, and is reported wher
   }
 });
 
-test('the list names roles and accounts, and what would let one of them see more', async () => {
+test('access lists confined roles with their accounts, and reports memberships, missing policies and missing grants', async () => {
   const clean = await access('');
   expect(clean.code).toBe(0);
   expect(clean.stdout).toMatch(new RegExp(`^${NORTH} +north\n${TWO} +east, south$`, 'm'));
@@ -372,7 +372,7 @@ test('the list names roles and accounts, and what would let one of them see more
   await expectAccounts(TWO, ['south', 'east']);
 });
 
-test('check names clocks that differ, by how much, and what comes of it', async () => {
+test('check reports by how much the clock of the machine differs from that of the database, and the consequence', async () => {
   const clocks = async (offMs: number) => {
     const clock = { now: () => Date.now() + offMs };
     return (await checkDatabase(worker.connection, 'the tables', clock)).find(
@@ -387,37 +387,37 @@ test('check names clocks that differ, by how much, and what comes of it', async 
   });
 });
 
-describe('refused is', () => {
+describe('access grant and revoke', () => {
   test.each([
     [
-      'a role that does not exist',
+      'a grant to a role that does not exist',
       () => `grant nobody_${suffix} --account north`,
       /this server has no role nobody_/,
     ],
     [
-      'an account that does not exist',
+      'a grant of an account that does not exist',
       () => `grant ${NORTH} --account west`,
       /no account is named west; there are: east, new, north, south/,
     ],
-    ['a grant of nothing', () => `grant ${NORTH}`, /which accounts\? Name each with --account/],
+    ['a grant without an account', () => `grant ${NORTH}`, /which accounts\? Name each with --account/],
     [
-      'the role of those who see all',
+      'a grant to safety_reader',
       () => 'grant safety_reader --account north',
       /is the role of those who see every account/,
     ],
-    ['to revoke from a role that is not confined', () => `revoke ${ALL}`, /is not confined to accounts/],
+    ['a revoke from a role that is not confined', () => `revoke ${ALL}`, /is not confined to accounts/],
     [
-      'to revoke what was not granted',
+      'a revoke of an account that was not granted',
       () => `revoke ${NORTH} --account south`,
       /may not read south; it may read north/,
     ],
-  ])('%s', async (_, args, said) => {
+  ])('%s is refused with the reason', async (_, args, said) => {
     const { code, stderr } = await access(args());
     expect(stderr).toMatch(said);
     expect(code).toBe(2);
   });
 
-  test('a role for which no policy would hold', async () => {
+  test('a grant to a role with superuser, bypassrls or createrole is refused, because policies would not confine it', async () => {
     for (const attribute of ['superuser', 'bypassrls', 'createrole']) {
       await worker.query(`alter role ${LOGIN} ${attribute}`);
       expect((await access(`grant ${LOGIN} --account north`)).stderr).toContain(
@@ -430,7 +430,7 @@ describe('refused is', () => {
     }
   });
 
-  test('a role that reads the control tables, which have no policies', async () => {
+  test('a grant to a role that may read a control table is refused, because control tables have no policies', async () => {
     await worker.query(`grant usage on schema safety_sync to ${LOGIN}`);
     await worker.query(`grant select on safety_sync.runs to ${LOGIN}`);
     expect((await access(`grant ${LOGIN} --account north`)).stderr).toContain(
@@ -441,7 +441,7 @@ describe('refused is', () => {
     await worker.query(`revoke select on safety_sync.runs from ${LOGIN}`);
   });
 
-  test('a role that could become one that sees all, until it is no member any more, or may not become it', async () => {
+  test('a grant to a member of safety_reader is refused while it may set that role, and a revoke while it is a member', async () => {
     const { stderr } = await access(`grant ${ALL} --account north`);
     expect(stderr).toContain(
       `${ALL} cannot be confined: it can become safety_reader (set role) and see what that one sees\nIn psql: revoke "safety_reader" from "${ALL}";`,
@@ -459,7 +459,7 @@ describe('refused is', () => {
     await expectAccounts(ALL, ACCOUNTS);
   });
 
-  test('a role that does not own the tables, with the statements for the owner', async () => {
+  test('a grant by a role that does not own the tables is refused, and the statements for the owner are printed', async () => {
     const url = await letLoad();
     const { code, stderr } = await access(`grant ${NORTH} --account south`, { DATABASE_URL: url });
     expect(code).toBe(1);
@@ -470,7 +470,7 @@ describe('refused is', () => {
   });
 });
 
-test('a loader that is not the owner stores as before, though COPY does not go into tables with policies', async () => {
+test('a loader that is not the owner stores records in tables with policies, although COPY into such tables is not possible', async () => {
   const url = await letLoad();
   await worker.query(`grant temporary on database ${new URL(url).pathname.slice(1)} to ${LOADER}`);
   const loader = untilTestEnds(
@@ -492,18 +492,18 @@ test('a loader that is not the owner stores as before, though COPY does not go i
   await expectAccounts(NORTH, ['north']);
 });
 
-describe('a plan', () => {
+describe('query plans', () => {
   const planOf = async (reader: string, text: string) =>
     (await as<{ 'QUERY PLAN': string }>(reader, `explain (costs off) ${text}`)).map(
       (row) => row['QUERY PLAN'],
     );
 
-  test('of a reader that is not confined is that of the owner: nothing is asked of any row', async () => {
+  test('the plan of an unconfined reader equals the plan of the owner: no policy is evaluated', async () => {
     const text = `select id from safety.followup_overview where is_overdue and assignee_id = 'x'`;
     expect(await planOf(ALL, text)).toEqual(await planOf(OWNER, text));
   });
 
-  test('of a reader that is confined asks for the account, worked out once, where an index has it', async () => {
+  test('the plan of a confined reader has its accounts as constants in the index condition', async () => {
     const plan = (await planOf(NORTH, `select * from safety.followup_messages where followup_id = 'x'`)).join(
       '\n',
     );
@@ -514,14 +514,14 @@ describe('a plan', () => {
   });
 });
 
-test('no function of the schema runs as its owner, past the policies', async () => {
+test('no function of the schema runs with the rights of its owner, because it would bypass the policies', async () => {
   const functions = await worker.query(
     `select proname from pg_proc where pronamespace = 'safety'::regnamespace and prosecdef`,
   );
   expect(functions).toEqual([]);
 });
 
-test('a role from which everything is taken reads nothing, and after the last one tables are as before', async () => {
+test('after all accounts of a role are revoked it reads nothing, and after the last role no table has a policy', async () => {
   for (const name of [NORTH, TWO]) {
     const { stdout } = await access(`revoke ${name}`);
     expect(stdout).toBe(`${name} reads nothing of schema safety any more.\n`);

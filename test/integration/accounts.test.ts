@@ -1,4 +1,4 @@
-/** An account gets another name, or goes, with everything that is stored of it; what is cut off goes on. */
+/** An account is renamed or removed with all its rows; a repetition completes an interrupted change. */
 import { describe, expect, inject, test as anyTest } from 'vitest';
 import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
@@ -75,7 +75,7 @@ async function readRows(account: string): Promise<string[]> {
 const readChanges = () => worker.query('select account_id, renamed_to from safety_sync.account_changes');
 
 describe('accounts rename', () => {
-  test('gives every row of every table the new name, and the next sync of it finds everything unchanged', async () => {
+  test('a rename gives every row of every table the new account, and the next sync finds everything unchanged', async () => {
     const before = await readRows('north');
     expect(before.length).toBeGreaterThan(2000);
     const renamed = await run(['accounts', 'rename', 'north', 'south', '--yes'], 'north');
@@ -96,7 +96,7 @@ describe('accounts rename', () => {
     ).toEqual(Array.from({ length: 5 }, () => ['succeeded', 0, 0, 0]));
   });
 
-  test('cut off at any write it leaves an account that no run touches, and goes on to the same rows', async () => {
+  test('after an interrupted rename, runs and other changes of the account are refused until a repetition completes it with equal rows', async () => {
     const before = await readRows('north');
     const saboteur = await createSaboteur(worker);
     const counts: number[] = [];
@@ -137,7 +137,7 @@ describe('accounts rename', () => {
     expect(await readChanges()).toEqual([]);
   });
 
-  test('is refused where the new name has rows, where a run is under way, and without a confirmation', async () => {
+  test('a rename is refused if the new name has rows, if a run is under way, without a confirmation, and for unusable names', async () => {
     const before = await readRows('north');
     await worker.query(
       `insert into safety.labels (account_id, kind, id, label) values ('taken', 'form', '1', 'Round')`,
@@ -167,7 +167,7 @@ describe('accounts rename', () => {
     expect(await readChanges()).toEqual([]);
   });
 
-  test('lets confined readers read the new name and the old one no more', async () => {
+  test('access lists a confined reader with the new account after a rename, and not at all after the removal of the account', async () => {
     const role = await createRole(worker);
     expect((await run(['access', 'grant', role, '--account', 'north'])).code).toBe(0);
     expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
@@ -181,7 +181,7 @@ describe('accounts rename', () => {
 
 describe('accounts remove', () => {
   anyTest(
-    'is refused while the account is configured, and without --yes where there is no terminal',
+    'a removal needs --yes or the typed name of an account that is not configured, and removes every row',
     async () => {
       const configured = await run(['accounts', 'remove', 'north', '--yes'], 'north');
       expect([configured.code, configured.stderr]).toEqual([
@@ -203,7 +203,7 @@ describe('accounts remove', () => {
   );
 
   inProof(() => {
-    test('cut off it goes on, and leaves the other accounts as they are', async () => {
+    test('an interrupted removal is completed by a repetition, and leaves other accounts unchanged', async () => {
       await run(['accounts', 'rename', 'north', 'south', '--yes']);
       for (const result of await worker.runAll()) expectSucceeded(result);
       const south = await readRows('south');
@@ -230,7 +230,7 @@ describe('accounts remove', () => {
   });
 });
 
-anyTest('accounts, check and status name an account that is stored and not configured', async () => {
+anyTest('accounts, check and status report an account that is stored but not configured', async () => {
   const [listed] = (
     JSON.parse((await run(['accounts', 'list', '--json'])).stdout) as { accounts: object[] }
   ).accounts.filter((one) => 'account_id' in one && one.account_id === 'north');

@@ -156,7 +156,7 @@ const succeed = async (): Promise<void> => {
   expect((await worker.run('resources', { force: true })).outcome).toBe('succeeded');
 };
 
-it('a stream that fails causes one message when it has lasted long enough, and once when it is over', async () => {
+it('a failing stream causes one message after ALERT_AFTER_MINUTES, and one when it succeeds again', async () => {
   const one = startNotifying();
   await fail();
   await one.lookAndSend();
@@ -188,7 +188,7 @@ it('a stream that fails causes one message when it has lasted long enough, and o
   expect(one.status.open).toBe(0);
 });
 
-it('what is over before it is due is not sent', async () => {
+it('a problem that ends before its alert is due causes no message', async () => {
   const one = startNotifying();
   await fail();
   await one.lookAndSend();
@@ -200,7 +200,7 @@ it('what is over before it is due is not sent', async () => {
   expect(hook.bodies).toEqual([]);
 });
 
-it('what begins again is sent again', async () => {
+it('a problem that ends and begins again causes two more messages', async () => {
   const one = startNotifying({ afterMs: 0 });
   for (let round = 0; round < 2; round += 1) {
     await fail();
@@ -213,7 +213,7 @@ it('what begins again is sent again', async () => {
   expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓', '✗', '✓']);
 });
 
-it('one of several workers sends, the first one', async () => {
+it('only one of several workers sends the alert of a problem and the message of its end', async () => {
   const workers = ['a', 'b', 'c', 'd'].map((owner) => startNotifying({ owner, afterMs: 0 }));
   await fail();
   await Promise.all(workers.map((one) => one.lookAndSend()));
@@ -226,7 +226,7 @@ it('one of several workers sends, the first one', async () => {
   expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓']);
 });
 
-it('a run that is stopped from outside ends no alert, because the stream has not succeeded', async () => {
+it('an interrupted run does not end the alert of a failing stream, because the stream has not succeeded', async () => {
   const one = startNotifying({ afterMs: 0 });
   await fail();
   await one.lookAndSend();
@@ -238,7 +238,7 @@ it('a run that is stopped from outside ends no alert, because the stream has not
   expect(hook.texts).toEqual([expect.stringContaining('✗ Resources fails')]);
 });
 
-it('a stream that fails for another reason causes no message that it succeeds', async () => {
+it('if a stream fails for another reason than before, no message reports a success before it succeeds', async () => {
   const one = startNotifying({ afterMs: 0 });
   await fail();
   await one.lookAndSend();
@@ -256,7 +256,7 @@ it('a stream that fails for another reason causes no message that it succeeds', 
   ]);
 });
 
-it('what begins again while its end was being sent by a worker that was killed is sent', async () => {
+it('a problem that begins again is sent although a killed worker has claimed the message of its end', async () => {
   const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();
   await other.lookAndSend();
@@ -272,7 +272,7 @@ it('what begins again while its end was being sent by a worker that was killed i
   await bury();
 });
 
-it('a stream that is switched off ends its alert without a message, because it has not succeeded', async () => {
+it('if a failing stream is switched off, its alert ends without a message, because the stream has not succeeded', async () => {
   const before = startNotifying({ afterMs: 0 });
   await fail();
   await before.lookAndSend();
@@ -285,7 +285,7 @@ it('a stream that is switched off ends its alert without a message, because it h
   expect(after.status.open).toBe(0);
 });
 
-it('an alert of a channel that is configured no more is not counted', async () => {
+it('an alert of a channel that is no longer configured is not counted as open', async () => {
   const mailed = startNotifying({
     afterMs: 0,
     channels: [{ name: 'mail', place: 'mail', send: () => Promise.resolve([]) }],
@@ -300,7 +300,7 @@ it('an alert of a channel that is configured no more is not counted', async () =
   expect(one.status.open).toBe(0);
 });
 
-it('what a worker had claimed when it was killed is sent by another one, and not before its claim has ended', async () => {
+it('an alert that a killed worker has claimed is sent by another worker when the claim ends, and not earlier', async () => {
   const { claimed, dead, bury } = startDying();
   const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();
@@ -314,7 +314,7 @@ it('what a worker had claimed when it was killed is sent by another one, and not
   await bury();
 });
 
-it('what was over when its worker was killed is still sent, with its end', async () => {
+it('if a problem ends during the claim of a killed worker, another worker sends one message with its beginning and its end', async () => {
   const { claimed, dead, bury } = startDying();
   const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();
@@ -333,7 +333,7 @@ it('what was over when its worker was killed is still sent, with its end', async
   await bury();
 });
 
-it('an alert that is over after the claim of a killed worker is sent, because its beginning may have been', async () => {
+it('if a problem ends after the claim of a killed worker, its end is sent, because its beginning may have been sent', async () => {
   const { claimed, dead, bury } = startDying();
   const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();
@@ -346,7 +346,7 @@ it('an alert that is over after the claim of a killed worker is sent, because it
   await bury();
 });
 
-it('a worker that hung for longer than its claim changes nothing when it fails in the end', async () => {
+it('a worker that fails to send after the end of its claim does not change the alert', async () => {
   const { claimed, dead, bury } = startDying({ andFails: true });
   const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();
@@ -361,7 +361,7 @@ it('a worker that hung for longer than its claim changes nothing when it fails i
   expect(other.status.channels[0]?.waiting).toBe(0);
 });
 
-it('what was sent when the database broke is not sent again', async () => {
+it('a message that was sent when the database broke is not sent again', async () => {
   const sent = createGate();
   const goOn = createGate();
   const slow: Channel = {
@@ -393,7 +393,7 @@ it('what was sent when the database broke is not sent again', async () => {
   ).toBe(true);
 });
 
-it('that nothing can be recorded, as without the right to, is an error and stands on the page', async () => {
+it('if the outbox cannot be used, one error is logged and the status shows the problem until it can be used', async () => {
   const one = startNotifying({ afterMs: 0 });
   await fail();
   await worker.query('alter table safety_sync.outbox rename to outbox_away');
@@ -418,7 +418,7 @@ it.each([
   ['refuses', 500, 'HTTP 500: no such hook: [secret]'],
   ['hangs', 'hang', 'no response within 1.5 s'],
 ] as const)(
-  'a webhook that %s is tried again, seen meanwhile, and holds up no mail',
+  'a webhook that %s delays no mail, is tried again, and every worker shows its problem',
   async (_, answer, problem) => {
     hook.answer = answer;
     const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
@@ -447,7 +447,7 @@ it.each([
   },
 );
 
-it('a webhook that talks without an end is heard as far as it matters, and its secret is not shown even in part', async () => {
+it('an endless response of a webhook is read up to a limit, and no part of the secret is shown', async () => {
   const signal = AbortSignal.timeout(30_000);
   const message = { subject: 'x', text: 'x', html: 'x' };
   const path = new URL(hook.url).pathname;
@@ -462,14 +462,14 @@ it('a webhook that talks without an end is heard as far as it matters, and its s
   expect(cut).toBe(`HTTP 500: ${'x'.repeat(105)}[secret]${'x'.repeat(7)}`);
 });
 
-it('a mail server that talks without an end is left, and says why', async () => {
+it('an endless response of a mail server ends the attempt with EPROTOCOL', async () => {
   mail.behaviour = 'flood';
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
   const sent = mails.send({ subject: 'x', text: 'x', html: 'x' }, AbortSignal.timeout(30_000));
   await expect(sent).rejects.toThrow(/EPROTOCOL/);
 });
 
-it('a mail server that hangs holds up no webhook, and is tried again', async () => {
+it('a mail server that hangs does not delay the webhook, and is tried again', async () => {
   mail.behaviour = 'hang';
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
   const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
@@ -484,7 +484,7 @@ it('a mail server that hangs holds up no webhook, and is tried again', async () 
   expect(hook.texts).toHaveLength(1);
 });
 
-it('what was due while no channel accepted it is sent when it is over, too', async () => {
+it('if a problem ends before a channel has accepted its alert, one message reports its beginning and its end', async () => {
   hook.answer = 503;
   const one = startNotifying({ afterMs: 0 });
   await fail();
@@ -500,7 +500,7 @@ it('what was due while no channel accepted it is sent when it is over, too', asy
   ]);
 });
 
-it('a stream that is being tried again causes a message only when that has ended, and only if it failed', async () => {
+it('while a failing stream runs again no message is sent, and none after the run has succeeded', async () => {
   const one = startNotifying();
   await fail();
   await one.lookAndSend();
@@ -526,7 +526,7 @@ it('a stream that is being tried again causes a message only when that has ended
   expect(hook.bodies).toEqual([]);
 });
 
-it('refused credentials cause one message for all streams, with advice', async () => {
+it('refused credentials cause one message with advice for all streams', async () => {
   const one = startNotifying({ afterMs: 0 });
   worker.sandbox.access.set('inactive');
   for (const stream of ['resources', 'followups']) await worker.run(stream, { force: true });
@@ -543,7 +543,7 @@ it('refused credentials cause one message for all streams, with advice', async (
   expect(hook.texts[1]).toMatch(/^✓ The service accepts the credentials again;/);
 });
 
-it('streams that are stale together are one line', async () => {
+it('streams that become stale together are reported in one line', async () => {
   const one = startNotifying();
   passedMs += 2 * HOUR_MS;
   await one.lookAndSend();
@@ -556,7 +556,7 @@ it('streams that are stale together are one line', async () => {
   ]);
 });
 
-it('a field that the service did not send before, and what a reconcile repaired, are sent at once', async () => {
+it('a new field of the service and the repairs of a reconcile are sent at once, in one message', async () => {
   const one = startNotifying();
   worker.sandbox.hooks.rewriteResponse = ({ method }, response) =>
     method === 'resources.list'
@@ -581,7 +581,7 @@ it('a field that the service did not send before, and what a reconcile repaired,
   await worker.query('delete from safety_sync.runs where repaired is not null');
 });
 
-it('a reconcile that failed is an alert until one succeeds, although syncs succeed', async () => {
+it('a failed reconcile remains an alert until a reconcile succeeds, although syncs succeed', async () => {
   const one = startNotifying();
   const reconcile = async (status: string, code: string | null) =>
     await worker.query(
@@ -607,7 +607,7 @@ it('a reconcile that failed is an alert until one succeeds, although syncs succe
   await worker.query(`delete from safety_sync.runs where kind = 'reconcile'`);
 });
 
-it('no alert holds anything that a service, a gateway or a record says', async () => {
+it('no alert contains a secret or a text that the service or a gateway has sent', async () => {
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
   const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0 });
   worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
@@ -639,7 +639,7 @@ it('no alert holds anything that a service, a gateway or a record says', async (
   expect((await worker.run('followups', { force: true })).outcome).toBe('succeeded');
 });
 
-it('a warehouse that lacks migrations causes a message, but not while a worker that starts applies them', async () => {
+it('a warehouse that lacks migrations causes a message, but not in the minutes in which a starting worker applies them', async () => {
   pendingMigrations = 1;
   const one = startNotifying({ afterMs: 0 });
   await one.lookAndSend();
@@ -657,7 +657,7 @@ it('a warehouse that lacks migrations causes a message, but not while a worker t
   expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
 });
 
-it('a database that is away causes a message of each worker that cannot use it, and its return one message', async () => {
+it('an unreachable database causes one message from each worker that cannot use it, and its return causes a single message', async () => {
   const workers = ['a', 'b'].map((owner) => startNotifying({ owner }));
   for (const one of workers) await one.lookAndSend();
   const sinceMs = Date.now();
@@ -690,8 +690,8 @@ it('a database that is away causes a message of each worker that cannot use it, 
   ]);
 });
 
-describe('a worker', () => {
-  it('sends what it sees by itself, and shows on its page, as JSON and in its metrics when no channel accepts it', async () => {
+describe('alerts of a worker', () => {
+  it('a worker sends alerts by itself, and its page, its JSON and its metrics show when no channel accepts them', async () => {
     hook.answer = 404;
     const stage = await startAppStage(worker, {
       everyMs: 50,
@@ -732,7 +732,7 @@ describe('a worker', () => {
     );
   });
 
-  it('that stops hands what it could not send to another one', async () => {
+  it('a worker that stops leaves its unsent alerts to another worker', async () => {
     hook.answer = 'hang';
     const stopped = startNotifying({ owner: 'stopped', afterMs: 0, attemptMs: HOUR_MS });
     await fail();
@@ -755,7 +755,7 @@ describe('safety-sync alerts', () => {
     ALERT_EMAIL_TO: 'you@example.com',
   });
 
-  it('test sends one by each way, without a database, and says what came of it', async () => {
+  it('alerts test sends one message through each channel without a database, and prints the result of each', async () => {
     const { code, stdout } = await run(['test'], {
       ALERT_WEBHOOK_URL: hook.url,
       DATABASE_URL: '',
@@ -775,7 +775,7 @@ describe('safety-sync alerts', () => {
     ['refuse', 'EENVELOPE at RCPT TO: 550 no such user'],
     ['unauthorized', 'EAUTH at AUTH PLAIN: 535 no: AUTH PLAIN'],
   ] as const)(
-    'test says plainly what a mail server says that does %s, and no password',
+    'alerts test prints the response of a mail server with the behaviour %s, and no secret',
     async (behaviour, problem) => {
       mail.behaviour = behaviour;
       hook.answer = 404;
@@ -793,7 +793,7 @@ describe('safety-sync alerts', () => {
     },
   );
 
-  it('test fails and names the recipient that a mail server refuses, although the others get the message', async () => {
+  it('alerts test fails and prints the recipient that a mail server refuses, although the other recipients get the message', async () => {
     const { code, stdout } = await run(['test'], {
       ...mailed(),
       ALERT_EMAIL_TO: 'you@example.com,unknown@example.com',
@@ -805,14 +805,14 @@ describe('safety-sync alerts', () => {
     expect(code).toBe(1);
   });
 
-  it('test without a channel says what to set', async () => {
+  it('alerts test without a configured channel prints the variables to set', async () => {
     const { code, stderr } = await run(['test']);
     expect(code).toBe(2);
     expect(stderr).toContain('no channel is configured for alerts');
     expect(stderr).toContain('Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.');
   });
 
-  it('lists what is wrong now and whether it was sent', async () => {
+  it('alerts lists each open problem with its channel and whether it was sent', async () => {
     expect(await run([])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('No alert is open.') as string,
@@ -843,7 +843,7 @@ describe('safety-sync alerts', () => {
     });
   });
 
-  it('and status end with 1 for what is wrong in the warehouse, whether or not a worker has recorded it', async () => {
+  it('alerts and status exit with 1 if the warehouse has a problem, whether or not a worker has recorded it', async () => {
     const both = async (env: Readonly<Record<string, string>> = {}) => {
       const all = { DATABASE_URL: worker.databaseUrl, SAFETY_EQUIPMENT_TYPES: '21', ...env };
       const [alerts, status] = [await runInProcess(['alerts'], all), await runInProcess(['status'], all)];
@@ -877,7 +877,7 @@ describe('safety-sync alerts', () => {
     await worker.query(`update safety_sync.stream_state set last_success_at = now() where stream = 'users'`);
   });
 
-  it('and status miss a worker that was there, when no run has followed a tick of the schedule', async () => {
+  it('alerts and status report a missing worker if no run has followed a tick of the schedule', async () => {
     const codes = async (env: Readonly<Record<string, string>> = {}) => {
       const all = {
         DATABASE_URL: worker.databaseUrl,

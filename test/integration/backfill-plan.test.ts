@@ -22,7 +22,7 @@ async function plan(...args: string[]): Promise<Plan> {
 }
 
 describe('backfill --plan', () => {
-  test('leaves an empty database without a schema, and says that it is not migrated', async () => {
+  test('backfill --plan creates no schema in an empty database, and reports that it is not migrated', async () => {
     const empty = untilTestEnds(await createCliStage({ isEmpty: true }));
     const { code, stdout } = await empty.run(['backfill', '--plan']);
     expect(stdout).toBe(`resources: an unknown number of records, a full re-read, about 1 request
@@ -38,7 +38,7 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     expect(schemas).toEqual([]);
   });
 
-  test('changes no row of a warehouse that is in use', async () => {
+  test('backfill --plan changes no row of a warehouse in use', async () => {
     expect((await run('sync')).code).toBe(0);
     const marks = () =>
       stage.query(`select (select max(run_id) from safety_sync.runs) as run, (select count(*) from safety_sync.backfill_slices) as slices,
@@ -49,7 +49,7 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     expect(await marks()).toEqual(before);
   });
 
-  test('says of a backfill that is stored but was not closed that only its end is left, as the run then does', async () => {
+  test('if all slices of a backfill are stored and only its end is missing, the plan has the requests that the next run sends', async () => {
     expect((await run('backfill', 'followups')).code).toBe(0);
     // As a worker leaves it that is killed between its last slice and the end of its run.
     await stage.query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
@@ -60,11 +60,11 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     stage.sandbox.requests.length = 0;
     expect((await run('backfill', 'followups')).code).toBe(0);
     expect(stage.sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
-    // Now it is closed: another one begins from the start, and its announcement says so.
+    // Now it is closed: another one begins from the start, and its plan shows that.
     expect((await plan()).plan[0]).toMatchObject({ records: 130, slices_done: null });
   });
 
-  test('of several accounts goes on after one that the service refuses', async () => {
+  test('if the service refuses one of several accounts, the plan contains the others and reports the refusal', async () => {
     const path = await writeAccountsFile([
       entryFor('north', stage.sandbox, { token: 'wrong-token' }),
       entryFor('south', stage.sandbox),
@@ -78,7 +78,7 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     expect(failed).toMatchObject([{ account_id: 'north', stream: 'followups', code: 'token_invalid' }]);
   });
 
-  test('counts for a backfill that was cut off what is left of it', async () => {
+  test('the plan of an interrupted backfill counts only the remaining records, unless --restart or --from is given', async () => {
     expect((await run('backfill', 'followups')).code).toBe(0);
     await stage.query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
     expect((await plan()).plan[0]).toMatchObject({ records: 100, slices_done: 0, requests: 6 });

@@ -93,7 +93,7 @@ async function findBreaks(worker: TestWorker): Promise<unknown[]> {
   return all.flat();
 }
 
-test('migrate --citus refuses a PostgreSQL without the extension, and says what to do', async () => {
+test('migrate --citus refuses a PostgreSQL without the extension, and creates no schema', async () => {
   const database = await createEmptyTestDatabase();
   try {
     await expect(migrateDatabase(database.url, { onCitus: true })).rejects.toMatchObject({
@@ -147,7 +147,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       ),
   });
 
-  test('a warehouse that holds rows is distributed with them, with its grants and comments, once', async () => {
+  test('migrate --citus distributes a warehouse with its rows, grants and comments, and a repetition changes nothing', async () => {
     await migrateDatabase(database.url);
     await ask(
       database.url,
@@ -174,7 +174,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     );
   }, 240_000); // thirty tables in shards: a minute and a half in a container on a busy machine
 
-  test('changes, deletions and returns leave what the source has, and histories without gap and overlap', async () => {
+  test('after changes, deletions and returns the warehouse equals the source, and histories have neither gap nor overlap', async () => {
     for (let round = 0; round < 3; round += 1) {
       for (const worker of workers()) worker.sandbox.live.step(40);
       await syncAll();
@@ -191,7 +191,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     expect(ended.length).toBeGreaterThan(10);
   });
 
-  test('status, runs and the probes read every account', async () => {
+  test('status, runs and safety.freshness return rows of every account', async () => {
     const { accounts } = await readAccounts(north.connection, ['north', 'south']);
     for (const streams of accounts.values())
       expect(streams.map(({ lastRun }) => lastRun?.status)).toEqual(STREAM_NAMES.map(() => 'succeeded'));
@@ -200,7 +200,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     expect((await north.query('select from safety.people')).length).toBeGreaterThan(10);
   });
 
-  test('views and questions over all accounts are worked out where the rows are', async () => {
+  test('views and questions over all accounts are computed on the nodes, except the listed ones', async () => {
     const views = await north.query<{ name: string; columns: string }>(
       `select c.relname as name, string_agg(format('count(%I)', a.attname), ', ') as columns
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
@@ -221,7 +221,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     expect([...through].toSorted()).toEqual(Object.keys(THROUGH_COORDINATOR).toSorted());
   });
 
-  test('a loader that is no superuser loads with the grants that check prints', async () => {
+  test('a loader that is no superuser needs only usage on the schemas and rights on the tables', async () => {
     const role = `loader_${randomBytes(4).toString('hex')}`;
     const url = new URL(database.url);
     await ask(database.url, `create role ${role} login password '${role}'`);
@@ -247,7 +247,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
   });
 
   test.skipIf(!HAS_WORKERS)(
-    'a node that is away fails the runs of its accounts as what they are, the others go on, and the next run is right',
+    'an unreachable node fails only the runs of its accounts, with a database error, and the next runs reach the state of the source',
     async () => {
       const name = new URL(database.url).pathname.slice(1);
       const nodes = await nodesOf(COORDINATOR);
@@ -280,7 +280,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     },
   );
 
-  test.skipIf(!HAS_WORKERS)('migrate --citus at a worker node is refused', async () => {
+  test.skipIf(!HAS_WORKERS)('migrate --citus is refused on a worker node', async () => {
     const [, node = ''] = database.urls;
     await expect(migrateDatabase(node, { onCitus: true })).rejects.toMatchObject({ code: 'citus_unfit' });
   });

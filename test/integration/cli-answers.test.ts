@@ -15,8 +15,8 @@ async function runsOf(args: readonly string[], more?: CliEnvironment): Promise<R
   return (JSON.parse((await run([...args, '--json'], more)).stdout) as { runs: Rows }).runs;
 }
 
-describe('as JSON', () => {
-  test('a sync names its runs by the numbers that they have in the history', async () => {
+describe('output as JSON', () => {
+  test('sync --json contains for each stream the run_id that runs --json has', async () => {
     const synced = await runsOf(['sync']);
     const history = await runsOf(['runs']);
     const numbers = new Map(history.map((row) => [row['stream'], row['run_id']]));
@@ -25,7 +25,7 @@ describe('as JSON', () => {
       expect([stream, runId]).toEqual([stream, numbers.get(stream)]);
   });
 
-  test('every time has one form: ISO 8601 in UTC', async () => {
+  test('every time in JSON output is ISO 8601 in UTC', async () => {
     stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
     await run(['sync']);
     const said = await Promise.all(
@@ -45,7 +45,7 @@ describe('reconcile', () => {
   const sweep = async () => (await run(['reconcile', 'followups'])).stdout;
   const repaired = async () => (await runsOf(['runs', '--limit', '1']))[0]?.['repaired'];
 
-  test('calls what happened since the last sync new, changed or gone, and no repair', async () => {
+  test('reconcile reports changes since the last sync as new, changed or gone, and not as repairs', async () => {
     await run(['sync', 'followups', 'resources']);
     expect(await sweep()).toContain(
       `\nfollowups: everything was in step; no sync had missed anything${NOTE}\n`,
@@ -63,7 +63,7 @@ describe('reconcile', () => {
     expect((await run(['reconcile', 'resources'])).stdout).toContain('\nresources: everything was in step\n');
   });
 
-  test('calls a repair what an earlier sync should have brought', async () => {
+  test('reconcile reports a record that an earlier sync should have stored as a repair', async () => {
     await run(['sync', 'followups']);
     const [lost] = [...followups().entries()].toSorted(([, a], [, b]) => a.updated_on - b.updated_on);
     await stage.query(`delete from safety.followups where id = '${lost?.[0] ?? ''}'`);
@@ -73,7 +73,7 @@ describe('reconcile', () => {
     expect(await repaired()).toBe(1);
   });
 
-  test('of an empty warehouse has only news', async () => {
+  test('reconcile of an empty warehouse reports only new records', async () => {
     expect((await run(['reconcile', 'resources'])).stdout).toContain('\nresources: 25 new\n');
   });
 });
@@ -89,11 +89,11 @@ describe('runs', () => {
       values ('default', 'users', 'sync', 'manual', 'failed', 'test', '1.0.0', now(), 'worker_died', '${REASON}')`);
   });
 
-  test('cuts no remark when it is piped', async () => {
+  test('runs prints remarks in full length into a pipe', async () => {
     expect((await run(['runs'])).stdout).toContain(`worker_died: ${REASON}\n`);
   });
 
-  test('cuts what a line of a terminal has no room for', async () => {
+  test('runs shortens remarks to the width of the terminal', async () => {
     const { stdout } = await runInProcess(['runs'], stage.env, { width: 150 });
     expect(stdout).toMatch(/ {2}worker_died: the worker of .*…\n/);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(150);
@@ -101,7 +101,7 @@ describe('runs', () => {
 });
 
 describe('sync', () => {
-  test('shows a person at a terminal how much was read, and with --json nothing of it', async () => {
+  test('sync shows its progress on a terminal, but not with --json', async () => {
     const env = { ...stage.env, LOG_FORMAT: 'pretty' };
     const sync = async (...more: string[]) =>
       (await runInProcess(['sync', 'resources', ...more], env, { isInteractive: true })).stderr;

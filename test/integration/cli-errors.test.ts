@@ -13,7 +13,7 @@ import { serviceEnv, SMALL_SANDBOX } from '../support/worker.ts';
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 /** Possible arguments of a verb. */
 const ARGUMENTS: Readonly<Record<string, string>> = { stream: 'followups', id: '1' };
-/** Each with the arguments that it needs; of a verb behind a verb its name is the first of them. */
+/** Verbs with their required arguments; the name of a subcommand is the first argument. */
 const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
   .flatMap((command) => [
     { verb: command.name(), before: [] as string[], command },
@@ -24,7 +24,7 @@ const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
     const needed = command.registeredArguments.filter(({ required }) => required);
     return { verb, taken: [...before, ...needed.map((one) => ARGUMENTS[one.name()] ?? 'something')] };
   });
-/** They do without one. */
+/** Verbs that need no database. */
 const WITHOUT_DATABASE = ['check', 'alerts test'];
 const DATABASE_ANSWERS = JSON_VERBS.filter(
   ({ verb, taken }) => !WITHOUT_DATABASE.includes([verb, ...taken].join(' ')),
@@ -40,7 +40,7 @@ const service = { SAFETY_BASE_URL: 'http://127.0.0.1:1', SAFETY_TOKEN: 'sandbox-
 
 describe('with --json', () => {
   test.each(JSON_VERBS)(
-    '$verb answers bad configuration as JSON, with exit code 2',
+    '$verb --json reports an invalid configuration as JSON and exits with 2',
     async ({ verb, taken }) => {
       const { code, stdout, stderr } = await runInProcess([verb, ...taken, '--json'], {
         ...service,
@@ -61,7 +61,7 @@ describe('with --json', () => {
   );
 
   test.each(DATABASE_ANSWERS)(
-    '$verb answers a database that is away as JSON, with exit code 1',
+    '$verb --json reports an unreachable database as JSON and exits with 1',
     async ({ verb, taken }) => {
       const env = { ...service, DATABASE_URL: 'postgres://owner:hidden-word@127.0.0.1:1/nothing' };
       const { code, stdout } = await runInProcess([verb, ...taken, '--json'], env);
@@ -73,7 +73,7 @@ describe('with --json', () => {
     },
   );
 
-  test('bad usage is JSON, too', async () => {
+  test('an unknown option is reported as JSON', async () => {
     const { code, stdout } = await runInProcess(['runs', '--json', '--nope'], {});
     expect(JSON.parse(stdout)).toMatchObject({
       error: { code: 'usage_invalid', message: "unknown option '--nope'" },
@@ -87,7 +87,7 @@ describe('with --json', () => {
     ['training', 'no stream is named training, did you mean training-employee-status? the streams are '],
     ['people', 'no stream is named people; the streams are resources, '],
   ])(
-    'a stream that was mistyped as %s is answered with the one that was probably meant',
+    'the error for the unknown stream %s lists the streams, and suggests one with a similar name if there is one',
     async (name, says) => {
       const { code, stdout } = await runInProcess(['sync', name, '--json'], {});
       expect((JSON.parse(stdout) as JsonError).error.message).toContain(says);
@@ -95,7 +95,7 @@ describe('with --json', () => {
     },
   );
 
-  test('a database URL that ends too early never reaches a name server', async () => {
+  test('an unescaped password in DATABASE_URL is a configuration error, and its parts are not looked up as a host name', async () => {
     const env = { ...service, DATABASE_URL: 'postgres://owner:p@ss/word@127.0.0.1/nothing' };
     const { code, stdout, stderr } = await runInProcess(['check', '--json'], env);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'configuration_invalid' } });
@@ -112,7 +112,7 @@ function urlWith(change: (url: URL) => void): string {
   return url.href;
 }
 
-describe('the next step is named', () => {
+describe('the advice of an error', () => {
   async function adviceOf(DATABASE_URL: string): Promise<string> {
     const { code, stdout } = await runInProcess(['status', '--json'], { DATABASE_URL });
     const { error } = JSON.parse(stdout) as JsonError;
@@ -121,13 +121,13 @@ describe('the next step is named', () => {
     return error.advice;
   }
 
-  test('where the database does not exist', async () => {
+  test('if the database does not exist, the advice is the command that creates it', async () => {
     expect(await adviceOf(urlWith((url) => (url.pathname = '/not_made_yet')))).toBe(
       'Create it: createdb not_made_yet, or as a user who may: create database "not_made_yet"; or correct DATABASE_URL.',
     );
   });
 
-  test('where TLS is asked of a PostgreSQL that does not speak it', async () => {
+  test('if PostgreSQL does not support the requested TLS, the advice is to switch on ssl or to remove sslmode', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end('N')));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -137,7 +137,7 @@ describe('the next step is named', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('where the token may not use one method, and every other stream is synced', async () => {
+  test('if the token lacks the right to one method, check and sync fail for the stream of this method alone', async () => {
     const sandbox = untilTestEnds(await createSandbox({ size: SMALL_SANDBOX }));
     const env = {
       ...service,
@@ -169,7 +169,7 @@ describe('the next step is named', () => {
     expect(runs.find(({ stream }) => stream === 'users')?.outcome).toBe('succeeded');
   });
 
-  test('where https is asked of a port that speaks http', async () => {
+  test('if the port of an https URL does not support TLS, the advice is to correct SAFETY_BASE_URL', async () => {
     const sandbox = untilTestEnds(await createSandbox({ size: SMALL_SANDBOX }));
     const env = {
       ...service,
@@ -190,7 +190,7 @@ describe('the next step is named', () => {
     expect(code).toBe(1);
   });
 
-  test('where a user may only read: the grants that check prints are all that it takes', async () => {
+  test('if the database user lacks rights, the grants that check prints are sufficient', async () => {
     const role = await createRole(database, `login password 'read-only-word'`);
     const DATABASE_URL = urlWith((url) => {
       url.username = role;
@@ -218,7 +218,7 @@ describe('the next step is named', () => {
     expect(await rights()).toMatchObject({ result: 'ok', advice: null });
   });
 
-  test('where the directory of the embedded PostgreSQL cannot be made', async () => {
+  test('if the directory of the embedded PostgreSQL cannot be created, the advice is another directory or DATABASE_URL', async () => {
     const options = { dataDir: '/dev/null/postgres', database: 'safety_sync' };
     await expect(acquireEmbeddedServer(options)).rejects.toMatchObject({
       code: 'embedded_unavailable',
@@ -230,7 +230,7 @@ describe('the next step is named', () => {
     });
   });
 
-  test('where the demo is started in the container image', async () => {
+  test('if demo is started in the container image, the advice is a checkout or Docker Compose', async () => {
     const { code, stdout, stderr } = await runInProcess(['demo'], { SAFETY_SYNC_CONTAINER: '1' });
     expect(stderr).toBe(
       'embedded_unavailable: the demo needs the embedded PostgreSQL, which the container image does not hold\n' +
@@ -240,15 +240,15 @@ describe('the next step is named', () => {
     expect(code).toBe(2);
   });
 
-  test('where settings were pasted into a shell without export', async () => {
+  test('if settings are missing, the advice is that pasted lines need export', async () => {
     const { stderr } = await runInProcess(['sync'], {});
     expect(stderr).toContain('(lines NAME=value that were pasted into a shell need export before them)');
   });
 });
 
-describe('a statement that PostgreSQL refuses', () => {
+describe('errors of PostgreSQL', () => {
   test.each(['status', 'runs', 'data-issues', 'report'])(
-    'is reported by %s with its code and reason, without the statement, its parameters or a stack',
+    'a statement that PostgreSQL refuses is reported by %s with its code and reason, without its text, its parameters or a stack',
     async (verb) => {
       for (const name of TABLES)
         await database.query(`alter table safety_sync.${name} rename to ${name}_away`);

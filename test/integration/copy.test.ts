@@ -27,12 +27,12 @@ function* numbers(last: string): Generator<string> {
 }
 
 test.each([
-  ['a line it cannot read', ['1\n', 'two\n'], /invalid input syntax/],
-  ['a line it cannot read, the first of many', ['one\n', ...numbers('')], /invalid input syntax/],
-  ['a line it cannot read, the last of many', [...numbers('last\n')], /invalid input syntax/],
-  ['a key that comes twice', ['1\n', '1\n'], /duplicate key/],
-  ['a key that comes again at the end', [...numbers('7\n')], /duplicate key/],
-])('%s is an error, nothing of the COPY is stored, and the next one works', async (_, lines, problem) => {
+  ['an unreadable line', ['1\n', 'two\n'], /invalid input syntax/],
+  ['an unreadable first line of many', ['one\n', ...numbers('')], /invalid input syntax/],
+  ['an unreadable last line of many', [...numbers('last\n')], /invalid input syntax/],
+  ['a duplicate key', ['1\n', '1\n'], /duplicate key/],
+  ['a duplicate key in the last line of many', [...numbers('7\n')], /duplicate key/],
+])('%s is an error: nothing of the COPY is stored, and the next COPY works', async (_, lines, problem) => {
   await expect(copy(lines)).rejects.toThrow(problem);
   await session.query('begin');
   await expect(copy(lines)).rejects.toThrow(problem);
@@ -51,7 +51,7 @@ test.each([
   'before insert on numbers for each statement',
   'after insert on numbers for each row',
   'after insert on numbers',
-])('what a trigger refuses (%s) is an error', async (moment) => {
+])('a refusal by a trigger (%s) is an error, and nothing is stored', async (moment) => {
   await session.query(
     `create function pg_temp.refuse() returns trigger language plpgsql as 'begin raise exception ''not today''; end'`,
   );
@@ -60,12 +60,12 @@ test.each([
   expect(await count()).toBe(0);
 });
 
-test('a table that does not exist is an error', async () => {
+test('a COPY into a table that does not exist is an error, and the next COPY works', async () => {
   await expect(session.copy('copy nowhere from stdin', ['1\n'])).rejects.toThrow(/nowhere/);
   await copy(['1\n']);
 });
 
-test('statements that come while a COPY is under way wait for its end', async () => {
+test('statements that are sent during a COPY wait for its end', async () => {
   const copying = copy([...numbers('')]);
   const asked: Promise<unknown>[] = [];
   for (let turn = 0; turn < 200; turn += 1) {
@@ -88,7 +88,7 @@ test('statements that come while a COPY is under way wait for its end', async ()
   expect(await count()).toBe(MANY + 1);
 });
 
-test('an array of any texts is read by PostgreSQL as it was', async () => {
+test('PostgreSQL reads an array of any texts unchanged, from a parameter and from a COPY', async () => {
   const texts = [
     '',
     ' ',

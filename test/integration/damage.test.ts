@@ -3,7 +3,7 @@ import { forAllTests } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
 import { createTestWorker } from '../support/worker.ts';
 
-/** One warehouse for all: what each test damages is put right when it ends. */
+/** One warehouse for all, because each test repairs its damage. */
 const worker = forAllTests(() => createTestWorker());
 
 beforeAll(async () => {
@@ -17,32 +17,32 @@ const DAMAGE = [
     `update safety.followups set is_open = not is_open where id = (select min(id) from safety.followups)`,
   ],
   [
-    'a changed child',
+    'a changed child row',
     'followups',
     `update safety.followup_messages set note = 'forged' 
       where (followup_id, id) = (select followup_id, id from safety.followup_messages order by followup_id, id limit 1)`,
   ],
   [
-    'a child that is gone',
+    'a missing child row',
     'equipments',
     `delete from safety.equipment_schedules where (equipment_id, schedule_id) =
       (select equipment_id, schedule_id from safety.equipment_schedules order by equipment_id, schedule_id limit 1)`,
   ],
   [
-    'a child too many',
+    'a surplus child row',
     'resources',
     `insert into safety.resource_versions (account_id, resource_id, ordinal, is_current)
       select account_id, id, 99, false from safety.resources order by id limit 1`,
   ],
   [
-    'a row that is gone',
+    'a missing row',
     'training-employee-status',
     `delete from safety.training_employee_status where user_id = (select min(user_id) from safety.training_employee_status)`,
   ],
 ] as const;
 
 test.each(DAMAGE)(
-  'reconcile puts right %s in the warehouse, and writes nothing else',
+  'reconcile repairs %s in the warehouse, and writes no other record',
   async (_what, stream, damage) => {
     await worker.query(damage);
     const { outcome, counts } = await worker.run(stream, { kind: 'reconcile' });
@@ -53,7 +53,7 @@ test.each(DAMAGE)(
   },
 );
 
-test('reconcile of a warehouse in step writes no row', async () => {
+test('reconcile of a warehouse that equals the source writes no row', async () => {
   const before = await worker.query(`select id, xmin::text as version from safety.followups order by id`);
   const results = await worker.runAll({ kind: 'reconcile' });
   await expectWarehouseEqualsSource(worker);

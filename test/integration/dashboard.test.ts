@@ -102,8 +102,8 @@ beforeAll(async () => {
   await syncSecondAccount(worker);
 });
 
-describe('the file', () => {
-  test('has the listed panels, none over another, each with a query of the warehouse', () => {
+describe('the dashboard file', () => {
+  test('the dashboard has the listed panels without overlap, each with a query of the warehouse', () => {
     expect(dashboard.panels.map(({ title }) => title)).toEqual(Object.keys(COLUMNS));
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
     const taken = new Set<string>();
@@ -123,7 +123,7 @@ describe('the file', () => {
     }
   });
 
-  test('names questions that docs/questions.md has', () => {
+  test('every question in the description of a panel is in docs/questions.md', () => {
     const questions = read('docs/questions.md');
     const numbers = dashboard.panels.flatMap(({ description }) =>
       [...description.matchAll(/\d+/g)].map(([number]) => number),
@@ -132,7 +132,7 @@ describe('the file', () => {
     expect(numbers.filter((number) => !questions.includes(`\n### ${number}. `))).toEqual([]);
   });
 
-  test('is mounted by Compose beside the one for operators, with a data source that reads as a member of safety_reader', () => {
+  test('Compose mounts the dashboard beside the one for operators, with a data source that reads as a member of safety_reader', () => {
     const compose = parse(read('docker-compose.yml'), { merge: true }) as {
       services: { grafana: { volumes: string[]; secrets: string[] } };
       secrets: Record<string, unknown>;
@@ -160,13 +160,13 @@ describe('the file', () => {
   });
 });
 
-test('the accounts to choose from are those of the warehouse', async () => {
+test('the variable for the account lists the accounts of the warehouse', async () => {
   const rows = await readAsReader(variable('account')?.query ?? '');
   expect(rows.map((row) => row['account_id'])).toEqual(['default', 'south']);
 });
 
 test.each(dashboard.panels.map(({ title }) => title))(
-  '%s: a reader gets the columns that the panel shows',
+  'the query of the panel "%s" returns rows with the listed columns to a reader',
   async (title) => {
     const rows = await readPanel(title);
     expect(rows.length).toBeGreaterThan(0);
@@ -174,7 +174,7 @@ test.each(dashboard.panels.map(({ title }) => title))(
   },
 );
 
-test('the figures are those of the metrics, for one account and for all of them', async () => {
+test('the figures of the panels equal the metrics, for one account and for all accounts', async () => {
   await buildModels(worker);
   const file = METRICS_FILE.parse(readYaml('models/metrics.yml'));
   const metrics = {

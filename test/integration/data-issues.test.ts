@@ -23,7 +23,7 @@ const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training
 const openIssues = async (stream: string) =>
   (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
 
-test('each kind of problem in one follow-up has an issue with its place, and all of them close together', async () => {
+test('each problem in one follow-up has an issue with its field, and all issues close together when the record is corrected', async () => {
   const whole = SPECIMENS.followups.build('odd');
   worker.sandbox.store.followups.put({
     ...whole,
@@ -67,7 +67,7 @@ test('each kind of problem in one follow-up has an issue with its place, and all
   expect(await openIssues('followups')).toEqual([]);
 });
 
-test('a problem that comes back is the same issue, open again and counted on', async () => {
+test('a problem that returns opens its issue again and increases the count of occurrences', async () => {
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('r'));
   for (const [created, is_open, occurrences] of [
     ['never', true, 1],
@@ -83,7 +83,7 @@ test('a problem that comes back is the same issue, open again and counted on', a
   }
 });
 
-test('a record without a key that changes for ever leaves no more than its last hundred settled issues', async () => {
+test('if a record without a key changes again and again, only the last 100 resolved issues of its stream are kept', async () => {
   await sync('resources');
   await worker.query(`insert into safety_sync.data_issues
       (account_id, stream, fingerprint, kind, problem, value, resolved_at)
@@ -109,7 +109,7 @@ test('a record without a key that changes for ever leaves no more than its last 
   ]);
 });
 
-test('an unknown field has an issue as long as a record has it, also with a dot in its name or on its way', async () => {
+test('an unknown field, even with a dot in its name or path, has an issue as long as a record has the field', async () => {
   const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), ...odd });
   await sync('resources');
@@ -123,7 +123,7 @@ test('an unknown field has an issue as long as a record has it, also with a dot 
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('a service that uses data as names of fields leads to issues for a thousand of them, and one issue counts the others', async () => {
+test('if the service uses data as names of fields, 1,000 fields have an issue each, and one issue counts the others', async () => {
   const odd = (id: string, names: number) => ({
     ...SPECIMENS.resources.build(id),
     ...Object.fromEntries(Array.from({ length: names }, (_, at) => [`${id}-${at}`, at])),
@@ -154,7 +154,7 @@ test('a service that uses data as names of fields leads to issues for a thousand
   expect(await openIssues('resources')).toHaveLength(900);
 });
 
-test('a record with thousands of values that cannot be stored has a hundred issues, and one for the others', async () => {
+test('a record with thousands of values that cannot be stored has 100 issues, and one issue for the others', async () => {
   const build = (date: unknown) => ({
     ...SPECIMENS.followups.build('odd'),
     messages: Array.from({ length: 3000 }, (_, at) => ({ id: `m${at}`, date, note: 'kept' })),
@@ -173,7 +173,7 @@ test('a record with thousands of values that cannot be stored has a hundred issu
   expect(await openIssues('followups')).toEqual([]);
 });
 
-test('identifiers that become equal because of characters that PostgreSQL cannot store have an issue', async () => {
+test('if identifiers become equal because PostgreSQL cannot store some characters, an issue reports it', async () => {
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k\ud801') }, 'k2');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k'), title: 'k\ud801' });
@@ -183,7 +183,7 @@ test('identifiers that become equal because of characters that PostgreSQL cannot
   ]);
 });
 
-test('an issue of a record that the source no longer has is closed', async () => {
+test('the issue of a record that the source no longer has is closed', async () => {
   worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('e'), created: 'never' });
   worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('x'), id: null }, 'keyless');
   await sync('equipments');
@@ -194,7 +194,7 @@ test('an issue of a record that the source no longer has is closed', async () =>
   expect(await openIssues('equipments')).toEqual([]);
 });
 
-test('a record whose key cannot be one is rejected and held as a whole', async () => {
+test('a record with an unusable key is rejected, and its issue holds the whole record', async () => {
   const odd = [null, '', ['7'], { id: 7 }, 7.5, true, 'k'.repeat(601)].map((id) => ({
     ...SPECIMENS.resources.build('x'),
     id,
@@ -207,7 +207,7 @@ test('a record whose key cannot be one is rejected and held as a whole', async (
   expect(issues).toMatchObject(odd.map(() => ({ kind: 'record_rejected', record_id: null, is_open: true })));
 });
 
-test('a record that is no object is held, and settled when it is gone', async () => {
+test('a record that is no JSON object is rejected, and its issue is closed when the record is gone', async () => {
   const odd = [7, 'text', null, [[]], 'x\u0000'];
   worker.sandbox.hooks.rewriteResponse = (entry, response) =>
     entry.method === 'resources.list'
@@ -223,7 +223,7 @@ test('a record that is no object is held, and settled when it is gone', async ()
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('the issue of a follow-up without a key stays open when only another one of its form response changes', async () => {
+test('the issue of a follow-up without a key stays open if only another follow-up of its form response changes', async () => {
   Object.assign(worker.settings, { followupsOverlapMs: 0 });
   const sibling = SPECIMENS.followups.build('sibling');
   worker.sandbox.store.followups.put(
@@ -243,7 +243,7 @@ test('the issue of a follow-up without a key stays open when only another one of
   expect(await openIssues('followups')).toEqual([]);
 });
 
-test('extreme but valid values are stored as they are', async () => {
+test('extreme but valid values are stored unchanged', async () => {
   worker.sandbox.store.resources.put({
     ...SPECIMENS.resources.build('extreme'),
     title: `\\N\t\\.\n\r${'"{},\\'.repeat(3000)}`,
@@ -285,7 +285,7 @@ test('extreme but valid values are stored as they are', async () => {
   ]);
 });
 
-test('a part of a record that cannot be a row is held, the rest of the record is stored', async () => {
+test('a part of a record that cannot become a row is rejected, and the rest of the record is stored', async () => {
   // A training id that is too large for its column.
   worker.sandbox.store.employees.put({
     ...SPECIMENS['training-employee-status'].build('much'),
@@ -299,12 +299,12 @@ test('a part of a record that cannot be a row is held, the rest of the record is
   ]);
 });
 
-describe('putting stored records through again', () => {
-  test('asks the service nothing, closes what comes right, and keeps what does not', async () => {
+describe('the retry of stored records', () => {
+  test('a retry sends no request, closes the issues of corrected values, and keeps the other issues open', async () => {
     worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('bad-due'), due: 20_260_230 });
     worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('x'), id: null }, 'keyless');
     await sync('followups');
-    // As a version of the program would have left it that did not know better.
+    // An earlier version of the program, without this check, leaves such a row.
     await worker.query(
       `update safety.followups set _raw = jsonb_set(_raw, '{due}', '20260228'), _hash = null where id = 'bad-due'`,
     );
@@ -317,7 +317,7 @@ describe('putting stored records through again', () => {
     expect(rows).toEqual([{ due_on: '2026-02-28' }]);
   });
 
-  test('stored records that are put through again do not make a stream look fresh', async () => {
+  test('a retry does not make a stream fresh, because it reads nothing from the service', async () => {
     const { outcome } = await worker.run('followups', { retryIssues: true });
     await sync('resources');
     await sync('equipments');
@@ -332,10 +332,10 @@ describe('putting stored records through again', () => {
   });
 
   test.each([
-    ['name a finer type than was asked for', { equipmentOwnType: 'sub-type' }],
-    ['do not name their type', { leftOut: ['equipment.equipmentType_id'] }],
+    ['contain a finer type than the requested one', { equipmentOwnType: 'sub-type' }],
+    ['contain no type', { leftOut: ['equipment.equipmentType_id'] }],
   ] as const)(
-    'equipment that comes in records which %s keeps the type it is listed under',
+    'in a retry, equipment in records that %s keeps the type under which it is listed',
     async (_, readings) => {
       Object.assign(worker.sandbox.readings, readings);
       const { equipment } = worker.sandbox.store;
@@ -354,7 +354,7 @@ describe('putting stored records through again', () => {
     },
   );
 
-  test('a rejected record whose key can be read now becomes a row', async () => {
+  test('a rejected record becomes a row if a retry can read its key', async () => {
     worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('x'), id: null }, 'keyless');
     await sync('resources');
     await worker.query(`update safety_sync.data_issues set value = jsonb_set(value, '{id}', '"late"')`);
@@ -365,7 +365,7 @@ describe('putting stored records through again', () => {
   });
 });
 
-test('a field whose name is as long as a text has an issue with the beginning of the name, and its record is stored', async () => {
+test('a field with a very long name has an issue with the beginning of the name, and its record is stored', async () => {
   // Many different characters, because PostgreSQL would compress repetitions.
   const name = Array.from({ length: 9000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
     '',

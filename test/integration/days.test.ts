@@ -50,7 +50,7 @@ const readSpans = (query: Query, account: string) =>
      order by counted_by, id, from_on`,
   );
 
-describe('over random pasts', () => {
+describe('days of random pasts', () => {
   const connection = forAllTests(() => openTestDatabase());
   const query: Query = (text) => connection.query(text);
 
@@ -137,7 +137,7 @@ describe('over random pasts', () => {
 
   const ZONES = ['UTC', 'America/New_York', 'Pacific/Kiritimati'];
   test.each(casesOf({ few: ZONES.slice(2), all: ZONES }))(
-    'days that begin in %s count each state of each follow-up, by assignee and by form',
+    'the daily views in time zone %s count each state of each follow-up, in total, by assignee and by form',
     async (timezone) => {
       const followups = await start(timezone, 3, 120, timezone);
       expect(await readDays(query, timezone, 'followup_daily')).toEqual([]);
@@ -146,7 +146,7 @@ describe('over random pasts', () => {
     },
   );
 
-  test('another time zone makes other days', async () => {
+  test('after a change of the time zone all days are those of the new time zone', async () => {
     const followups = await start('moved', 5, 60, 'Pacific/Niue');
     await count('moved');
     await writeReportingTimezones(connection.db, [{ accountId: 'moved', timezone: 'Pacific/Auckland' }]);
@@ -159,7 +159,7 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'moved')).toEqual(countDays(followups.values(), 'Pacific/Auckland'));
   });
 
-  test('follow-ups that change one by one leave the days of a whole count', async () => {
+  test('after changes of single follow-ups the days equal those of a complete count', async () => {
     const followups = await start('changing', 21, 60, 'Europe/Oslo');
     await count('changing');
     const random = createRandom(22);
@@ -178,7 +178,7 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'changing')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
   });
 
-  test('a change of one follow-up rewrites the spans of its assignee and form, from its day on', async () => {
+  test('a change of one follow-up rewrites only the latest spans of all follow-ups, of its assignee and of its form', async () => {
     await start('one', 23, 200, 'UTC');
     await count('one');
     const before = await readSpans(query, 'one');
@@ -207,7 +207,7 @@ describe('over random pasts', () => {
     ).toEqual([]);
   });
 
-  test('today counts follow-ups as they are now, also where a device’s clock dates ahead', async () => {
+  test('the day of today has the present states, even if a device’s clock dates some of them ahead', async () => {
     const [ahead, ago] = [NOW_MS + 400 * DAY_MS, NOW_MS - 9 * DAY_MS];
     const open: PastState = {
       isOpen: true,
@@ -267,7 +267,7 @@ describe('over random pasts', () => {
     }
   });
 
-  test('one that is closed without a completion was closed when the source changed it, on that day and in its events', async () => {
+  test('a follow-up without a completion time counts as closed on the day of its last update, in the days and in its events', async () => {
     const [created, changed] = [NOW_MS - 10 * DAY_MS, NOW_MS - 4 * DAY_MS];
     await store([
       `insert into safety.followups (account_id, id, is_open, created_at, updated_at, _valid_from, _synced_at, _run_id)
@@ -289,7 +289,7 @@ describe('over random pasts', () => {
     expect(events).toEqual([{ on: day(changed) }]);
   });
 
-  test('where every follow-up is gone there are still days, today among them', async () => {
+  test('if every follow-up is deleted, the days up to today are still there', async () => {
     const random = createRandom(17);
     const gone = {
       ...randomFollowup('gone', { random, nowMs: NOW_MS - 5 * DAY_MS, days: 30 }),
@@ -305,7 +305,7 @@ describe('over random pasts', () => {
     );
   });
 
-  test('the newest day stays the newest where the clock of the database is set back', async () => {
+  test('if the clock of the database is set back, the newest day stays the newest', async () => {
     const followups = await start('set back', 19, 30, 'Europe/Oslo');
     await count('set back');
     const yesterday = new Date(NOW_MS - DAY_MS).toISOString();
@@ -319,7 +319,7 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'set back')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
   });
 
-  test('days stay as they were when rows that they count are removed, and after later changes', async () => {
+  test('the days keep their counts when retention removes rows, and after a later complete count', async () => {
     const followups = await start('retained', 12, 80, 'America/New_York');
     await count('retained');
     const before = await readAll(query, 'retained');
@@ -334,13 +334,13 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'retained')).toEqual(before);
   });
 
-  test('nothing is removed that was not counted', async () => {
+  test('retention removes no row that was not counted', async () => {
     await start('uncounted', 12, 80, 'America/New_York');
     expect(await removeOld('uncounted')).toBe(0);
   });
 });
 
-describe('with syncs', () => {
+describe('days after syncs', () => {
   let worker: TimedWorker;
   const query: Query = (text) => worker.query(text);
   afterEach(() => worker.close());
@@ -358,7 +358,7 @@ describe('with syncs', () => {
   };
 
   test.each(casesOf({ few: [1], all: [1, 2, 3, 4, 5] }))(
-    'after any changes of any past the days are those of a whole count (%i)',
+    'after random changes and syncs the days equal those of a complete count (%i)',
     async (seed) => {
       worker = await createTimedWorker({
         sandbox: { seed, size: { followups: 60, employees: 1, equipment: 1, resources: 1, users: 10 } },
@@ -421,7 +421,7 @@ describe('with syncs', () => {
     },
   );
 
-  test('a day that begins is shown after the next run, which rewrites nothing', async () => {
+  test('a new day is shown after the next run, and the run rewrites no span', async () => {
     worker = await createTimedWorker({
       sandbox: { seed: 3, size: { followups: 60, employees: 5, equipment: 5, resources: 1, users: 10 } },
     });
@@ -442,7 +442,7 @@ describe('with syncs', () => {
       ).toBeGreaterThan(0);
   });
 
-  test('days that are void are counted by the next run', async () => {
+  test('days that are marked as invalid are counted by the next run', async () => {
     worker = await createTimedWorker({
       sandbox: { seed: 4, size: { followups: 60, employees: 1, equipment: 1, resources: 1, users: 10 } },
     });

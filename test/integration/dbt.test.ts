@@ -71,33 +71,33 @@ beforeAll(async () => {
   await syncSecondAccount(worker);
 });
 
-test('every model is described, and none is that is not there', () => {
+test('models.yml describes every model of the package, and no other', () => {
   expect(models.map(({ name }) => name).toSorted()).toEqual(modelPaths.map(nameOf).toSorted());
 });
 
-test('models build one after the other, as views and tables', async () => {
+test('the models can be built one after the other, as views and tables', async () => {
   await buildModels(worker);
 });
 
 describe.each([
   ['sources', sources, 'safety'],
   ['models', models, TARGET],
-] as const)('of the %s', (_, nodes, schema) => {
-  test('columns that are named are there', async () => {
+] as const)('the %s of the package', (_, nodes, schema) => {
+  test('every described column exists', async () => {
     for (const { name, columns = [] } of nodes)
       await worker.query(
         `select ${columns.map((one) => `"${one.name}"`).join(', ') || '1'} from ${schema}.${name} limit 0`,
       );
   });
 
-  test('every test passes', async () => {
+  test('every dbt test passes', async () => {
     const tests = nodes.flatMap((node) => testsOf(node, `${schema}.${node.name}`));
     expect(tests.length).toBeGreaterThan(15);
     for (const [name, statement] of tests) expect(await worker.query(statement), name).toEqual([]);
   });
 });
 
-test('every table has its key, and every child the row that it belongs to', async () => {
+test('the sources have a test of every primary key, and of the foreign key of every child table', async () => {
   const kinds = (kind: string) =>
     sources.filter((node) => node.data_tests?.some((one) => typeof one !== 'string' && kind in one));
   // Citus's shards have constraints here too, but they are not in pg_class.
@@ -111,7 +111,7 @@ test('every table has its key, and every child the row that it belongs to', asyn
   expect(kinds('relationships').length).toBe(children?.count);
 });
 
-test('a source is as fresh as the account that was synced longest ago', async () => {
+test('the freshness of a source is that of the account with the oldest sync', async () => {
   const fresh = sources.filter(({ config }) => config?.loaded_at_field !== undefined);
   expect(fresh.map(({ name }) => name).toSorted()).toEqual([
     'equipment',
@@ -132,7 +132,7 @@ test('a source is as fresh as the account that was synced longest ago', async ()
   }
 });
 
-test('the marts say what the tables hold', async () => {
+test('the figures of the marts equal those of the tables', async () => {
   const [marts] = await worker.query<Record<string, number>>(
     `select (select sum(raised)::int from ${TARGET}.fct_followups_monthly) as raised,
        (select sum(closed)::int from ${TARGET}.fct_followups_monthly) as closed,

@@ -1,4 +1,4 @@
-/** A failure inside of a run that is none of ours by name. */
+/** An error inside of a run that has none of the error codes of this program. */
 import { expect, test } from 'vitest';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { forAllTests } from '../support/lifetime.ts';
@@ -11,7 +11,7 @@ test.each([
     Object.assign(new RangeError('a text is too long'), { code: 'ERR_STRING_TOO_LONG' }),
   ],
   ['with a cause', new TypeError('a text is too long', { cause: new Error('some other failure') })],
-])('an error %s is reported as a defect, and not as one of PostgreSQL', async (_what, thrown) => {
+])('an error %s is reported as internal_error, not as an error of PostgreSQL', async (_what, thrown) => {
   const api = (): never => {
     throw thrown;
   };

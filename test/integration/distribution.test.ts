@@ -14,8 +14,8 @@ const OURS = `from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p')`;
 const NAME = `n.nspname || '.' || c.relname`;
 
-describe('every table that is per account', () => {
-  test('has account_id, which is never null', async () => {
+describe('tables', () => {
+  test('every table but the shared ones has an account_id that is never null', async () => {
     const rows = await connection.query<{ name: string }>(
       `select ${NAME} as name ${OURS} and not exists (select from pg_attribute a
          where a.attrelid = c.oid and a.attname = 'account_id' and a.attnotnull and a.atttypid = 'text'::regtype) order by 1`,
@@ -23,7 +23,7 @@ describe('every table that is per account', () => {
     expect(rows.map(({ name }) => name)).toEqual(SHARED_TABLES);
   });
 
-  test('has a primary key that begins with it', async () => {
+  test('every table but the shared ones has a primary key that begins with account_id', async () => {
     const rows = await connection.query<{ name: string; first: string | null }>(
       `select ${NAME} as name, (select a.attname from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
            where i.indrelid = c.oid and i.indisprimary) as first ${OURS} order by 1`,
@@ -33,7 +33,7 @@ describe('every table that is per account', () => {
     expect(wrong).toEqual(SHARED_TABLES);
   });
 
-  test('has it in every unique index', async () => {
+  test('every unique index of a table that is not shared contains account_id', async () => {
     const rows = await connection.query<{ name: string }>(
       `select k.relname as name from pg_index i join pg_class k on k.oid = i.indexrelid where i.indisunique and i.indrelid in (select c.oid ${OURS})
          and not exists (select from pg_attribute a where a.attrelid = i.indrelid and a.attname = 'account_id'
@@ -42,7 +42,7 @@ describe('every table that is per account', () => {
     expect(rows.map(({ name }) => name)).toEqual(['calendar_pkey', 'migrations_pkey']);
   });
 
-  test('has it on both sides of every foreign key, at the same place', async () => {
+  test('every foreign key has account_id on both sides, at the same position', async () => {
     const rows = await connection.query<{ name: string; ok: boolean }>(
       `select k.conname as name, exists (
            select from unnest(k.conkey, k.confkey) as p (own, other)
@@ -54,7 +54,7 @@ describe('every table that is per account', () => {
     expect(rows.filter(({ ok }) => !ok)).toEqual([]);
   });
 
-  test('has no trigger of ours and no rule, which would not be distributed with it', async () => {
+  test('no table has a trigger or a rule, because these would not be distributed', async () => {
     expect(
       await connection.query(
         `select tgname as name from pg_trigger where not tgisinternal and tgrelid in (select c.oid ${OURS})
@@ -65,7 +65,7 @@ describe('every table that is per account', () => {
 });
 
 describe('views', () => {
-  test('join tables on account_id, so that each account is computed where its rows are', async () => {
+  test('views join tables on account_id, because each account is then computed on the node of its rows', async () => {
     const views = await connection.query<{ name: string; text: string }>(
       `select viewname as name, definition as text from pg_views where schemaname = 'safety'`,
     );
@@ -91,7 +91,7 @@ describe('statements', () => {
     .filter(({ name }) => name.endsWith('.ts'))
     .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }));
 
-  test('write no time that each node would take from its own clock: volatile functions cannot be routed', () => {
+  test('no statement writes the result of a volatile function, because each node would read another clock', () => {
     const writers = sources.filter(
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
@@ -108,7 +108,7 @@ describe('statements', () => {
     }
   });
 
-  test('that store records ask for no time of their own: each node would take it from its own clock', () => {
+  test('no statement that stores records calls now(), because each node would read another clock', () => {
     const clocks = sources.filter(
       ({ name, text }) =>
         !['stream-session.ts', 'reporting.ts'].includes(name) &&
@@ -117,7 +117,7 @@ describe('statements', () => {
     expect(clocks.map(({ name }) => name)).toEqual([]);
   });
 
-  test('over the runs of one account name the account', () => {
+  test('no statement selects a run by run_id without the account', () => {
     const runs = sources.find(({ name }) => name === 'runs.ts')?.text ?? '';
     expect(runs).not.toMatch(/where\(eq\(runs\.run_id/);
   });

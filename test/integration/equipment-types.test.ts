@@ -42,7 +42,7 @@ const freshness = async () =>
     )
   )[0];
 
-it('the run, status, check, the view freshness and the report say how many rows of which types are not read, and since when', async () => {
+it('sync, status, check and safety.freshness report the rows of equipment types that are no longer read, with the last read', async () => {
   await run(['sync', 'equipments']);
   expect(await freshness()).toEqual({ rows: 0, types: null, is_since: null });
   const [before] = parse((await run(['status', '--json'])).stdout)['unread_equipment_types'] as unknown[];
@@ -73,7 +73,7 @@ it('the run, status, check, the view freshness and the report say how many rows 
   );
 });
 
-it('where no type is configured any more, all live rows are not read', async () => {
+it('if no equipment type is configured any more, all live rows are reported as not read', async () => {
   await run(['sync', 'equipments'], ['21', '24']);
   const time = await readTime('24');
   const skipped = await run(['sync', 'equipments'], []);
@@ -85,7 +85,7 @@ it('where no type is configured any more, all live rows are not read', async () 
   expect((await run(['equipment-types'], [])).stdout).toContain('21    no             3        0');
 });
 
-it('retire marks the rows of one type deleted as a snapshot does that has none of them, once', async () => {
+it('equipment-types retire marks the rows of one type as deleted, as a snapshot without them does, and a repetition marks none', async () => {
   await run(['sync', 'equipments']);
   const readPartitions = () =>
     stage.query(`select read_parts::text, last_success_at::text from safety_sync.stream_state`);
@@ -135,7 +135,7 @@ it('retire marks the rows of one type deleted as a snapshot does that has none o
   expect(await readPartitions()).toEqual(partitions);
 });
 
-it('a type that is configured again comes back by the ordinary read, and the warehouse is the source again', async () => {
+it('if a retired type is read again, its rows are live again and the warehouse equals the source', async () => {
   const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
   expectSucceeded(await worker.run('equipments'));
   expectSucceeded(await worker.run('equipments', { retirePartition: '24', allowMassDelete: true }));
@@ -149,7 +149,7 @@ it('a type that is configured again comes back by the ordinary read, and the war
   await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_schedules'] });
 });
 
-it('the status page and the report name the rows beside the figures of equipment', async () => {
+it('the status page and the report show the equipment that is no longer read', async () => {
   const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
   expectSucceeded(await worker.run('equipments'));
   const env = { SAFETY_EQUIPMENT_TYPES: '21,22,ext-23', SYNC_CRON: 'off', RECONCILE_CRON: 'off' };

@@ -52,7 +52,7 @@ const jsonText = fc.letrec<{ value: string }>((tie) => ({
   ),
 })).value;
 
-test('the stored record is what PostgreSQL itself reads of the text that was received', async () => {
+test('the stored record equals the JSON that PostgreSQL reads from the received text', async () => {
   const connection = untilTestEnds(await openTestDatabase());
   await fc.assert(
     fc.asyncProperty(fc.array(jsonText, { minLength: 40, maxLength: 40 }), fc.nat(), async (values, at) => {
@@ -81,7 +81,7 @@ test('the stored record is what PostgreSQL itself reads of the text that was rec
   );
 });
 
-test('columns have every digit; a value beyond its column is null, with every digit in its issue, and its record is stored', async () => {
+test('columns keep every digit, and a value that is too large for its column becomes null with an issue that keeps every digit', async () => {
   const worker = await start();
   const { sandbox, connection } = worker;
   sandbox.store.followups.put({
@@ -158,7 +158,7 @@ test('columns have every digit; a value beyond its column is null, with every di
   ]);
 });
 
-test('records that are put through again have every digit', async () => {
+test('records keep every digit in a retry of data issues', async () => {
   const worker = await start();
   const { sandbox } = worker;
   sandbox.store.followups.put(
@@ -190,7 +190,7 @@ test('records that are put through again have every digit', async () => {
   ]);
 });
 
-test('a user is asked for with every digit of the id, as text before a number that a service may round', () => {
+test('a request for a user has every digit of the id, first as text if the service may round it as a number', () => {
   const asked = (userId: string) => toUserParameters(userId).map((user) => stringifyExactJson({ user }));
   expect(asked('10001')).toEqual(['{"user":10001}', '{"user":"10001"}']);
   expect(asked('12345678901234567890')).toEqual([

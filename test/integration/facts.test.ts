@@ -108,7 +108,7 @@ describe('follow-ups', () => {
     expect(await read('followup_events', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
   });
 
-  test('values computed from the states equal those of an upgrade, and are not written again', async () => {
+  test('a comparison of states restores the values that an upgrade computes, and writes no row with correct values', async () => {
     const stored = () =>
       connection.query<Row>(
         `select id, xmin::text, _was_open, _due_moved, _due_before, _due_changes, _reopen_count, _first_due from safety.followups order by 1`,
@@ -128,7 +128,7 @@ describe('follow-ups', () => {
     expect(withoutVersion(await stored())).toEqual(withoutVersion(before));
   });
 
-  test('followup_overview counts what happened to each, and how late it is', async () => {
+  test('followup_overview counts messages, reassignments, due changes, reopenings and days overdue of each live follow-up', async () => {
     const bucketOf = (age: number) =>
       age <= 7 ? '00-07' : age <= 30 ? '08-30' : age <= 60 ? '31-60' : age <= 90 ? '61-90' : '91+';
     const expected = live.map((one): Row => {
@@ -181,7 +181,7 @@ describe('follow-ups', () => {
   });
 });
 
-test('an inspection that was corrected or taken back at the source is shown as it is now, and later ones are not lost', async () => {
+test('an inspection that was corrected or taken back at the source is shown as the source has it now, and later inspections are not lost', async () => {
   const day = (text: string) => (text === '' ? 'null' : `'${text.padEnd(13, 'T10')}:00:00Z'`);
   await writeReportingTimezones(connection.db, [{ accountId: 'corrected', timezone: TIMEZONE }]);
   // Per state: seen on, done on, due on.
@@ -270,11 +270,11 @@ test('an inspection that was corrected or taken back at the source is shown as i
   ]);
 });
 
-test('training_matrix has one row for each training that an employee is assigned or has completed', async () => {
+test('training_matrix has one row for each training that is assigned to an employee or completed', async () => {
   const day = (offset: number) => toDay(dayNumber(today) + offset);
   const quoted = (value: string | null) => (value === null ? 'null' : `'${value}'`);
   const [past, soon] = [-1, 2];
-  /** In which lists it is; expires and begins to expire in how many days, and is required, as its completion says; the row. */
+  /** The lists with the training; of its completion the days to both expiry dates and is_required; the expected row. */
   const cases: readonly (readonly [
     lists: string,
     completion: readonly [number | null, number | null, boolean | null] | null,

@@ -28,7 +28,7 @@ const store = () => worker.sandbox.store.followups;
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
 const newestUpdate = () => Math.max(...[...store().values()].map((one) => one.updated_on));
 
-test('pages of 20 in an order of their own: the warehouse equals the source after each kind of run', async () => {
+test('if the service sends unordered pages of 20, the warehouse equals the source after syncs and after a reconcile', async () => {
   await start({}, { followupOrder: 'unordered', followupBounds: 'exclusive', largestPage: 20 });
   await sync();
   await isEqual();
@@ -40,7 +40,7 @@ test('pages of 20 in an order of their own: the warehouse equals the source afte
   await isEqual();
 });
 
-test('a first sync that was cut off goes on, and brings follow-ups without a creation time', async () => {
+test('after an interrupted first sync the next sync stores all follow-ups, including one without a creation time', async () => {
   await start({ settings: { readers: 2 } }, { largestPage: 10, undatedFollowups: 'unfiltered' });
   const [key = '', dated = {}] = [...store()][70] ?? [];
   store().put(Object.fromEntries(Object.entries(dated).filter(([name]) => name !== 'created_on')), key);
@@ -55,7 +55,7 @@ test('a first sync that was cut off goes on, and brings follow-ups without a cre
   await isEqual();
 });
 
-test('a follow-up for which the service fails is left alone by scheduled runs until its time has come, each time twice as long', async () => {
+test('if the service fails for a follow-up, scheduled runs request it again only after a delay that doubles with each failure', async () => {
   await start({ retryAttempts: 1, settings: { readers: 2 } }, { largestPage: 10 });
   worker.sandbox.readings.unrenderable = [[...store().keys()][50] ?? ''];
   await worker.run('followups');
@@ -83,7 +83,7 @@ test('a follow-up for which the service fails is left alone by scheduled runs un
   ).toEqual([{ failures: 3 }]);
 });
 
-describe('a clock of the service that was an hour ahead and is put right', () => {
+describe('a service clock that was an hour ahead', () => {
   const change = (name: string, updated_on: number): void =>
     void store().update([...store().keys()][0] ?? '', { m_assignee_id: name, updated_on });
 
@@ -103,7 +103,7 @@ describe('a clock of the service that was an hour ahead and is put right', () =>
     worker.time.now += 20 * MINUTE_MS;
   }
 
-  test('a sync lowers the watermark, and a backfill reads everything again', async () => {
+  test('if the service clock is set back, a sync lowers the watermark, and a backfill reads everything again', async () => {
     await startAhead();
     await sync();
     expect(await watermark()).toBeLessThanOrEqual(worker.time.now);
@@ -115,7 +115,7 @@ describe('a clock of the service that was an hour ahead and is put right', () =>
 });
 
 describe('reconcile', () => {
-  test('is refused when more than half of the follow-ups vanished, and accepted when that is asked for', async () => {
+  test('reconcile is refused if more than half of the follow-ups are missing, unless mass deletion is allowed', async () => {
     await start();
     await sync();
     const before = await rowVersions(worker);

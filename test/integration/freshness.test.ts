@@ -48,7 +48,7 @@ async function addRun(run: {
   );
 }
 
-test('a reader sees of every stream when it was last synced, how that went, and up to when it holds', async () => {
+test('safety.freshness shows a reader the last success, the last status and the completeness of every stream', async () => {
   expect(await readFreshness('default')).toEqual([]);
   for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
   expect(await readFreshness('default')).toEqual(
@@ -72,7 +72,7 @@ test('a reader sees of every stream when it was last synced, how that went, and 
   expect(differing).toEqual([]);
 });
 
-test('a backfill of a range reads nothing of today: the stream stays as stale as it was', async () => {
+test('a backfill of a past range does not make the stream fresher, because it reads nothing of today', async () => {
   const readSuccess = async () =>
     await worker.query(
       `select last_success_at::text, counted_to::text from safety_sync.stream_state
@@ -90,7 +90,7 @@ test('a backfill of a range reads nothing of today: the stream stays as stale as
   expect(await readSuccess()).not.toEqual(before);
 });
 
-test('a failure stays the last status behind runs that were skipped and issues that were put through again', async () => {
+test('a failed run remains the last status after a skipped run and a retry of issues, until a run with requests succeeds', async () => {
   await addRun({ account: 'default', stream: 'resources', status: 'failed', requests: 8 });
   await addRun({ account: 'default', stream: 'resources', status: 'skipped', requests: 0 });
   await addRun({ account: 'default', stream: 'resources', status: 'succeeded', requests: 0 });
@@ -100,13 +100,13 @@ test('a failure stays the last status behind runs that were skipped and issues t
   expect(await statusOf('default', 'resources')).toBe('succeeded');
 });
 
-test('names that are all fresh were looked after, though nothing had to be asked', async () => {
+test('a run of users without requests is the last status, because all names can be fresh', async () => {
   await addRun({ account: 'default', stream: 'users', status: 'failed', requests: 8 });
   await addRun({ account: 'default', stream: 'users', status: 'succeeded', requests: 0 });
   expect(await statusOf('default', 'users')).toBe('succeeded');
 });
 
-test('a stream that never succeeded, or runs for the first time, has a row; one that was never tried has none', async () => {
+test('a stream that failed or runs for the first time has a row, and a stream that never ran has none', async () => {
   await writeReportingTimezones(worker.connection.db, [{ accountId: 'new', timezone: 'UTC' }]);
   expect(await readFreshness('new')).toEqual([]);
   await addRun({ account: 'new', stream: 'followups', status: 'failed', requests: 1 });

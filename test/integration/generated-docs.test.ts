@@ -10,12 +10,12 @@ import { openTestDatabase } from '../support/test-database.ts';
 const connection = forEachTest(() => openTestDatabase());
 const pathOf = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
-test('data dictionary, dbt sources and diagram are those of the migrated database', async () => {
+test('the data dictionary, the dbt sources and the diagram match the migrated database', async () => {
   await holdGenerated(await renderSchemaDocs(connection));
 });
 
 test.each(['docs/bi.md', 'docs/operations.md'])(
-  'the statements of %s that read or clean up are those of this schema',
+  'every select and delete statement of %s can be run in the migrated schema',
   async (name) => {
     const blocks = [...readFileSync(pathOf(name), 'utf8').matchAll(/```sql\n([^`]*)```/g)].map(
       ([, sql = '']) => sql,

@@ -69,7 +69,7 @@ const changesOf = (key: string) =>
   worker.query(
     `select due_changes, reopen_count, first_due_on::text from safety.followup_overview where id = '${key}'`,
   );
-/** Rows that are deleted, and whose last state does not end with the deletion. */
+/** Deleted rows with a last state that does not end with the deletion. */
 const wrongEnds = () =>
   worker.query(
     `select from (
@@ -88,7 +88,7 @@ describe('follow-ups', () => {
       updated_on: worker.serviceNow(),
       ...patch,
     });
-  test('a change that a device’s clock dates ahead is a state since it was seen, and those after it are dated as usual', async () => {
+  test('the state of a change that a device’s clock dates ahead begins when it is seen, and later states follow it without a gap', async () => {
     await start({ followups: 3 });
     const ahead = Date.now() + 365 * 24 * 60 * MINUTE_MS;
     const before = Date.now() * 1000;
@@ -110,7 +110,7 @@ describe('follow-ups', () => {
     expect(history[2]?.from).toBe(history[1]?.to);
   });
 
-  test('messages make no state; the history shows the last updated_at of each', async () => {
+  test('a change of messages alone begins no state, and the history shows the last updated_at of each state', async () => {
     await start({ followups: 3 });
     const message = (id: string) => ({ id, date: worker.serviceNow(), m_user_id: '10001', note: id });
     put({ m_assignee_id: 'A', messages: [] });
@@ -136,7 +136,7 @@ describe('follow-ups', () => {
     ]);
   });
 
-  test('A, B and A again are three states, one after the other, also where the time of the source goes back or stands still', async () => {
+  test('each change of the assignee begins a state without gap or overlap, even if the time of the source goes back or does not change', async () => {
     await start({ followups: 3 });
     for (const [assignee, at] of [
       ['A', 10],
@@ -154,7 +154,7 @@ describe('follow-ups', () => {
     expect(history.map(({ to }) => to)).toEqual([...history.slice(1).map(({ from }) => from), null]);
   });
 
-  test('how often it was opened again and its due day moved is counted as it happens, deleted in between or not', async () => {
+  test('reopenings and changes of the due day are counted, even if the follow-up is deleted in between', async () => {
     await start({ followups: 3 });
     const changes: Partial<Followup>[] = [
       { open: true, due: 20260101 },
@@ -194,7 +194,7 @@ describe('follow-ups', () => {
     ]);
   });
 
-  test('two commits of one run that store two states of one record keep both', async () => {
+  test('if two commits of one run store two states of one record, the history keeps both', async () => {
     worker = await createTimedWorker({
       settings: { followupsOverlapMs: EVERYTHING_MS, readers: 1 },
       sandbox: { size: { ...SIZE, followups: 600 }, readings: { largestPage: 50 } },
@@ -238,7 +238,7 @@ describe('equipment', () => {
     });
   const schedules = (id: string) => historyOf('equipment_schedule_history', `E / ${id}`);
 
-  test('a schedule that changes makes a state of the schedule, none of the equipment and none of its siblings', async () => {
+  test('a change of a schedule begins a state of this schedule, and none of the equipment or its other schedules', async () => {
     await start();
     put([schedule('1'), schedule('2')]);
     await sync(['equipments']);
@@ -255,7 +255,7 @@ describe('equipment', () => {
     expect(await siblings()).toEqual(before);
   });
 
-  test('a schedule that disappears ends, and begins again when it is back', async () => {
+  test('the state of a schedule ends when the schedule disappears, and a new one begins when it returns', async () => {
     await start();
     put([schedule('1'), schedule('2')]);
     await sync(['equipments']);
@@ -271,7 +271,7 @@ describe('equipment', () => {
     expect(back[1]?.from).toBeGreaterThan(gone?.to ?? Infinity);
   });
 
-  test('a column that a new version of the stream brings makes no state where the migration took its values from _raw', async () => {
+  test('a new column of a stream begins no state of rows for which the migration took its value from _raw', async () => {
     let version = 1;
     const isEquipment = ({ name }: StreamDefinition) => name === 'equipments';
     await start(
@@ -331,7 +331,7 @@ describe('completions of trainings', () => {
       to,
     ]);
 
-  test('a renewal that leaves the employee complete makes a state of the completion, none of the employee and none of other completions', async () => {
+  test('a renewal with an unchanged status of the employee begins a state of this completion alone', async () => {
     await start();
     const first = await sendList({ 1: 20250110, 2: 20250111 });
     const sibling = () =>
@@ -349,7 +349,7 @@ describe('completions of trainings', () => {
     expect(await sibling()).toEqual(before);
   });
 
-  test('a completion that disappears ends with that report, and begins again with the report that has it', async () => {
+  test('the state of a completion ends with the calculation that lacks it, and a new one begins with the calculation that has it again', async () => {
     await start();
     const first = await sendList({ 1: 20250110 });
     const gone = await sendList({});
@@ -362,7 +362,7 @@ describe('completions of trainings', () => {
     ]);
   });
 
-  test('completions end with their employee and begin again with them, also where the report is older than the deletion', async () => {
+  test('the states of completions end and begin again with those of the employee, even if the calculation is older than the deletion', async () => {
     await start();
     const first = await sendList({ 1: 20250110 });
     await sendList(null);
@@ -381,7 +381,7 @@ describe('completions of trainings', () => {
     ]);
   });
 
-  test('a list that the service dates ahead begins states when they are seen', async () => {
+  test('if the service dates a calculation ahead, its states begin when they are seen', async () => {
     await start();
     worker.time.now += Date.now() - NOON + 24 * 60 * MINUTE_MS;
     for (const day of [20250110, 20260115, 20260116]) await sendList({ 1: day });
@@ -391,7 +391,7 @@ describe('completions of trainings', () => {
     expect(Number(states.at(-1)?.[1])).toBeLessThan(Date.now() * 1000);
   });
 
-  test('states follow one another without a gap where the database’s clock was put back', async () => {
+  test('if the clock of the database is set back, states still follow one another without a gap', async () => {
     await start();
     await sendList({ 1: 20250110 });
     await worker.query(
@@ -404,7 +404,7 @@ describe('completions of trainings', () => {
   });
 });
 
-test('an unchanged row is not written, with any history', async () => {
+test('an unchanged row is not written, with or without earlier states', async () => {
   await start();
   await sync();
   later(20);
@@ -417,7 +417,7 @@ test('an unchanged row is not written, with any history', async () => {
 });
 
 test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
-  'after any changes, deletions, returns and broken runs it equals the replay (%i)',
+  'after random changes, deletions, returns and broken runs the histories equal the replay (%i)',
   async (seed) => {
     await start();
     const random = createRandom(seed);
@@ -461,7 +461,7 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
   120_000,
 );
 
-describe('a row that was changed in the warehouse by hand', () => {
+describe('changes of the warehouse by hand', () => {
   const HISTORIES = [
     'followup_history',
     'training_employee_status_history',
@@ -497,7 +497,7 @@ describe('a row that was changed in the warehouse by hand', () => {
     ['equipment', `update safety.equipment set status = 'forged', is_in_service = not is_in_service`],
     ['inspection schedules', `update safety.equipment_schedules set status = 'forged', expires_at = now()`],
     [
-      'schedules by one too many',
+      'schedules, by an additional row',
       `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, _valid_from)
         select account_id, id, 'forged', 'expired', now() from safety.equipment where _deleted_at is null`,
     ],
@@ -507,7 +507,7 @@ describe('a row that was changed in the warehouse by hand', () => {
     ],
   ];
   test.each(casesOf({ few: DAMAGE.slice(4), all: DAMAGE }))(
-    'leaves no trace in the history once %s are put right',
+    'after a reconcile, a change by hand leaves no trace in the histories: %s',
     async (_what, damage) => {
       await startWithPast();
       const before = await histories();
@@ -519,7 +519,7 @@ describe('a row that was changed in the warehouse by hand', () => {
     },
   );
 
-  test('a change at the source after that is a state like any other', async () => {
+  test('after the repair of a change by hand, a change at the source begins a state as usual', async () => {
     await start({ followups: 3 });
     const put = (assignee: string) =>
       worker.sandbox.store.followups.put({

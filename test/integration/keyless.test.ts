@@ -18,7 +18,7 @@ const worker = forEachTest(() =>
   }),
 );
 
-/** A complete read: of follow-ups the sweep. */
+/** A complete read; for follow-ups a reconcile. */
 async function read(stream: Stream) {
   worker.time.now += 20 * MINUTE_MS;
   if (stream === TRAINING) worker.sandbox.store.recalculateTraining(worker.time.now - MINUTE_MS);
@@ -36,7 +36,7 @@ async function deletedOf(stream: Stream): Promise<string[]> {
   );
   return rows.map(({ key }) => key);
 }
-/** The same record, but it does not say which one it is. */
+/** Removes the key of a record; returns a function that restores it. */
 function loseKey(stream: Stream, key: string): () => void {
   const whole = { ...(records(stream).get(key) as object) };
   records(stream).put({ ...whole, [SPECIMENS[stream].keyField]: null }, key);
@@ -47,7 +47,7 @@ function loseKey(stream: Stream, key: string): () => void {
 const nested = (levels: number): unknown => (levels === 0 ? 'bottom' : [nested(levels - 1)]);
 
 test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS }))(
-  '%s: a known record that comes once without its key is not deleted',
+  '%s: a stored record that is received without its key is not deleted',
   async (stream) => {
     await read(stream);
     const [first = ''] = keysOf(stream);
@@ -68,7 +68,7 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS })
 );
 
 test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
-  '%s: a known record that comes once nested too deeply is not deleted, and its own issue holds it',
+  '%s: a stored record that is received with too many levels is not deleted, and an issue with its key holds it',
   async (stream) => {
     await read(stream);
     const [first = '', second = ''] = keysOf(stream);
@@ -88,7 +88,7 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
     for (const { value, record_id } of issues) {
       expect(value).toMatchObject({ [SPECIMENS[stream].keyField]: record_id });
     }
-    // One that never was a row does not become one of what can be held of it.
+    // A record that never was a row does not become one from the part that its issue holds.
     records(stream).put({ ...SPECIMENS[stream].build('never'), extra: nested(300) });
     expect(await read(stream)).toMatchObject({ inserted: 0, updated: 0 });
     expect(await openIssues(stream)).toHaveLength(3);
@@ -105,7 +105,7 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
   },
 );
 
-test('a known record that grows beyond what can be held costs itself, and is not deleted', async () => {
+test('a stored record that grows beyond the size limit is rejected alone, and is not deleted', async () => {
   await read('resources');
   const [first = '', second = ''] = keysOf('resources');
   const whole = { ...(records('resources').get(first) as object) };
@@ -122,7 +122,7 @@ test('a known record that grows beyond what can be held costs itself, and is not
   expect(await openIssues('resources')).toEqual([]);
 });
 
-test('a record that never has a key keeps no other one from being deleted, also when its content changes', async () => {
+test('a record that never has a key does not prevent the deletion of other records, even if its content changes', async () => {
   const employee = { ...(SPECIMENS[TRAINING].build('x') as object), m_user_id: null };
   worker.sandbox.store.employees.put(employee, 'keyless');
   await read(TRAINING);
@@ -134,7 +134,7 @@ test('a record that never has a key keeps no other one from being deleted, also 
   worker.sandbox.store.employees.update('keyless', { percent_complete: 37 });
   worker.sandbox.store.employees.delete(second);
   expect(await read(TRAINING)).toMatchObject({ deleted: 1 });
-  // Another one loses its key while a third one is deleted: nobody can say which is which, until the key is back.
+  // Another one loses its key while a third one is deleted: they cannot be distinguished until the key is back.
   const giveBack = loseKey(TRAINING, third);
   worker.sandbox.store.employees.delete(fourth);
   expect(await read(TRAINING)).toMatchObject({ deleted: 0, rejected: 2 });
@@ -147,7 +147,7 @@ test('a record that never has a key keeps no other one from being deleted, also 
   expect(await deletedOf(TRAINING)).toEqual([first, second, fourth, fifth].toSorted());
 });
 
-test('records of one content that lose their keys one after the other are not deleted', async () => {
+test('records with equal content that lose their keys one after the other are not deleted', async () => {
   const [first = '', second = ''] = keysOf(TRAINING);
   const alike = SPECIMENS[TRAINING].build('x') as object;
   for (const key of [first, second]) worker.sandbox.store.employees.put({ ...alike, m_user_id: key }, key);
@@ -164,7 +164,7 @@ test('records of one content that lose their keys one after the other are not de
   await expectWarehouseEqualsSource(worker, { tables: ['training_employee_status'] });
 });
 
-test('a record that returns from deletion with its key explains no other one without a key', async () => {
+test('if a deleted record returns with its key, another stored record that loses its key is not deleted', async () => {
   await read(TRAINING);
   const [first = '', second = ''] = keysOf(TRAINING);
   const whole = { ...(records(TRAINING).get(first) as object) };
@@ -178,7 +178,7 @@ test('a record that returns from deletion with its key explains no other one wit
   expect(await deletedOf(TRAINING)).toEqual([]);
 });
 
-test('of records that tell what they are, only the row that they may be is kept', async () => {
+test('if a record without a key has identity fields, only the row with equal fields is kept', async () => {
   await read('resources');
   const [first = '', second = ''] = keysOf('resources');
   loseKey('resources', first);
@@ -187,7 +187,7 @@ test('of records that tell what they are, only the row that they may be is kept'
   expect(await deletedOf('resources')).toEqual([second]);
 });
 
-test('a response of which more than the delete guard allows lacks its keys is refused', async () => {
+test('a response is refused if more of its records lack their keys than the delete guard allows', async () => {
   await read('resources');
   for (const key of [...worker.sandbox.store.resources.keys()].slice(0, 20)) loseKey('resources', key);
   expect(await worker.run('resources')).toMatchObject({ outcome: 'failed', error: { code: 'delete_guard' } });

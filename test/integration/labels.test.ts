@@ -40,7 +40,7 @@ async function template(): Promise<Record<string, string>[]> {
   return parse((await run('template')).stdout, { columns: true });
 }
 
-/** By hand, what the verbs derive from one table of places. */
+/** The ids of each kind by queries that are independent of the table from which the commands derive theirs. */
 const SEEN = [
   ['form', `select form_id::text from safety.followups where _deleted_at is null`],
   [
@@ -59,7 +59,7 @@ const SEEN = [
 ] as const;
 
 describe('coverage', () => {
-  test.each(SEEN)('counts the ids of kind %s where they stand', async (kind, ids) => {
+  test.each(SEEN)('labels counts the occurrences of each id of kind %s', async (kind, ids) => {
     const expected = await stage.query<{ id: string; seen: number }>(
       `select id, count(*)::int as seen from (${ids}) t (id) where id <> '' group by id order by seen desc, id collate "C"`,
     );
@@ -70,7 +70,7 @@ describe('coverage', () => {
     expect(found?.unlabelled.map(({ seen }) => seen)).toEqual(expected.map(({ seen }) => seen));
   });
 
-  test('says what to do next, and that nothing is left to do', async () => {
+  test('labels prints the next command, and after a complete import that every id has a label', async () => {
     const before = (await run()).stdout;
     expect(before).toMatch(/^kind +ids met +labelled +most used without a label \(records\)$/m);
     expect(before).toMatch(/^form +7 +0 +\d+ \(\d+\), \d+ \(\d+\), \d+ \(\d+\)$/m);
@@ -84,14 +84,14 @@ describe('coverage', () => {
 
 const isOnCitus = inject('testServerNodes').length > 1;
 
-/** As the page says that it is asked on Citus. */
+/** The query for Citus, as the page describes it. */
 const ofOneAccount = (question: string): string =>
   question
     .replace(/(?<=where )(?=kind =)/, `account_id = 'default' and `)
     .replace(/(?<=join safety.labels l on )/, `l.account_id = 'default' and `)
     .replace(/(?<=where )(?=e\.is_in)/, `e.account_id = 'default' and `);
 
-test('the hierarchy of docs/bi.md answers by region', async () => {
+test('the query with a hierarchy in docs/bi.md counts equipment by region', async () => {
   const page = await readFile(new URL('../../docs/bi.md', import.meta.url), 'utf8');
   const [, question = ''] = /```sql\n(-- How does equipment stand[^`]*)```/.exec(page) ?? [];
   await importText(renderLabelsFile(sandboxLabels()));
@@ -112,8 +112,8 @@ test('the hierarchy of docs/bi.md answers by region', async () => {
   expect(sorted.toSorted()).toEqual(expected);
 });
 
-describe('a template', () => {
-  test('that is filled in and imported leaves nothing without a label', async () => {
+describe('the template', () => {
+  test('after a template is filled in and imported, every id has a label', async () => {
     const { stdout } = await run('template', '--out', fileOf('template.csv'));
     const rows = await template();
     expect(stdout).toContain(`${rows.length} ids without a label are in ${fileOf('template.csv')}`);
@@ -134,7 +134,7 @@ describe('a template', () => {
     ]);
   });
 
-  test('that is filled in half is taken as far as it is, and the rest is asked for again', async () => {
+  test('if half of a template is filled in, the import stores this half, and the next template contains the rest', async () => {
     const rows = await template();
     const half = rows.map((row, at) => ({
       kind: row['kind'] ?? '',
@@ -147,7 +147,7 @@ describe('a template', () => {
   });
 });
 
-describe('an import', () => {
+describe('the import', () => {
   const FILE =
     'kind;id;label;parent_id\nfield_office;uk;Britain;\nfield_office;410;Aberdeen;uk\nform;1201;Check;\n';
   const stored = () =>
@@ -155,14 +155,14 @@ describe('an import', () => {
       `select kind, id, label, parent_id, xmin::text from safety.labels order by kind, id collate "C"`,
     );
 
-  test('that is done again writes nothing', async () => {
+  test('a repeated import writes nothing', async () => {
     expect((await importText(FILE)).stdout).toBe('3 labels added, 0 changed, 0 as before.\n');
     const before = await stored();
     expect((await importText(FILE)).stdout).toBe('0 labels added, 0 changed, 3 as before.\n');
     expect(await stored()).toEqual(before);
   });
 
-  test('changes what the file has, and with --replace removes what it lacks of its kinds', async () => {
+  test('an import adds and changes the labels of the file, and with --replace removes the other labels of its kinds', async () => {
     await importText(FILE);
     const { stdout } = await importText('kind,id,label\nform,1202,Near miss\nform,1201,Inspection\n');
     expect(stdout).toBe('1 label added, 1 changed, 0 as before.\n');
@@ -176,7 +176,7 @@ describe('an import', () => {
     ]);
   });
 
-  test('with one bad line stores none, and names each', async () => {
+  test('an import with bad lines stores no label, and reports each bad line', async () => {
     await importText(FILE);
     const before = await stored();
     const bad =
@@ -192,7 +192,7 @@ describe('an import', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('reports labels for ids that no record has, other than those that are parents', async () => {
+  test('an import reports labels for ids that no record has, except for ids that are parents', async () => {
     const { stdout } = await importText(`${FILE}form;12O1;Letter for a zero;\n`);
     expect(stdout).toContain('1 label for ids that no record has (form 12O1)');
     const json = JSON.parse((await importText(FILE, '--json')).stdout) as unknown;
@@ -201,7 +201,7 @@ describe('an import', () => {
     });
   });
 
-  test('that is stopped by Ctrl-C stores none', async () => {
+  test('an import that is stopped by Ctrl-C stores no label', async () => {
     await writeFile(fileOf('labels.csv'), FILE);
     const connection = connectForTest(stage.databaseUrl);
     await connection.query('begin');
@@ -216,7 +216,7 @@ describe('an import', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('of a file that is not there, or of one account of several, says what to do', async () => {
+  test('an import of an unreadable file, or for several accounts without --account, is refused with the reason', async () => {
     const endless = await run('import', '/dev/zero');
     expect(endless.code).toBe(2);
     expect(endless.stderr).toContain('usage_invalid: the labels file /dev/zero is larger than 4 MB');

@@ -49,12 +49,12 @@ async function createPlainRole(): Promise<string> {
   return role;
 }
 
-test('a superuser copies as a replica does', async () => {
+test('a session with the rights of a superuser copies as a replica does', async () => {
   const [who] = await session.query<{ may: boolean }>(`select current_setting('is_superuser') = 'on' as may`);
   expect(await observe()).toEqual(who?.may === true ? AS_REPLICA : PLANS_KEPT);
 });
 
-test('not where one of the tables has a trigger', async () => {
+test('if one of the tables has a trigger, a superuser does not copy as a replica', async () => {
   await session.query(
     `create function public.nothing() returns trigger language plpgsql as 'begin return null; end'`,
   );
@@ -64,13 +64,13 @@ test('not where one of the tables has a trigger', async () => {
   expect(await observe()).toEqual(PLANS_KEPT);
 });
 
-test('all other sessions keep the plans of the lookups', async () => {
+test('a session without the rights of a superuser keeps the plans of the foreign key lookups', async () => {
   const role = await createPlainRole();
   await session.query(`set role ${role}`);
   expect(await observe()).toEqual(PLANS_KEPT);
 });
 
-test('from PostgreSQL 15 on the right can be granted', async () => {
+test('from PostgreSQL 15 on, a session with the granted right copies as a replica', async () => {
   const [server] = await session.query<{ version: number }>(
     `select current_setting('server_version_num')::int as version`,
   );

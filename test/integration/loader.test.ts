@@ -91,7 +91,7 @@ const stored = async (): Promise<Record<string, string>> => {
 
 const historyOf = () => reader.query('select id, valid_from, valid_to from safety.followup_states');
 
-test('a version that was compared before the one ahead of it was stored is compared again', async () => {
+test('a version that was compared before the preceding version was stored is compared again', async () => {
   await add([followup('a', 1, [message('x'), message('y')]), ...fillBatch('one')], {});
   await add([followup('a', 2, [message('y')]), ...fillBatch('other')], {});
   expect(await commit()).toMatchObject({
@@ -103,7 +103,7 @@ test('a version that was compared before the one ahead of it was stored is compa
   expect(await stored()).toMatchObject({ a: 'y', 'one-0': '', 'other-0': '' });
 });
 
-test('a record that is still the same in a later batch is not written again', async () => {
+test('a record that is unchanged in a later batch is not written again', async () => {
   const same = followup('a', 1, [message('x')]);
   await add([same, ...fillBatch('one'), same, ...fillBatch('other')], {});
   expect(await commit()).toMatchObject({
@@ -114,7 +114,7 @@ test('a record that is still the same in a later batch is not written again', as
   });
 });
 
-test('of two versions in one transaction the newer one stays, whichever was read first, without a state in the history', async () => {
+test('if two versions are in one transaction, the newer one is stored in any order, without a state in the history', async () => {
   for (const [id, isNewerFirst] of [
     ['a', true],
     ['b', false],
@@ -129,7 +129,7 @@ test('of two versions in one transaction the newer one stays, whichever was read
   }
 });
 
-test('the stored version stays, if it is read after an older one that another batch of the transaction holds', async () => {
+test('the stored version stays if it is read after an older version in another batch of the transaction', async () => {
   const newer = followup('a', 5, [message('new')]);
   await add([newer], {});
   await commit();
@@ -140,21 +140,21 @@ test('the stored version stays, if it is read after an older one that another ba
   expect(await stored()).toMatchObject({ a: 'new' });
 });
 
-test('what was wrong with a version that made room for a newer one is no issue', async () => {
+test('a problem of a version that a newer one in the transaction replaces is no issue', async () => {
   await add([{ ...followup('a', 1, []), due: 'never' }, ...fillBatch('one')], {});
   await add([followup('a', 2, []), ...fillBatch('other')], {});
   expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1 });
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
-test('what is wrong with a version that is older than the one that is stored is no issue', async () => {
+test('a problem of a version that is older than a version before it is no issue', async () => {
   await add([followup('a', 2, []), ...fillBatch('one')], {});
   await add([{ ...followup('a', 1, []), due: 'never' }, ...fillBatch('other')], {});
   expect(await commit()).toMatchObject({ inserted: 2 * BATCH_RECORDS - 1, unchanged: 1 });
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
-test('of two versions in two commits the newer one stays, and the older one is a state of the history', async () => {
+test('if two versions are in two commits, the newer one stays and the older one is a state of the history', async () => {
   await add([followup('a', 1, [message('x')])], {});
   await commit();
   const closed = { ...followup('a', 2, [message('y')]), open: false };
@@ -166,7 +166,7 @@ test('of two versions in two commits the newer one stays, and the older one is a
   expect(await historyOf()).toHaveLength(1);
 });
 
-test('a version that is compared while the one before it is being committed is a change of it, with a state in the history', async () => {
+test('a version that is compared during the commit of the preceding version is an update, with a state in the history', async () => {
   await add([followup('a', 1, [message('x')])], {});
   await load.savepoint();
   const gate = await beginHeldCommit();
@@ -184,7 +184,7 @@ test('a version that is compared while the one before it is being committed is a
   expect(await historyOf()).toHaveLength(1);
 });
 
-test('a record that comes with its key closes the issue of the one without, also in a chunk that is prepared twice', async () => {
+test('a record with its key closes the issue of the record without the key, even in a chunk that is prepared twice', async () => {
   const late = followup('late', 1, []);
   const identity = identityOf(streamNamed('followups'), late) ?? '';
   await add([{ ...late, id: undefined }], {});
@@ -205,7 +205,7 @@ test('a record that comes with its key closes the issue of the one without, also
   expect(await reader.query('select from safety_sync.data_issues where resolved_at is null')).toEqual([]);
 });
 
-test('equipment that does not name its type is another row under another type, in any bytes', async () => {
+test('equipment without a type is updated if it is listed under another type, and unchanged if only the order of its fields differs', async () => {
   load = await openLoad(streamNamed('equipments'));
   const typeOf = async () =>
     await reader.query('select equipment_type_id as type, title from safety.equipment order by id');
@@ -218,7 +218,7 @@ test('equipment that does not name its type is another row under another type, i
   expect(await typeOf()).toEqual([{ type: '24', title: 'Crane' }]);
 });
 
-test('a rollback takes back what came after the savepoint, with its counts, its users and its issues', async () => {
+test('a rollback removes the records after the savepoint, with their counts, their users and their issues', async () => {
   load = await openLoad(streamNamed('followups'), { tracksSeen: true });
   await add([followup('a', 1, [message('x', 'user-1')])], {});
   await load.savepoint();
@@ -242,7 +242,7 @@ test('a rollback takes back what came after the savepoint, with its counts, its 
   expect(await reader.query('select record_id from safety_sync.data_issues')).toEqual([]);
 });
 
-test('what was given up is not there, and the session goes on', async () => {
+test('after an abort no record is stored, and the session can be used for the next load', async () => {
   await add(fill('one', 5_000), {});
   await load.abort();
   expect(await stored()).toEqual({});
@@ -251,7 +251,7 @@ test('what was given up is not there, and the session goes on', async () => {
   expect(await commit()).toMatchObject({ inserted: 1 });
 });
 
-test('a session that ends while keys are recorded as seen fails what is stored, and nothing beside it', async () => {
+test('if the session ends while seen keys are recorded, the commit fails, and no rejection is left without a handler', async () => {
   const { connection } = session;
   // A rejection without a handler would end the worker.
   const unhandled: unknown[] = [];
@@ -275,7 +275,7 @@ test('a session that ends while keys are recorded as seen fails what is stored, 
   expect(unhandled).toEqual([]);
 });
 
-test('a session that breaks while nothing is on its way is not replaced by another connection: the commit fails', async () => {
+test('if a session breaks while no statement runs, no other connection replaces it, and the commit fails', async () => {
   await add([followup('a', 1, [])], {});
   await load.savepoint();
   await reader.query('select pg_terminate_backend($1::int)', [session.backendPid]);
@@ -284,7 +284,7 @@ test('a session that breaks while nothing is on its way is not replaced by anoth
   expect(await reader.query('select user_id from safety_sync.user_lookups')).toEqual([]);
 });
 
-test('new records bring their users, and settle what kept them out before', async () => {
+test('new records add their users to the lookups, and close the issues of their earlier rejections', async () => {
   await reader.query(
     `insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, kind, problem, value, occurrences)
      values ('default', 'followups', 'f', 'a', 'record_rejected', 'was no good', '{}', 1)`,
@@ -299,7 +299,7 @@ test('new records bring their users, and settle what kept them out before', asyn
   expect(open).toEqual([]);
 });
 
-test('a state begins when the source says, and every bookkeeping column is there', async () => {
+test('a state begins at updated_at, or when it is seen if that is missing, and every bookkeeping column is filled', async () => {
   const { updated_on, ...undated } = followup('b', 1, []);
   await add([followup('a', updated_on - 1_700_000_000_000, []), undated], {});
   await commit();
@@ -314,11 +314,11 @@ test('a state begins when the source says, and every bookkeeping column is there
   ]);
 });
 
-/** Citus does not say what kind of error it was that a node had with a COPY. */
+/** Citus does not report the kind of an error that a node has during COPY. */
 const isKindHidden = inject('testServerNodes').length > 1;
 
 test.skipIf(isKindHidden)(
-  'a new record that PostgreSQL itself cannot store is an issue, and all others are stored',
+  'a new record that PostgreSQL itself cannot store becomes an issue, and all other records are stored',
   async () => {
     // These triggers take the place of a record that passes our own checks.
     await session.connection.query(`create function public.refuse() returns trigger language plpgsql as
@@ -341,7 +341,7 @@ test.skipIf(isKindHidden)(
 );
 
 test.skipIf(isKindHidden)(
-  'a batch that is compared while PostgreSQL refuses a record of the one ahead of it is compared again',
+  'a batch that is compared while PostgreSQL refuses a record of the preceding batch is compared again',
   async () => {
     const lock = 7;
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;

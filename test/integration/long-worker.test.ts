@@ -23,7 +23,7 @@ const metric = async (url: string, pattern: RegExp): Promise<number> => {
 };
 
 describe('refused credentials', () => {
-  it('stop the asking, are said, are tried now and then, and need no restart when they are good again', async () => {
+  it('refused credentials are reported, stop all requests except rare tries, and need no restart when they are accepted again', async () => {
     worker.sandbox.access.set('inactive');
     const { url } = await startAppStage(worker, {
       env: { SYNC_CRON: '* * * * * *' },
@@ -50,7 +50,7 @@ describe('refused credentials', () => {
     expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(0);
   });
 
-  it('show the next try as the next run of every stream, not a tick that asks nothing', async () => {
+  it('if the credentials are refused, the status shows the next try as the next run of every stream, and not the next tick', async () => {
     worker.sandbox.access.set('inactive');
     const { url } = await startAppStage(worker, { env: { SYNC_CRON: '* * * * * *' } });
     interface Shown {
@@ -69,8 +69,8 @@ describe('refused credentials', () => {
   });
 });
 
-describe('a training sync that comes a little too early', () => {
-  it('is done when the calculation may have changed, not a whole period later', async () => {
+describe('the schedule of training', () => {
+  it('a training sync that is a little too early runs when the calculation can have changed, and not a whole period later', async () => {
     await worker.run('training-employee-status');
     const [state] = await worker.query<{ fresh: string }>(
       `update safety_sync.stream_state set last_success_at = null returning fresh_for_ms::text as fresh`,
@@ -88,7 +88,7 @@ describe('a training sync that comes a little too early', () => {
 
 inProof(() => {
   describe('a database that no run can connect to', () => {
-    it('is an outage with its cause and its true beginning, although the open connections of the worker go on', async () => {
+    it('if no run can connect to the database, an outage with its cause and beginning is reported, although open connections still work', async () => {
       const hook = untilTestEnds(await startHookServer());
       const url = new URL(worker.databaseUrl);
       const database = `database "${url.pathname.slice(1)}"`;

@@ -42,7 +42,7 @@ const streamsOf = async (accountId: string) => (await succeeded(accountId)).map(
 const ALL = ['equipments', 'followups', 'resources', 'training-employee-status', 'users'];
 
 describe('several accounts in one worker', () => {
-  it('are synced into one warehouse, each with its own service, token, types and schedule', async () => {
+  it('several accounts are synced into one warehouse, each with its service, token, types and schedule', async () => {
     const south = await addSandbox(5);
     south.access.set('active', 'south-only-token');
     await start(
@@ -72,7 +72,7 @@ describe('several accounts in one worker', () => {
   });
 
   it(
-    'do not touch each other: one refused, one unreachable, one with bad data, and one well all the time',
+    'if one account is refused, one unreachable and one has a wrong URL, the fourth account stays healthy',
     { timeout: 120_000 },
     async () => {
       const refused = await addSandbox(2);
@@ -134,7 +134,7 @@ describe('several accounts in one worker', () => {
   );
 
   inProof(() => {
-    it('share a bounded number of slots; one whose service hangs does not keep them', async () => {
+    it('accounts share a limited number of slots, and an account with a hanging service does not keep them', async () => {
       const hanging = await addSandbox(4);
       const release = createGate();
       hanging.hooks.beforeResponse = () => release.opened;
@@ -146,7 +146,7 @@ describe('several accounts in one worker', () => {
       });
       await expect.poll(() => streamsOf('well'), PATIENCE).toEqual(ALL);
       // One run that hangs on goes on hanging; its account's others wait, and are shown. The last run of the other
-      // account gives its slot back a moment after its record said that it has succeeded.
+      // account gives its slot back a moment after its record has the status succeeded.
       await expect
         .poll(() => json(`${url}/api/status`), PATIENCE)
         .toMatchObject({ queue: { slots: 1, running: 1, unhealthy: 1, waiting: 3 } });
@@ -159,7 +159,7 @@ describe('several accounts in one worker', () => {
 });
 
 describe('the lock of a stream', () => {
-  it('is that of its account: the same stream of another one is free', async () => {
+  it('the lock of a stream is that of one account, and the stream of another account is free', async () => {
     const open = (accountId: string) => openFreeStream(worker.databaseUrl, 'users', accountId);
     await open('north');
     await open('south');

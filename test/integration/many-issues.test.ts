@@ -57,7 +57,7 @@ const stageIssues = async (kind: string, recordId: string): Promise<void> => {
     select n, false, '${kind}' || n, ${recordId}, '${kind}', 'test', '{}', 'i' || n, 1 from generate_series(1, ${MANY}) as n`);
 };
 
-test('issues are closed without comparing each with each, despite the planner’s estimates for new tables', async () => {
+test('the statements that close issues read a limited number of rows for each issue, despite the planner’s estimates for new tables', async () => {
   await stageIssues('record_rejected', 'null');
   await stageIssues('field_nulled', `'r' || n`);
   await connection.query(`insert into safety.resources (account_id, id, _run_id, _synced_at, _hash, _raw)
@@ -98,7 +98,7 @@ test('issues are closed without comparing each with each, despite the planner’
 });
 
 test.each(['resources', 'equipments'] as const)(
-  'a snapshot of %s is compared with tables without statistics in one pass',
+  'the comparison of a snapshot of %s reads a limited number of rows for each key, although tables have no statistics',
   async (stream) => {
     const definition = streamNamed(stream);
     const shape = streamShape(definition);
@@ -133,7 +133,7 @@ test.each(['resources', 'equipments'] as const)(
   },
 );
 
-test('70,000 records whose keys come back are one statement, more than it could have parameters', async () => {
+test('70,000 returning keys are resolved by one statement, although a statement cannot have so many parameters', async () => {
   const many = Array.from({ length: 70_000 }, (_, at) => `i${at}`);
   const { parent } = streamShape(streamNamed('resources'));
   for (const statement of [

@@ -30,7 +30,7 @@ const message = (id: string, minute: number, more: object = {}) => ({
 });
 const attachments = (...keys: string[]) => ({ attachments: keys.map((key) => ({ key, caption: '' })) });
 
-test('messages and attachments that come, go, change and change places leave exactly what the source has', async () => {
+test('after messages and attachments are added, removed, changed and reordered, the warehouse equals the source', async () => {
   const { followups } = worker.sandbox.store;
   const history: object[][] = [
     [message('a', 1), message('b', 2, attachments('1', '2', '3')), message('c', 3)],
@@ -49,7 +49,7 @@ test('messages and attachments that come, go, change and change places leave exa
   }
 });
 
-test('a change of a message alone counts its follow-up as updated and writes only the rows that differ', async () => {
+test('if only a message changes, its follow-up counts as updated, and only the changed row is written', async () => {
   const { followups } = worker.sandbox.store;
   const messages = [message('a', 1), message('b', 2), message('c', 3)];
   followups.put({ ...SPECIMENS.followups.build('parent'), messages });
@@ -68,7 +68,7 @@ test('a change of a message alone counts its follow-up as updated and writes onl
   expect(after.filter((row, index) => row.mark !== before[index]?.mark).map((row) => row.id)).toEqual(['b']);
 });
 
-test('_raw holds the record as received, _run_id and _synced_at name the run that changed it last', async () => {
+test('_raw holds the record as received, and _run_id and _synced_at are those of the run that last changed it', async () => {
   await sync();
   const [key] = worker.sandbox.store.followups.keys();
   const updated = worker.sandbox.store.followups.update(key ?? '', { form_id: 99 });
@@ -92,24 +92,27 @@ describe('several versions of one follow-up in one run', () => {
   const stored = async () =>
     await worker.query(`select assignee_id from safety.followups where id = 'twice' and _deleted_at is null`);
 
-  test.each(['older first', 'newer first'] as const)('the newest one stays, %s', async (order) => {
-    const both = [version(NOON + 1, 'older'), version(NOON + 2, 'newer')];
-    const shown = order === 'older first' ? both : both.toReversed();
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
-      ...response,
-      paging: { total: (response['paging'] as { total: number }).total + 2, last_page: 1 },
-      followups: [...shown, ...(response['followups'] as unknown[])],
-    });
-    expect((await sync()).counts).toMatchObject({ read: 32, inserted: 31, unchanged: 1 });
-    expect(await stored()).toEqual([{ assignee_id: 'newer' }]);
-    const before = await rowVersions(worker);
-    for (let again = 0; again < 2; again += 1) {
-      expect((await sync()).counts).toMatchObject({ inserted: 0, updated: 0, unchanged: 32 });
-      expect(await rowVersions(worker)).toEqual(before);
-    }
-  });
+  test.each(['older first', 'newer first'] as const)(
+    'if two versions are in one response, %s, the newer version is stored',
+    async (order) => {
+      const both = [version(NOON + 1, 'older'), version(NOON + 2, 'newer')];
+      const shown = order === 'older first' ? both : both.toReversed();
+      worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+        ...response,
+        paging: { total: (response['paging'] as { total: number }).total + 2, last_page: 1 },
+        followups: [...shown, ...(response['followups'] as unknown[])],
+      });
+      expect((await sync()).counts).toMatchObject({ read: 32, inserted: 31, unchanged: 1 });
+      expect(await stored()).toEqual([{ assignee_id: 'newer' }]);
+      const before = await rowVersions(worker);
+      for (let again = 0; again < 2; again += 1) {
+        expect((await sync()).counts).toMatchObject({ inserted: 0, updated: 0, unchanged: 32 });
+        expect(await rowVersions(worker)).toEqual(before);
+      }
+    },
+  );
 
-  test('an older one on a later page never replaces the newer one of an earlier page', async () => {
+  test('an older version on a later page never replaces the newer version of an earlier page', async () => {
     worker.sandbox.readings.largestPage = 10;
     worker.sandbox.store.followups.put(version(NOON + 2, 'newer'));
     await sync();
@@ -128,7 +131,7 @@ describe('several versions of one follow-up in one run', () => {
   });
 });
 
-test('a failure while storing leaves nothing of the run behind', async () => {
+test('if PostgreSQL refuses a row of a run, nothing of the run is stored, and the next run stores it', async () => {
   await sync();
   const before = await rowVersions(worker);
   await worker.query(

@@ -71,9 +71,9 @@ async function expectColumn(
     expect(found.get(String(row[key])), `${metric} ${String(row[key])}`).toBeCloseTo(value(row) ?? 0, 6);
 }
 
-describe('the file', () => {
+describe('the metrics file', () => {
   test.each(models)(
-    'of %s names only what is there, and every relation leads to one row',
+    'the semantic model %s uses only existing columns, and every relation leads to one row',
     async (_, model) => {
       const relation = relationOf(model.model);
       const elements = [...model.entities, ...model.dimensions].map((one) => one.expr ?? one.name);
@@ -103,7 +103,7 @@ describe('the file', () => {
     },
   );
 
-  test('every name is given once, and every measure serves a metric', () => {
+  test('every name of a measure or metric is unique, and a metric uses every measure', () => {
     const measures = file.semantic_models.flatMap(({ measures: own = [] }) => own.map(({ name }) => name));
     const metrics = file.metrics.map(({ name }) => name);
     expect(new Set([...measures, ...metrics]).size).toBe(measures.length + metrics.length);
@@ -111,7 +111,7 @@ describe('the file', () => {
     expect(measures.filter((name) => !served.includes(name))).toEqual([]);
   });
 
-  test('the time spine is the calendar and has every day that a measure is grouped by', async () => {
+  test('the time spine is dim_dates, and it has every day by which a measure is grouped', async () => {
     const described = readYaml('models/models.yml') as { models: { name: string; time_spine?: object }[] };
     expect(described.models.filter((one) => one.time_spine !== undefined)).toMatchObject([
       {
@@ -133,7 +133,7 @@ describe('the file', () => {
 });
 
 test.each(file.metrics.map((one) => [one.name, one.type] as const))(
-  '%s counts something, by month and by account as well',
+  'the metric %s has a value in total, by account and by month',
   async (name, type) => {
     const isShare = (value: number) => type !== 'ratio' || (value >= 0 && value <= 1);
     const all = (await read(name)).get(null) ?? 0;
@@ -148,7 +148,7 @@ test.each(file.metrics.map((one) => [one.name, one.type] as const))(
   },
 );
 
-describe('equal to a computation from the tables:', () => {
+describe('metrics and tables', () => {
   const TODAY = `(now() at time zone 'UTC')::date`;
   const DAYS = `greatest((resolved_at at time zone 'UTC')::date - (created_at at time zone 'UTC')::date, 0)`;
   const OF_FOLLOWUPS = `from safety.followups where account_id = 'default' and _deleted_at is null`;
@@ -176,14 +176,14 @@ describe('equal to a computation from the tables:', () => {
        from safety.equipment_schedules s where exists (
          select ${OF_EQUIPMENT} and id = s.equipment_id and account_id = s.account_id)`,
     ],
-  ])('%s', async (metric, selected) => {
+  ])('the metric %s equals a computation from the tables', async (metric, selected) => {
     const [row = {}] = await worker.query<Row>(`select ${selected}`);
     expect(await readOne(metric)).toBeCloseTo(Number(Object.values(row)[0]), 6);
   });
 });
 
-describe('equal to the report and to docs/questions.md:', () => {
-  test('the figures at the head of the report', async () => {
+describe('metrics, report and docs/questions.md', () => {
+  test('the metrics equal the figures at the head of the report', async () => {
     const { answers } = report;
     const now = (status: string) => answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
     for (const suffix of ['', '_by_day']) {
@@ -211,7 +211,7 @@ describe('equal to the report and to docs/questions.md:', () => {
   test.each([
     ['What share was closed by its due day?', 'closed_in_time'],
     ['What share of those who need training is compliant?', 'trained'],
-  ])('%s', async (title, metric) => {
+  ])('the answer to "%s" equals its metric', async (title, metric) => {
     const [row = {}] = await answerTo(title);
     const share = (await read(metric)).get(null) ?? 0;
     expect(Math.round(share * 1000) / 10).toBe(Number(Object.values(row)[0]));
@@ -237,7 +237,7 @@ describe('equal to the report and to docs/questions.md:', () => {
       'metric_time__month',
       (row: Row) => Number(row['in_time']) / Number(row['due_day_known']),
     ],
-  ])('%s, by group', async (title, metric, by, valueOf) => {
+  ])('the answer to "%s" equals its metric in each group', async (title, metric, by, valueOf) => {
     const rows = await answerTo(title);
     expect(rows.length).toBeGreaterThan(1);
     const found = await read(metric, { by });
@@ -247,7 +247,7 @@ describe('equal to the report and to docs/questions.md:', () => {
     }
   });
 
-  test('the marts of the package', async () => {
+  test('the metrics equal the figures of the marts', async () => {
     const [marts] = await worker.query<Record<string, number>>(
       `select (select sum(closed_in_time)::float8 / sum(closed_with_due_day) from dbt_test.fct_followups_monthly) as closed_in_time,
          (select sum(valid)::float8 / sum(required) from dbt_test.fct_training_compliance) as valid_trainings,
@@ -258,7 +258,7 @@ describe('equal to the report and to docs/questions.md:', () => {
   });
 });
 
-test('at the end of a month counts the last counted day of each account, whichever day that is', async () => {
+test('a metric at the end of a month has the last counted day of each account', async () => {
   const days = await worker.query<{ date: string; followups: string }>(
     `select date::text as date, followups from safety.followup_daily where account_id = 'default' and status = 'overdue' order by date`,
   );
@@ -276,7 +276,7 @@ test('at the end of a month counts the last counted day of each account, whichev
   );
 });
 
-test('the drawing of the star in docs/bi.md has the keys and cardinalities of the data', async () => {
+test('the diagram of the star in docs/bi.md has the keys and cardinalities of the data', async () => {
   const drawn = readFileSync(new URL('../../docs/bi.md', import.meta.url), 'utf8');
   const keys = new Map(
     [...drawn.matchAll(/^ {2}(\w+) \{\n {4}\w+ (\w+) PK$/gm)].map(([, relation = '', key = '']) => [

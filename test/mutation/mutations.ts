@@ -329,7 +329,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/loading/batch.ts',
       search: 'versionOf(stream, record) >= versionOf(stream, before);',
       replace: 'true;',
-      tests: ['test/integration/merge.test.ts > the newest one stays'],
+      tests: ['test/integration/merge.test.ts > in one response'],
     },
     {
       breaks: 'times of the database are read in the DateStyle of the server',
@@ -371,7 +371,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       search: '(select t._run_id = ${runId}::bigint and t._synced_at',
       replace: '(select t._run_id <> ${runId}::bigint and t._synced_at',
       tests: [
-        'test/integration/data-issues.test.ts > comes right',
+        'test/integration/data-issues.test.ts > sends no request',
         'test/integration/data-issues.test.ts > close together',
       ],
     },
@@ -419,7 +419,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       breaks: 'a session that lost its lock connects again and goes on',
       file: 'src/engine/control-tables/stream-session.ts',
       search: '    isSession: true,\n',
-      tests: ['test/integration/loader.test.ts > breaks while nothing is on its way'],
+      tests: ['test/integration/loader.test.ts > breaks while no statement runs'],
     },
     {
       breaks: 'a broken session connects again',
@@ -468,7 +468,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/warehouse/change-account.ts',
       search: 'if (!(await tryStreamLock(session, key))) throw refuse(key)',
       replace: 'await tryStreamLock(session, key)',
-      tests: ['test/integration/accounts.test.ts > where a run is under way'],
+      tests: ['test/integration/accounts.test.ts > if a run is under way'],
     },
   ],
 };
