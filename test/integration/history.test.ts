@@ -271,7 +271,7 @@ describe('equipment', () => {
     expect(back[1]?.from).toBeGreaterThan(gone?.to ?? Infinity);
   });
 
-  test('a column that a new version of the stream brings makes no state where the migration took its values from _raw', async () => {
+  test('a column that is new in a stream with a raised `normalizerVersion` makes no state where the migration took its values from _raw', async () => {
     let version = 1;
     const isEquipment = ({ name }: StreamDefinition) => name === 'equipments';
     await start(
@@ -280,7 +280,7 @@ describe('equipment', () => {
         isEquipment(stream)
           ? {
               ...stream,
-              get version() {
+              get normalizerVersion() {
                 return version;
               },
             }

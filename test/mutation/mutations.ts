@@ -327,7 +327,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'an older version overwrites a newer one of the same run',
       file: 'src/engine/loading/batch.ts',
-      search: 'versionOf(stream, record) >= versionOf(stream, before);',
+      search: 'changeTimeOf(stream, record) >= changeTimeOf(stream, before);',
       replace: 'true;',
       tests: ['test/integration/merge.test.ts > the newest one stays'],
     },

@@ -235,7 +235,7 @@ export const equipmentsStream: StreamDefinition = {
   parent: equipment,
   fields: recordFields,
   children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
-  versionColumn: null,
+  changeTimeColumn: null,
   histories: [
     { of: equipment, states: equipmentStates, since: null },
     { of: equipmentSchedules, states: equipmentScheduleStates, since: null },
@@ -243,7 +243,7 @@ export const equipmentsStream: StreamDefinition = {
   identityFields: ['serialNumber', 'created'],
   takenFromQuestion: (record, { equipmentTypeId = null }) =>
     ownType(record) === equipmentTypeId ? null : equipmentTypeId,
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, context, addIssue) {
     const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';

@@ -205,7 +205,7 @@ export const followupsStream: StreamDefinition = {
   parent: followups,
   fields: recordFields,
   children: [followupMessages, followupAttachments],
-  versionColumn: 'updated_at',
+  changeTimeColumn: 'updated_at',
   // Every message changes `updated_at`: if it were part of the state, each message would repeat the follow-up.
   histories: [
     {
@@ -225,7 +225,7 @@ export const followupsStream: StreamDefinition = {
     },
   ],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';

@@ -144,9 +144,10 @@ export interface StreamDefinition {
   /** In dependency order: a table is after the one that its foreign key refers to. */
   readonly children: readonly PgTable[];
   /**
-   * The parent's column that determines the newer one of two versions of a record; null if the source has no such column.
+   * The parent's column with the source's time of the last change, which determines the newer one of two versions of a record;
+   * null if the source has no such column.
    */
-  readonly versionColumn: string | null;
+  readonly changeTimeColumn: string | null;
   readonly histories: readonly StateHistory[];
   /** Wire fields that do not change during the life of a record: they recognize one that returns with a repaired key. */
   readonly identityFields: readonly string[];
@@ -155,7 +156,7 @@ export interface StreamDefinition {
    * or null: no value, so hashes of complete records do not change.
    */
   readonly takenFromQuestion?: (record: Received, context: ReadContext) => string | null;
-  /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
-  readonly version: number;
+  /** Version of `toRows` and `fields`. Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
+  readonly normalizerVersion: number;
   toRows(record: WireRecord, context: ReadContext, addIssue: AddIssue): NormalizedRecord;
 }

@@ -51,14 +51,14 @@ describe('what a record is known by', () => {
     expect(read('{"title":"a"}').key).toBeNull();
   });
 
-  test('the checksum is of the bytes, of the version of the stream and of the secret', () => {
+  test('the checksum is of the bytes, of the `normalizerVersion` of the stream and of the secret', () => {
     const { hash } = read('{"id":"1","title":"a"}');
     expect(read('{"id":"1","title":"a"}').hash).toBe(hash);
     for (const other of [
       read('{"title":"a","id":"1"}'),
       read('{"id":"1", "title":"a"}'),
       read('{"id":"1","title":"a"}', { secret: 'x' }),
-      read('{"id":"1","title":"a"}', { stream: { ...resourcesStream, version: 2 } }),
+      read('{"id":"1","title":"a"}', { stream: { ...resourcesStream, normalizerVersion: 2 } }),
     ])
       expect(other.hash).not.toBe(hash);
     expect([hash.slice(0, 2), hash.length]).toEqual(['01', 32]);
