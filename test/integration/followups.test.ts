@@ -56,7 +56,7 @@ test('a first sync that was cut off goes on, and brings follow-ups without a cre
 });
 
 test('a follow-up for which the service fails is left alone by scheduled runs until its time has come, each time twice as long', async () => {
-  await start({ retryAttempts: 1, settings: { readers: 2 } }, { largestPage: 10 });
+  await start({ mostRetries: 1, settings: { readers: 2 } }, { largestPage: 10 });
   worker.sandbox.readings.unrenderable = [[...store().keys()][50] ?? ''];
   await worker.run('followups');
   const asked = async (): Promise<number> => {

@@ -103,7 +103,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
 
   ofEquipment(() => {
     test('a response that is cut in the middle again and again deletes nothing', async () => {
-      await startSynced(stream, { retryAttempts: 2 });
+      await startSynced(stream, { mostRetries: 2 });
       for (const share of casesOf({ few: [0.999], all: [0.2, 0.9, 0.999] })) {
         worker.sandbox.faults.next(() => true, { kind: 'cut', framing: 'chunked', share }, 12);
         await expectRefused(stream, 'response_cut');

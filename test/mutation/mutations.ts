@@ -39,8 +39,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a run whose connections break twice is left open',
       file: 'src/engine/sync/run-stream.ts',
-      search: 'attempts: 5',
-      replace: 'attempts: 1',
+      search: 'mostAttempts: 5',
+      replace: 'mostAttempts: 1',
       tests: ['test/crash/statements.proof.ts'],
     },
     {

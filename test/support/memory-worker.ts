@@ -24,7 +24,7 @@ import { createTestClient, settingsFor, SMALL_SANDBOX } from './worker.ts';
 
 export type MemoryWorkerOptions = Pick<
   TimedWorkerOptions,
-  'sandbox' | 'settings' | 'clock' | 'retryAttempts' | 'ourClockOffMs' | 'serviceClockOffMs'
+  'sandbox' | 'settings' | 'clock' | 'mostRetries' | 'ourClockOffMs' | 'serviceClockOffMs'
 >;
 
 export interface MemoryRequest extends Partial<ReadOptions> {

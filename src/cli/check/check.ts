@@ -92,7 +92,7 @@ async function checkAccount(
   { account, onCheck }: { readonly account: AccountConfig; readonly onCheck: (check: Check) => void },
 ): Promise<void> {
   const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
-  const api = buildApiClient(account, { ...config.api, retryAttempts: CHECK_RETRIES }, { log });
+  const api = buildApiClient(account, { ...config.api, mostRetries: CHECK_RETRIES }, { log });
   try {
     await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, onCheck });
   } finally {

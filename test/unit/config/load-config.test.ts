@@ -128,7 +128,7 @@ test('address and token are enough; everything else has the documented default',
     api: {
       concurrency: 4,
       requestTimeoutMs: 60_000,
-      retryAttempts: 8,
+      mostRetries: 8,
       retryMinDelayMs: 1000,
       retryMaxDelayMs: 60_000,
     },

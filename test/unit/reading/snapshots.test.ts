@@ -96,7 +96,7 @@ describe('equipment types', () => {
   ] as const)(
     'a service %s is asked for one type alone, and what came before is stored',
     async (_name, fault, code) => {
-      await start({ retryAttempts: 2 });
+      await start({ mostRetries: 2 });
       worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] !== '21', fault, 1000);
       const result = await worker.run('equipments');
       // One request for the first type, and three attempts for the second one.
@@ -109,7 +109,7 @@ describe('equipment types', () => {
   );
 
   test('a service that fails for one type gets two attempts for each further one', async () => {
-    await start({ retryAttempts: 3 });
+    await start({ mostRetries: 3 });
     worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
     const result = await worker.run('equipments');
     expect(result).toMatchObject({ ...failedBy('server_error'), requests: 4 + 3 * 2 });
