@@ -128,7 +128,7 @@ test('a right can be missing for one method only, also after the token was off',
   expect(await errors()).toEqual([undefined, undefined]);
 });
 
-test('equipment can name a type below the one that was asked for', async () => {
+test('equipment can name a type below the requested one', async () => {
   const sandbox = await given({ readings: { equipmentOwnType: 'sub-type' } });
   const found = await askList<Row>(sandbox, 'equipments.list', 'equipments', {
     equipmentType_id: '21',

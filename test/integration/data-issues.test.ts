@@ -332,7 +332,7 @@ describe('putting stored records through again', () => {
   });
 
   test.each([
-    ['name a finer type than was asked for', { equipmentOwnType: 'sub-type' }],
+    ['name a finer type than the requested one', { equipmentOwnType: 'sub-type' }],
     ['do not name their type', { leftOut: ['equipment.equipmentType_id'] }],
   ] as const)(
     'equipment that comes in records which %s keeps the type it is listed under',

@@ -38,7 +38,7 @@ export function toReadRecord(
   received: Received,
   { stream, about, ord = 0, secret = '' }: RecordSource,
 ): ReadRecord {
-  const taken = stream.takenFromQuestion?.(received, about) ?? null;
+  const taken = stream.takenFromRequest?.(received, about) ?? null;
   return {
     received,
     key: recordKey(received, stream.keyField),

@@ -98,10 +98,10 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
       const keys = page.records.map(({ key }) => key);
       await step(async () => {
         await moveRows(db, request, keys);
-        for (const { raw, asked } of page.records) {
+        for (const { raw, requested } of page.records) {
           const stored = raw === null ? null : parseExactJson(raw);
           if (stored === null || protection.ofRecord(stored) === stored) continue;
-          await load.add([Received.of(stored)], asked === null ? {} : { equipmentTypeId: asked });
+          await load.add([Received.of(stored)], requested === null ? {} : { equipmentTypeId: requested });
         }
         return await cleanStates(db, request, keys);
       }, page);
@@ -119,7 +119,7 @@ interface RowPage {
   readonly records: readonly {
     readonly key: string;
     readonly raw: string | null;
-    readonly asked: string | null;
+    readonly requested: string | null;
   }[];
   readonly last: string;
 }
@@ -129,7 +129,7 @@ async function readPage(db: Queryable, { shape, accountId }: CleaningScope, afte
   const { partition, join } = partitionOf(stream);
   const key = keyColumn(parent);
   const records = await db.execute<RowPage['records'][number] & Record<string, unknown>>(sql`
-    select t.${key} as key, t._raw::text as raw, ${partition} as asked from ${target(parent)} t ${join}
+    select t.${key} as key, t._raw::text as raw, ${partition} as requested from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
   return { records, last: records.at(-1)?.key ?? after };
 }

@@ -94,7 +94,7 @@ interface PartitionedBy {
   /** The parent's column that names the partition. */
   readonly column: string;
   /** The child that names the partition in its last column, if the parent's column contains something else. */
-  readonly asked: PgTable;
+  readonly requested: PgTable;
 }
 
 /** A field of a record, limited to the storage of its value. */
@@ -155,7 +155,7 @@ export interface StreamDefinition {
    * The value that the row takes from the request because the record does not contain it; part of the record's hash. Absent
    * or null: no value, so hashes of complete records do not change.
    */
-  readonly takenFromQuestion?: (record: Received, context: ReadContext) => string | null;
+  readonly takenFromRequest?: (record: Received, context: ReadContext) => string | null;
   /** Version of `toRows` and `fields`. Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
   readonly normalizerVersion: number;
   toRows(record: WireRecord, context: ReadContext, addIssue: AddIssue): NormalizedRecord;
