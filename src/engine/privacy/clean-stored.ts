@@ -26,7 +26,7 @@ import {
 } from '../database/sql-names.ts';
 import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
 import { followupDays, recountDays } from '../history/followup-days.ts';
-import { compareStates } from '../history/followup-figures.ts';
+import { compareStates } from '../history/compare-states.ts';
 import { givenRows } from '../loading/drift-sql.ts';
 import { createLoad } from '../loading/load.ts';
 import type { Row } from '../streams/stream.ts';
@@ -106,7 +106,7 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
         return await cleanStates(db, request, keys);
       }, page);
     }
-    await step((time) => cleanFigures(db, request, time));
+    await step((time) => cleanDerived(db, request, time));
     await analyze(db, shape);
     return state;
   } catch (error) {
@@ -200,7 +200,7 @@ const COUNTED_BY: Readonly<Record<string, string>> = { assignee: 'assignee_id', 
 const COMPARED: Row = { is_open: true, due_on: '2026-01-01' };
 
 /** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
-async function cleanFigures(
+async function cleanDerived(
   db: Queryable,
   { shape: { stream, parent }, accountId, protection }: CleaningScope,
   time: WriteTime,

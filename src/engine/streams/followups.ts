@@ -4,7 +4,7 @@ import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
-import { figureColumns, messageCounts, handsOn, sortMessages } from './followup-messages.ts';
+import { messageSummaryColumns, messageCounts, handsOn, sortMessages } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -71,7 +71,7 @@ export const followups = safetySchema.table(
     ...tableColumns(followupFields),
     ...stateStart(),
     ...bookkeeping(),
-    ...tableColumns(figureColumns),
+    ...tableColumns(messageSummaryColumns),
     ...tableColumns(differenceColumns),
     ...tableColumns(changeColumns),
     ...tableColumns(firstDue),
@@ -189,7 +189,7 @@ export const followupsStream: StreamDefinition = {
   contents: 'follow-ups',
   descriptions: describeFollowups({
     followups: meaningsOf(followupFields),
-    figures: meaningsOf(figureColumns),
+    messageSummary: meaningsOf(messageSummaryColumns),
     differences: meaningsOf(differenceColumns),
     changes: meaningsOf(changeColumns),
     firstDue: meaningsOf(firstDue),
