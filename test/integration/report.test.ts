@@ -8,7 +8,7 @@ import { formatCount } from '../../src/shared/format.ts';
 import { importLabels } from '../../src/warehouse/import-labels.ts';
 import { readLabelsFile, renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { sandboxLabels, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';

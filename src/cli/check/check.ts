@@ -7,7 +7,7 @@ import { type Check, failed, ok, skipped } from './finding.ts';
 import type { AccountConfig } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { readReportingTimezones } from '../../engine/history/reporting.ts';
+import { readReportingTimezones } from '../../warehouse/view-settings.ts';
 import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createLogger } from '../../shared/logger.ts';
