@@ -254,8 +254,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a worker with another key brings back who was forgotten',
       file: 'src/engine/privacy/settings.ts',
-      search: 'keyId !== pseudonyms?.keyId',
-      replace: 'keyId === null',
+      search: 'secretId !== pseudonyms?.secretId',
+      replace: 'secretId === null',
       tests: ['test/integration/privacy.test.ts > another key, or none'],
     },
     {
