@@ -6,9 +6,9 @@ export default defineConfig({
   schema: [
     './src/engine/streams/*.ts',
     './src/engine/control-tables/control-tables.ts',
-    './src/engine/history/reporting.ts',
     './src/warehouse/calendar.ts',
     './src/warehouse/labels.ts',
+    './src/warehouse/view-settings.ts',
     './src/engine/history/followup-days.ts',
   ],
   out: './migrations',

@@ -22,7 +22,7 @@ import { toDatabaseError } from './engine/database/database-error.ts';
 import type { MigrateOptions } from './warehouse/migrate.ts';
 import { openWarehouse } from './warehouse/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
-import { writeRecordUrls, writeReportingTimezones } from './engine/history/reporting.ts';
+import { writeRecordUrls, writeReportingTimezones } from './warehouse/view-settings.ts';
 import { statementLog } from './engine/database/watch-statements.ts';
 import { VERSION } from './version.ts';
 

@@ -146,7 +146,7 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
       concurrency: values.API_CONCURRENCY,
       requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
       requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-      retryAttempts: values.RETRY_ATTEMPTS,
+      mostRetries: values.RETRY_ATTEMPTS,
       retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
       retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
     },

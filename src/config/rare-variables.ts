@@ -30,17 +30,17 @@ export const RARE = {
   ),
   RETRY_ATTEMPTS: variable(
     form.wholeNumber(0, 100),
-    'Most repetitions of a request that can succeed later, after a 429 too.',
+    'Most retries of a request that can succeed later, after a 429 too: 8 retries are 9 attempts.',
     { default: '8' },
   ),
   RETRY_MIN_DELAY_MS: variable(
     form.wholeNumber(0, MAX_TIMER_MS, 'ms, from 0'),
-    'Longest first delay, in ms; it doubles with every repetition, and the delay is drawn at random below it.',
+    'Longest first delay, in ms; it doubles with every retry, and the delay is drawn at random below it.',
     { default: '1000' },
   ),
   RETRY_MAX_DELAY_MS: variable(
     form.wholeNumber(0, MAX_TIMER_MS, 'ms, from 0'),
-    'Longest delay before any repetition, in ms.',
+    'Longest delay before any retry, in ms.',
     { default: '60000' },
   ),
   SYNC_CONCURRENCY: variable(

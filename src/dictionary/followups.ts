@@ -32,7 +32,7 @@ const people = {
 const status =
   'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source sent no value).';
 
-/** Figures for followup_overview, which the table keeps under names that begin with `_`. */
+/** Columns for followup_overview, which the table keeps under names that begin with `_`. */
 const shownOf = (kept: Meanings): Meanings =>
   Object.fromEntries(Object.entries(kept).map(([name, meaning]) => [name.slice(1), meaning]));
 const keptOf = (kept: Meanings): Meanings =>
@@ -42,7 +42,7 @@ const keptOf = (kept: Meanings): Meanings =>
 
 type Group =
   | 'followups'
-  | 'figures'
+  | 'messageSummary'
   | 'differences'
   | 'changes'
   | 'firstDue'
@@ -55,7 +55,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     ...own.followups,
     _valid_from: 'Start of the present state; see followup_history.',
     ...BOOKKEEPING,
-    ...keptOf(own.figures),
+    ...keptOf(own.messageSummary),
     ...own.differences,
     ...keptOf(own.changes),
     ...own.firstDue,
@@ -79,7 +79,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         'Calendar days from creation to today (reporting time zone) of an open follow-up, 0 when the creation is dated later; null when it is not open.',
       days_to_resolve:
         'Calendar days from creation to completion (reporting time zone), 0 when the completion is dated before the creation; null while it is open.',
-      ...shownOf(own.figures),
+      ...shownOf(own.messageSummary),
       ...shown,
       ...localDays('last_message'),
       days_until_due:

@@ -5,7 +5,7 @@ import { type Html, html, type HtmlValue, trusted } from './html.ts';
 type Tag = 'circle' | 'g' | 'line' | 'path' | 'rect' | 'svg' | 'text' | 'title';
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** Widths of the figures, in px. */
+/** Widths of the drawings, in px. */
 const WIDE = 880;
 const NARROW = 330;
 export const CHARACTER_PX = 7;
@@ -47,17 +47,17 @@ export function drawing(
   return element('svg', { ...size, ...attributes }, ...content);
 }
 
-/** A figure with its title, drawn in a wide and a narrow version. */
-export function figure(
+/** A chart with its title, drawn in a wide and a narrow version. */
+export function chart(
   { title, label, note }: Texts,
   height: number,
   draw: (width: number) => HtmlValue,
 ): Html {
-  const versionOf = (name: string, width: number): Html =>
+  const drawingOf = (name: string, width: number): Html =>
     drawing(label, [width, height], { class: name, fill: 'currentColor' }, draw(width));
   return html`<figure>
     <figcaption>${title}</figcaption>
-    ${versionOf('wide', WIDE)} ${versionOf('narrow', NARROW)}
+    ${drawingOf('wide', WIDE)} ${drawingOf('narrow', NARROW)}
     ${note !== undefined && html`<p class="note">${note}</p>`}
   </figure>`;
 }

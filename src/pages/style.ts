@@ -98,15 +98,15 @@ h3{margin:2.2rem 0 .6rem;padding-top:1.2rem;border-top:1px solid var(--line)}
 nav{font-size:.9rem;margin-top:.8rem;display:flex;flex-wrap:wrap;gap:.2rem 1.1rem}
 nav a{color:var(--dim);text-underline-offset:.2em}
 section{background:var(--card);border:1px solid var(--line);border-radius:.7rem;padding:clamp(1rem,3vw,1.8rem);margin:1.2rem 0}
-.figures{display:flex;flex-wrap:wrap;gap:1px;background:var(--line);padding:0;overflow:hidden;border:1px solid var(--line);border-radius:.7rem;margin:1.2rem 0}
-.figures div{background:var(--card);padding:1.1rem 1.3rem;flex:1 1 10.5rem}
-.figures dt{color:var(--dim);font-size:.9rem}
-.figures dd{margin:0}
-.figures .value{font-size:2.5rem;font-weight:650;letter-spacing:-.03em;line-height:1.2}
-.figures .bad{color:var(--bad)}
-.figures .change{font-size:.85rem;font-weight:600;line-height:1.35;color:var(--dim)}
-.figures .worse{color:var(--bad)}.figures .better{color:var(--good)}
-.figures .beside{color:var(--dim);font-size:.85rem;line-height:1.35}
+.key-figures{display:flex;flex-wrap:wrap;gap:1px;background:var(--line);padding:0;overflow:hidden;border:1px solid var(--line);border-radius:.7rem;margin:1.2rem 0}
+.key-figures div{background:var(--card);padding:1.1rem 1.3rem;flex:1 1 10.5rem}
+.key-figures dt{color:var(--dim);font-size:.9rem}
+.key-figures dd{margin:0}
+.key-figures .value{font-size:2.5rem;font-weight:650;letter-spacing:-.03em;line-height:1.2}
+.key-figures .bad{color:var(--bad)}
+.key-figures .change{font-size:.85rem;font-weight:600;line-height:1.35;color:var(--dim)}
+.key-figures .worse{color:var(--bad)}.key-figures .better{color:var(--good)}
+.key-figures .beside{color:var(--dim);font-size:.85rem;line-height:1.35}
 header .bad{color:var(--bad)}
 .first{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr));gap:1.2rem;overflow-wrap:anywhere}
 .first section{margin:0;padding:1rem 1.3rem;min-width:0}.first h2{font-size:1rem}
@@ -123,7 +123,7 @@ td.remark{color:var(--text);padding-bottom:.7rem}
 .people b,.people code{font-weight:600}
 footer{padding-bottom:3rem}
 @media (max-width:42rem){svg.wide{display:none}svg.narrow{display:block}th,td{padding-right:.55rem}table{font-size:.84rem}thead th{font-size:.8rem}
-.figures div{padding:.9rem 1rem;flex-basis:8rem}
+.key-figures div{padding:.9rem 1rem;flex-basis:8rem}
 .people thead{display:none}.people tbody,.people tr,.people th,.people td{display:block;width:auto}
 .people tbody{border-top:1px solid var(--line);padding:.5rem 0}.people th[scope=rowgroup],.people td{width:auto;border:0;padding:.1rem 0}.people .when{padding-top:.35rem}}
 @page{margin:14mm;@bottom-right{content:counter(page) " / " counter(pages);font:8pt system-ui,sans-serif;color:#5a636e}}
@@ -134,11 +134,11 @@ body{font-size:10.5pt}
 header,main,footer{max-width:none;padding:0}
 section{border:0;border-radius:0;padding:0;margin:0 0 1.4rem}
 section+section{padding-top:1rem}
-.figures{border:1px solid var(--line);padding:0!important;flex-wrap:nowrap}
-.figures div{padding:.6rem .7rem;flex-basis:0}.figures .value{font-size:1.6rem}.figures dt,.figures .change,.figures .beside{font-size:8pt}
+.key-figures{border:1px solid var(--line);padding:0!important;flex-wrap:nowrap}
+.key-figures div{padding:.6rem .7rem;flex-basis:0}.key-figures .value{font-size:1.6rem}.key-figures dt,.key-figures .change,.key-figures .beside{font-size:8pt}
 table{font-size:9pt}th,td{padding:.22rem .7rem .22rem 0}h3{margin-top:1rem;padding-top:.8rem}
 h2,h3,caption,figcaption,.lead{break-after:avoid}
-figure,tr,.figures,.first,.lead{break-inside:avoid}
+figure,tr,.key-figures,.first,.lead{break-inside:avoid}
 .first{grid-template-columns:1fr 1fr}.first section{margin:0 0 1rem;padding:0;border:0}
 thead,tr:has(+tr>.remark){break-after:avoid}thead+tbody>tr:nth-child(-n+3){break-before:avoid}
 td.remark{font-size:8.5pt;padding-bottom:.35rem}.lead{font-size:11pt;margin-bottom:.8rem}

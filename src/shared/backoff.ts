@@ -28,7 +28,7 @@ export function backoff(
 }
 
 interface RetryOptions {
-  readonly attempts: number;
+  readonly mostAttempts: number;
   readonly delays: Backoff;
   /** No attempt begins after an abort. */
   readonly signal?: AbortSignal;
@@ -38,7 +38,7 @@ interface RetryOptions {
 
 /** Repeats work that fails; rejects with the error of the last attempt. */
 export async function retrying<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { attempts, delays, signal, isFinal } = options;
+  const { mostAttempts, delays, signal, isFinal } = options;
   let last: unknown;
   const attempt = async (): Promise<T> => {
     try {
@@ -50,7 +50,7 @@ export async function retrying<T>(work: () => Promise<T>, options: RetryOptions)
   };
   try {
     return await pRetry(attempt, {
-      retries: attempts - 1,
+      retries: mostAttempts - 1,
       minTimeout: delays.firstMs,
       maxTimeout: delays.mostMs,
       factor: delays.factor ?? 2,

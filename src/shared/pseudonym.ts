@@ -1,11 +1,11 @@
-/** Keyed hashes in the place of protected texts: equal texts have equal hashes, and a comparison needs the key. */
+/** Keyed hashes in the place of protected texts: equal texts have equal hashes, and a comparison needs the secret. */
 import { createHmac, hash } from 'node:crypto';
 
 export interface Pseudonyms {
   /** Returns a pseudonym unchanged, because stored values are processed again. */
   of(text: string): string;
-  /** Identifies the key without disclosing it. */
-  readonly keyId: string;
+  /** Identifies the secret without disclosing it. */
+  readonly secretId: string;
 }
 
 const PREFIX = 'pseudonym:';
@@ -21,10 +21,10 @@ export const isPseudonym = (text: string): boolean => text.startsWith(PREFIX) &&
 /** Number of values with a cached pseudonym, because values repeat. */
 const MOST_KNOWN = 50_000;
 
-export function createPseudonyms(key: string): Pseudonyms {
+export function createPseudonyms(secret: string): Pseudonyms {
   const known = new Map<string, string>();
   const hmac = (text: string): string =>
-    createHmac('sha256', key).update(text).digest('hex').slice(0, HEX_DIGITS);
+    createHmac('sha256', secret).update(text).digest('hex').slice(0, HEX_DIGITS);
   return {
     of(text) {
       if (isPseudonym(text)) return text;
@@ -36,6 +36,6 @@ export function createPseudonyms(key: string): Pseudonyms {
       }
       return pseudonym;
     },
-    keyId: hash('sha256', hmac('safety-sync: which key this is')).slice(0, HEX_DIGITS),
+    secretId: hash('sha256', hmac('safety-sync: which key this is')).slice(0, HEX_DIGITS),
   };
 }

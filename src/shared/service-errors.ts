@@ -50,7 +50,7 @@ export const SERVICE_ERRORS = {
   rate_limit_exceeded: {
     recovery: 'retry',
     meaning:
-      'The service throttles: the token sent more requests than it may (also any response with HTTP 429). All streams of the account pause together and go on with half the requests in flight. The pause is random, from `RETRY_MIN_DELAY_MS` to twice that, with an upper end that doubles with every further pause in a row; a longer `Retry-After` counts instead. Neither exceeds `RETRY_MAX_DELAY_MS`. The worker learns the rate that the service allows. The stream fails only when `RETRY_ATTEMPTS` repetitions of one request were throttled too.',
+      'The service throttles: the token sent more requests than it may (also any response with HTTP 429). All streams of the account pause together and go on with half the requests in flight. The pause is random, from `RETRY_MIN_DELAY_MS` to twice that, with an upper end that doubles with every further pause in a row; a longer `Retry-After` counts instead. Neither exceeds `RETRY_MAX_DELAY_MS`. The worker learns the rate that the service allows. The stream fails only when `RETRY_ATTEMPTS` retries of one request were throttled too.',
     advice: 'Lower API_CONCURRENCY or set API_REQUESTS_PER_MINUTE; other users of the token count too.',
     details: 'Several workers do not know of each other’s requests: give each its share.',
   },

@@ -19,7 +19,7 @@ import { databaseCode, toDatabaseError } from '../engine/database/database-error
 
 /** The time for which statements of other sessions may wait behind a statement that waits for its lock. */
 const LOCK_TIMEOUT_MS = 2_000;
-const LOCK_RETRIES = { attempts: 15, delays: { firstMs: 200, mostMs: 200 } };
+const LOCK_ATTEMPTS = { mostAttempts: 15, delays: { firstMs: 200, mostMs: 200 } };
 const LISTED_NAMES = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -34,7 +34,7 @@ async function apply(connection: Connection, statements: Statements): Promise<vo
       for (const statement of statements) await tx.execute(sql.raw(statement));
     });
   try {
-    await retrying(attempt, { ...LOCK_RETRIES, isFinal: (error) => !isLocked(error) });
+    await retrying(attempt, { ...LOCK_ATTEMPTS, isFinal: (error) => !isLocked(error) });
   } catch (error) {
     if (!isLocked(error)) throw toDatabaseError(error);
     throw new SafetySyncError(

@@ -58,10 +58,10 @@ const workSitesStream: StreamDefinition = {
   parent: workSites,
   fields: siteFields,
   children: [],
-  versionColumn: null,
+  changeTimeColumn: null,
   histories: [],
   identityFields: ['opened'],
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readSite(record, { addIssue });
     const parent: RowOf<typeof workSites> = addColumns(fields, { id: fields.id ?? '' });

@@ -276,7 +276,7 @@ describe('a backfill', () => {
   test.each(casesOf({ few: [3], all: [3, 5, 9, 14, 20] }))(
     'cut off at page %i leaves a hole of an earlier run open until its record is stored',
     async (page) => {
-      await start({ retryAttempts: 1 });
+      await start({ mostRetries: 1 });
       const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
       const isStored = async () =>
         (await worker.query(`select 1 from safety.followups where id = '${broken}'`)).length === 1;
@@ -301,7 +301,7 @@ describe('a backfill', () => {
   );
 
   test('reads a hole that a sync has left out meanwhile together with its slice', async () => {
-    await start({ retryAttempts: 1 });
+    await start({ mostRetries: 1 });
     await sync();
     await cutOffAtPage(4, () => backfill());
     const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
@@ -318,7 +318,7 @@ describe('a backfill', () => {
   });
 
   test('of a part of a slice with a hole, which an interrupted backfill planned, disturbs no sync', async () => {
-    await start({ retryAttempts: 1 });
+    await start({ mostRetries: 1 });
     const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
     worker.sandbox.readings.unrenderable = [broken];
     const isRefused = { outcome: 'failed', error: { code: 'range_unreadable' } };
@@ -371,7 +371,7 @@ const covers = ({ params }: RequestLogEntry, at: number) =>
 
 describe('a slice', () => {
   test('that is too much for the service in one question is halved until it is answered', async () => {
-    await start({ requestTimeoutMs: 300, retryAttempts: 0, settings: { readers: 1 } });
+    await start({ requestTimeoutMs: 300, mostRetries: 0, settings: { readers: 1 } });
     const at = createdAt(0.6);
     const bounds = (entry: RequestLogEntry) =>
       Number(entry.params['created_before']) - Number(entry.params['created_after']);

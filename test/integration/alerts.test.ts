@@ -25,7 +25,7 @@ const SOON = { timeout: 45_000, interval: 200 };
 
 const worker = forAllTests(() =>
   createTestWorker({
-    retryAttempts: 0,
+    mostRetries: 0,
     sandbox: { size: { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 } },
   }),
 );

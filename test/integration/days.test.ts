@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
 import { addDeltas, applyDeltas, countDays as countNewDay } from '../../src/engine/history/followup-days.ts';
-import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
 import type { Followup } from '../../src/sandbox/index.ts';

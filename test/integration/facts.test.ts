@@ -1,7 +1,7 @@
 /** The views of facts against an independent computation over random pasts. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { compareStates } from '../../src/engine/history/followup-figures.ts';
-import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { compareStates } from '../../src/engine/history/compare-states.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
 import { fillDifferences } from '../support/fill-differences.ts';
 import { forAllTests } from '../support/lifetime.ts';

@@ -56,7 +56,7 @@ test('after an interrupted first sync the next sync stores all follow-ups, inclu
 });
 
 test('if the service fails for a follow-up, scheduled runs request it again only after a delay that doubles with each failure', async () => {
-  await start({ retryAttempts: 1, settings: { readers: 2 } }, { largestPage: 10 });
+  await start({ mostRetries: 1, settings: { readers: 2 } }, { largestPage: 10 });
   worker.sandbox.readings.unrenderable = [[...store().keys()][50] ?? ''];
   await worker.run('followups');
   const asked = async (): Promise<number> => {

@@ -1,6 +1,6 @@
 /** The view safety.freshness, as safety_reader sees it. */
 import { expect, test } from 'vitest';
-import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';

@@ -280,7 +280,7 @@ describe('equipment', () => {
         isEquipment(stream)
           ? {
               ...stream,
-              get version() {
+              get normalizerVersion() {
                 return version;
               },
             }

@@ -603,7 +603,7 @@ describe('somebody who is forgotten', () => {
     ).toEqual([]);
     // As `verify --repair` stores one record.
     for (const stream of ['users', 'training-employee-status'] as const) {
-      const onlyRecord = { key: ID, stored: null, askedType: null };
+      const onlyRecord = { key: ID, stored: null, requestedType: null };
       expectSucceeded(await worker.run(stream, { onlyRecord }));
     }
     expect(await places()).toEqual([]);

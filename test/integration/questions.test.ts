@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { countStored } from '../support/count-days.ts';

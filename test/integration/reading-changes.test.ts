@@ -412,7 +412,7 @@ test('no way of storing loses a row for the reader, also after the clock of the 
     },
     verify: async () => {
       await damage();
-      const onlyRecord = { key: followup, stored: null, askedType: null };
+      const onlyRecord = { key: followup, stored: null, requestedType: null };
       expectSucceeded(await worker.run('followups', { onlyRecord }));
     },
     rejected: async () => {

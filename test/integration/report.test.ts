@@ -8,7 +8,7 @@ import { formatCount } from '../../src/shared/format.ts';
 import { importLabels } from '../../src/warehouse/import-labels.ts';
 import { readLabelsFile, renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { sandboxLabels, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -63,7 +63,7 @@ describe('of a warehouse with everything in it', () => {
     page = await pageOf(worker);
   });
 
-  test('its figures are those of the tables', async () => {
+  test('its key figures are those of the tables', async () => {
     const [row] = await worker.query<Record<string, number>>(`select
       (select count(*) from safety.followups where is_open and _deleted_at is null)::int as open,
       (select count(*) from safety.followups where is_open and due_on < (now() at time zone 'UTC')::date and _deleted_at is null)::int as overdue,
@@ -72,14 +72,14 @@ describe('of a warehouse with everything in it', () => {
       (select count(*) from safety.equipment where is_in_service and status = 'expired' and _deleted_at is null)::int as expired,
       (select count(*) from safety.equipment where is_in_service and _deleted_at is null)::int as in_service`);
     const { open = 0, overdue = 0, trained, needed, expired, in_service: inService } = row ?? {};
-    const figures = textOf(/<dl class="figures">[^]*?<\/dl>/.exec(page)?.[0] ?? '');
-    expect(figures).toMatch(
+    const keyFigures = textOf(/<dl class="key-figures">[^]*?<\/dl>/.exec(page)?.[0] ?? '');
+    expect(keyFigures).toMatch(
       new RegExp(`Open follow-ups ${open} [▲▼] \\d+ (more|fewer) than a week ago ${open - overdue} of them`),
     );
-    expect(figures).toMatch(new RegExp(`Overdue follow-ups ${overdue} .* the oldest since`));
-    expect(figures).toContain(`${trained} of ${needed} who need training`);
-    expect(figures).toContain(`Expired equipment ${expired} `);
-    expect(figures).toContain(`of ${inService} in service`);
+    expect(keyFigures).toMatch(new RegExp(`Overdue follow-ups ${overdue} .* the oldest since`));
+    expect(keyFigures).toContain(`${trained} of ${needed} who need training`);
+    expect(keyFigures).toContain(`Expired equipment ${expired} `);
+    expect(keyFigures).toContain(`of ${inService} in service`);
     expect(textOf(page)).toContain(
       `Late tasks are in lists of their own: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
     );
@@ -147,7 +147,7 @@ describe('of a warehouse with everything in it', () => {
 
   test('says how many are open also on a day that no run has counted yet', async () => {
     const figuresNow = async () =>
-      textOf(/<dl class="figures">[^]*?<\/dl>/.exec(await pageOf(worker))?.[0] ?? '');
+      textOf(/<dl class="key-figures">[^]*?<\/dl>/.exec(await pageOf(worker))?.[0] ?? '');
     const before = /Open follow-ups (\d+)/.exec(await figuresNow())?.[1];
     const move = (days: string) =>
       worker.query(
@@ -288,7 +288,7 @@ describe('of a warehouse with everything in it', () => {
     expect(said).not.toContain(pseudonym);
   });
 
-  test('says of each figure when it was read from the service', async () => {
+  test('says of each key figure when it was read from the service', async () => {
     const report = await readReport(worker.connection, 'default');
     const streams = report.streams.map((one) =>
       one.stream === 'training-employee-status'

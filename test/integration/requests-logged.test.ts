@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 test('each request is logged with its range, size, time and request id, without token, person or record', async () => {
-  const api = clientFor(sandbox, { retryAttempts: 1, onRequest: (event) => events.push(event) });
+  const api = clientFor(sandbox, { mostRetries: 1, onRequest: (event) => events.push(event) });
   const meter = createRequestMeter();
   sandbox.faults.next(() => true, { kind: 'error', error: 'server_error' });
   await api.page({

@@ -6,7 +6,7 @@ import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { STREAMS } from '../../src/engine/streams/index.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { readReportingTimezones, writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { readReportingTimezones, writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import {
   connectForTest,

@@ -103,7 +103,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
 
   ofEquipment(() => {
     test('a response that is cut in the middle again and again deletes nothing', async () => {
-      await startSynced(stream, { retryAttempts: 2 });
+      await startSynced(stream, { mostRetries: 2 });
       for (const share of casesOf({ few: [0.999], all: [0.2, 0.9, 0.999] })) {
         worker.sandbox.faults.next(() => true, { kind: 'cut', framing: 'chunked', share }, 12);
         await expectRefused(stream, 'response_cut');
@@ -184,7 +184,7 @@ describe('equipment types', () => {
     expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 0 });
   });
 
-  test('equipment that names a finer type than was asked for is deleted when it is gone, and kept when its type is no longer asked for', async () => {
+  test('equipment that names a finer type than the requested one is deleted when it is gone, and kept when its type is no longer requested', async () => {
     await start();
     worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
       withoutTypes(response, (type) => `${type}-A`);
@@ -248,7 +248,7 @@ describe('equipment types', () => {
     await isEqual('equipments');
   });
 
-  test('a type that is no longer asked for keeps its rows', async () => {
+  test('a type that is no longer requested keeps its rows', async () => {
     await startSynced('equipments');
     const before = await types();
     const fewer = { ...worker.settings, equipmentTypes: ['21', '24'] };

@@ -1,7 +1,7 @@
 /** The views against an independent computation from the service's answers. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/warehouse/labels.ts';
-import { writeReportingTimezones } from '../../src/engine/history/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { countStored } from '../support/count-days.ts';
 import type { Equipment, Followup } from '../../src/sandbox/index.ts';
 import { forAllTests } from '../support/lifetime.ts';

@@ -74,11 +74,11 @@ export async function play(
     maxDeleteRatio: 1,
     readers: history.readers,
   };
-  const createApi = (requestTimeoutMs: number, retryAttempts: number) =>
+  const createApi = (requestTimeoutMs: number, mostRetries: number) =>
     clientFor(sandbox, {
       concurrency: history.readers,
       requestTimeoutMs,
-      retryAttempts,
+      mostRetries,
       retryMaxDelayMs: 5,
       clock,
     });

@@ -39,8 +39,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a run whose connections break twice is left open',
       file: 'src/engine/sync/run-stream.ts',
-      search: 'attempts: 5',
-      replace: 'attempts: 1',
+      search: 'mostAttempts: 5',
+      replace: 'mostAttempts: 1',
       tests: ['test/crash/statements.proof.ts'],
     },
     {
@@ -254,8 +254,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a worker with another key brings back who was forgotten',
       file: 'src/engine/privacy/settings.ts',
-      search: 'keyId !== pseudonyms?.keyId',
-      replace: 'keyId === null',
+      search: 'secretId !== pseudonyms?.secretId',
+      replace: 'secretId === null',
       tests: ['test/integration/privacy.test.ts > another key, or none'],
     },
     {
@@ -327,7 +327,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'an older version overwrites a newer one of the same run',
       file: 'src/engine/loading/batch.ts',
-      search: 'versionOf(stream, record) >= versionOf(stream, before);',
+      search: 'changeTimeOf(stream, record) >= changeTimeOf(stream, before);',
       replace: 'true;',
       tests: ['test/integration/merge.test.ts > in one response'],
     },

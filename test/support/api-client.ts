@@ -14,7 +14,7 @@ export function clientFor(
     concurrency: 4,
     requestsPerMinute: undefined,
     requestTimeoutMs: 10_000,
-    retryAttempts: 0,
+    mostRetries: 0,
     retryMinDelayMs: 1,
     retryMaxDelayMs: 20,
     clock: systemClock,

@@ -1,6 +1,6 @@
 /** Computes the figures of follow-ups that the loader would store, for rows that a test inserts by SQL. */
 import type { Connection } from '../../src/engine/database/connection.ts';
-import { compareStates } from '../../src/engine/history/followup-figures.ts';
+import { compareStates } from '../../src/engine/history/compare-states.ts';
 
 const OF_MESSAGES = [
   `update safety.followup_messages c set _handed_before = p.handed_before

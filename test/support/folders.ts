@@ -60,7 +60,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
       'shared engine/streams engine/api engine/reading engine/database engine/control-tables engine/history engine/loading engine/privacy',
   },
   warehouse: {
-    owns: 'the warehouse as a whole: migrated, opened, its accounts; what is set up in it for people: rights, comments, labels, the calendar, Citus',
+    owns: 'the warehouse as a whole: migrated, opened, its accounts; what is set up in it for people: rights, comments, labels, the calendar, settings of views, Citus',
     mayImport: 'shared version.ts dictionary engine/streams engine/database engine/control-tables',
   },
   config: {
@@ -74,7 +74,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'operate/status': {
     owns: 'one Status value; page, JSON, probes and metrics are made of it',
     mayImport:
-      'shared engine/streams engine/reading engine/database engine/control-tables engine/history engine/privacy engine/sync config operate/health',
+      'shared engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync warehouse config operate/health',
   },
   pages: {
     owns: 'status page and report',
@@ -87,7 +87,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'app.ts': {
     owns: 'puts an account together: config, client, log, health',
     mayImport:
-      'shared version.ts embedded engine/streams engine/api engine/database engine/history engine/sync warehouse config operate/health',
+      'shared version.ts embedded engine/streams engine/api engine/database engine/sync warehouse config operate/health',
   },
   'operate/worker': {
     owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',
@@ -97,7 +97,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   cli: {
     owns: 'one file a verb: parses, calls, prints',
     mayImport:
-      'shared version.ts sandbox engine/streams engine/api engine/reading engine/database engine/control-tables engine/history engine/privacy engine/sync warehouse config operate/status pages operate/alerts app.ts operate/worker',
+      'shared version.ts sandbox engine/streams engine/api engine/reading engine/database engine/control-tables engine/privacy engine/sync warehouse config operate/status pages operate/alerts app.ts operate/worker',
   },
   'main.ts': { owns: 'the process: signals, arguments, exit code', mayImport: 'cli' },
 };

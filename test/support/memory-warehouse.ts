@@ -79,10 +79,11 @@ export class MemoryWarehouse {
     if (key === null) return;
     const record = received.parse() as WireObject;
     const before = this.records.get(key);
-    const version = this.#stream.versionColumn ?? '';
+    const changeTimeField = this.#stream.changeTimeColumn ?? '';
     const isOlder =
       this.seen.has(key) &&
-      Number((JSON.parse(before?.text ?? '{}') as WireObject)[version]) > Number(record[version]);
+      Number((JSON.parse(before?.text ?? '{}') as WireObject)[changeTimeField]) >
+        Number(record[changeTimeField]);
     this.seen.add(key);
     if (isOlder) return;
     this.records.set(key, {

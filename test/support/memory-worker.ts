@@ -24,7 +24,7 @@ import { createTestClient, settingsFor, SMALL_SANDBOX } from './worker.ts';
 
 export type MemoryWorkerOptions = Pick<
   TimedWorkerOptions,
-  'sandbox' | 'settings' | 'clock' | 'retryAttempts' | 'ourClockOffMs' | 'serviceClockOffMs'
+  'sandbox' | 'settings' | 'clock' | 'mostRetries' | 'ourClockOffMs' | 'serviceClockOffMs'
 >;
 
 export interface MemoryRequest extends Partial<ReadOptions> {
@@ -197,7 +197,7 @@ export async function expectMemoryEqualsSource(
   name: StreamName,
   exceptDeleted = false,
 ): Promise<void> {
-  const { method, responseKey: list, keyField, versionColumn, readMode } = streamNamed(name);
+  const { method, responseKey: list, keyField, changeTimeColumn, readMode } = streamNamed(name);
   const parameters = {
     incremental: [{ limit: 500, status: 'all' }],
     cached_list: [{ include_all_completions: true, limit: 1000 }],
@@ -212,10 +212,10 @@ export async function expectMemoryEqualsSource(
           include_null_metavalues: true,
         }))
       : parameters[readMode.kind];
-  const versionField = versionColumn ?? undefined;
+  const changeTimeField = changeTimeColumn ?? undefined;
   const source = new Map<string, string>();
   for (const one of asked) {
-    const question = { method, list, keyField, versionField, parameters: one, isPlain: true };
+    const question = { method, list, keyField, changeTimeField, parameters: one, isPlain: true };
     const found = await readList(sandbox, question);
     for (const record of found) source.set(String(record[keyField]), JSON.stringify(record));
   }

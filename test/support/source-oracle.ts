@@ -307,15 +307,15 @@ async function askPages(
 }
 
 /** Records with a usable key, each key once: the newest of several versions, else the last one. */
-function keyed(records: WireObject[], keyField: string, versionField?: string): WireObject[] {
+function keyed(records: WireObject[], keyField: string, changeTimeField?: string): WireObject[] {
   const kept = new Map<string, WireObject>();
-  const version = (record: WireObject): number =>
-    versionField === undefined ? 0 : Number(ms(record[versionField]) ?? -Infinity);
+  const changeTime = (record: WireObject): number =>
+    changeTimeField === undefined ? 0 : Number(ms(record[changeTimeField]) ?? -Infinity);
   for (const record of records) {
     const key = toId(record[keyField]);
     if (key === null || key === '') continue;
     const before = kept.get(key);
-    if (before === undefined || version(record) >= version(before)) kept.set(key, record);
+    if (before === undefined || changeTime(record) >= changeTime(before)) kept.set(key, record);
   }
   return [...kept.values()];
 }
@@ -325,13 +325,13 @@ export async function readList(
   sandbox: Sandbox,
   asked: Omit<ListQuestion, 'parameters'> & {
     readonly keyField: string;
-    readonly versionField?: string | undefined;
+    readonly changeTimeField?: string | undefined;
     readonly parameters?: object;
   },
 ): Promise<WireObject[]> {
-  const { keyField, versionField, parameters = {}, ...list } = asked;
+  const { keyField, changeTimeField, parameters = {}, ...list } = asked;
   const found = await withoutHooks(sandbox, () => askAll(sandbox, { ...list, parameters }));
-  return keyed(found, keyField, versionField);
+  return keyed(found, keyField, changeTimeField);
 }
 
 /** Expected rows of these tables by the service's current records. */

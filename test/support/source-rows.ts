@@ -131,13 +131,13 @@ export function addEmployee(tables: ExpectedTables, record: WireObject): void {
   }
 }
 
-export function addEquipment(tables: ExpectedTables, record: WireObject, askedType: string): void {
+export function addEquipment(tables: ExpectedTables, record: WireObject, requestedType: string): void {
   const id = wire.id(record['id']);
   const metavalues = wire.isObject(record['metavalues']) ? record['metavalues'] : null;
   add(tables, 'equipment', {
     id,
     serial_number: wire.text(record['serialNumber']),
-    equipment_type_id: wire.id(record['equipmentType_id']) ?? askedType,
+    equipment_type_id: wire.id(record['equipmentType_id']) ?? requestedType,
     created_at: wire.ms(record['created']),
     parent_id: wire.id(record['parent_id']),
     field_office_ids: wire.listOf(record['fieldOffice_id'], wire.id),
@@ -151,8 +151,8 @@ export function addEquipment(tables: ExpectedTables, record: WireObject, askedTy
     status: wire.text(record['status']),
   });
   const ownType = wire.id(record['equipmentType_id']);
-  if (ownType !== null && ownType !== askedType) {
-    add(tables, 'equipment_asked_types', { equipment_id: id, asked_type_id: askedType });
+  if (ownType !== null && ownType !== requestedType) {
+    add(tables, 'equipment_asked_types', { equipment_id: id, asked_type_id: requestedType });
   }
   for (const schedule of distinct(wire.objectsOf(record['schedules']), (one) =>
     wire.id(one['schedule_id']),

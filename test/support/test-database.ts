@@ -92,7 +92,7 @@ async function create(template: string): Promise<TestDatabase> {
       onServer((sql) =>
         // A background worker of Citus can reconnect between the end of all sessions and the drop.
         retrying(() => sql`drop database if exists ${sql(name)} with (force)`.execute(), {
-          attempts: 3,
+          mostAttempts: 3,
           delays: { firstMs: 50, mostMs: SECOND_MS },
           isFinal: (error) => (error as { readonly code?: unknown }).code !== OBJECT_IN_USE,
         }),

@@ -18,7 +18,7 @@ export interface TestWorkerOptions {
   readonly settings?: Partial<SyncSettings>;
   readonly retention?: Retention;
   readonly privacy?: PrivacySettings;
-  readonly retryAttempts?: number;
+  readonly mostRetries?: number;
   readonly requestTimeoutMs?: number;
   readonly events?: RunEvents;
   /** Default: the registry. */
@@ -53,8 +53,8 @@ export const SMALL_SANDBOX = {
 export const createTestClient = (
   sandbox: Sandbox,
   clock: Clock,
-  { requestTimeoutMs = 10_000, retryAttempts = 8 }: TestWorkerOptions,
-): ApiClient => clientFor(sandbox, { clock, requestTimeoutMs, retryAttempts });
+  { requestTimeoutMs = 10_000, mostRetries = 8 }: TestWorkerOptions,
+): ApiClient => clientFor(sandbox, { clock, requestTimeoutMs, mostRetries });
 
 export const settingsFor = (sandbox: Sandbox, { settings }: TestWorkerOptions): SyncSettings => ({
   accountId: 'default',

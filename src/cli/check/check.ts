@@ -7,7 +7,7 @@ import { type Check, failed, ok, skipped } from './finding.ts';
 import type { AccountConfig } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { readReportingTimezones } from '../../engine/history/reporting.ts';
+import { readReportingTimezones } from '../../warehouse/view-settings.ts';
 import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createLogger } from '../../shared/logger.ts';
@@ -92,7 +92,7 @@ async function checkAccount(
   { account, onCheck }: { readonly account: AccountConfig; readonly onCheck: (check: Check) => void },
 ): Promise<void> {
   const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
-  const api = buildApiClient(account, { ...config.api, retryAttempts: CHECK_RETRIES }, { log });
+  const api = buildApiClient(account, { ...config.api, mostRetries: CHECK_RETRIES }, { log });
   try {
     await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, onCheck });
   } finally {

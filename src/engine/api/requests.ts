@@ -20,8 +20,8 @@ export interface ApiClientOptions {
   /** Upper bound, spaced evenly; undefined: none. */
   readonly requestsPerMinute: number | undefined;
   readonly requestTimeoutMs: number;
-  /** Retries after the first attempt. */
-  readonly retryAttempts: number;
+  /** Most retries of a request, so its attempts are one more. */
+  readonly mostRetries: number;
   /** The longest delay of the first retry; doubled with each further one. Also the shortest cool-down. */
   readonly retryMinDelayMs: number;
   /** Bounds every delay, also that of a Retry-After header. */
@@ -59,7 +59,7 @@ export interface ApiRequest {
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
   /** Most retries in a row after errors that are specific to the request; default: as many as after other errors. */
-  readonly mostRetries?: number | undefined;
+  readonly mostRetriesInARow?: number | undefined;
   /** The property of the response that holds the list. */
   readonly listKey?: string;
   /** Fields of an element of the list that are looked at before it is parsed. */

@@ -6,7 +6,7 @@ import type { Limiter } from './limiter.ts';
 import { isRequestSpecific } from './response-errors.ts';
 import type { ListEvents, ApiClientOptions, ApiRequest } from './requests.ts';
 
-type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
+type RetryPolicy = Pick<ApiClientOptions, 'mostRetries' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
 
 interface RetryRequest {
   readonly options: ApiClientOptions;
@@ -34,7 +34,7 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
 
 /** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
 export async function* retry({ options, limiter, request, signal, attempt }: RetryRequest): ListEvents {
-  const { method, mostRetries = Infinity } = request;
+  const { method, mostRetriesInARow = Infinity } = request;
   const { clock } = options;
   let failedMs: number | undefined;
   /** Attempts in a row that failed for this request only. */
@@ -47,7 +47,7 @@ export async function* retry({ options, limiter, request, signal, attempt }: Ret
       if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
       failedMs ??= clock.monotonicMs();
       inARow = isRequestSpecific(error) ? inARow + 1 : 0;
-      if (attemptNumber > options.retryAttempts || inARow > mostRetries) {
+      if (attemptNumber > options.mostRetries || inARow > mostRetriesInARow) {
         throw withAttempts(error, attemptNumber, clock.monotonicMs() - failedMs);
       }
       // A throttled response has begun a cool-down of all requests: its length is the delay.

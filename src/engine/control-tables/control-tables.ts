@@ -189,7 +189,7 @@ export const forgotten = controlSchema.table(
     person: text().notNull(),
     /** null: an id. For a name: its number of words. */
     words: integer(),
-    /** The id of the key with which they were made. */
+    /** Identifies the secret with which they were made. */
     key_id: text().notNull(),
     forgotten_at: instant().notNull().defaultNow(),
   },

@@ -46,7 +46,7 @@ export async function countForgotten(db: Queryable, accountIds: readonly string[
 export interface StoredPolicy {
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
-  /** null: no key is needed. */
+  /** `secretId` of the pseudonyms, under the name in stored policies; null: no secret is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
   /**

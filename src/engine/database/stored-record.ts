@@ -8,7 +8,7 @@ import { tableShape } from './table-shape.ts';
 export interface StoredRecord {
   readonly raw: WireRecord | null;
   /** equipments: the type of the last response that contained it. */
-  readonly askedType: string | null;
+  readonly requestedType: string | null;
   readonly syncedAt: string;
   /** null: the source still had it. */
   readonly deletedAt: string | null;
@@ -23,7 +23,7 @@ export async function readStoredRecord(
   const parent = tableShape(stream.parent);
   const { partition, join } = partitionOf(stream);
   const [row] = await db.execute<StoredRecord & Record<string, unknown>>(sql`
-    select t._raw as raw, ${partition} as "askedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
+    select t._raw as raw, ${partition} as "requestedType", t._synced_at as "syncedAt", t._deleted_at as "deletedAt"
     from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${keyColumn(parent)} = ${key}`);
   return row;

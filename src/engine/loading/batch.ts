@@ -63,11 +63,11 @@ interface News {
   readonly isNew: boolean;
 }
 
-/** In ms; 0 for all records if the stream has no version column. */
-function versionOf(stream: StreamDefinition, read: KeyedRecord): number {
-  if (stream.versionColumn === null) return 0;
-  const version = normalize(stream, read, parseRecord(stream, read)).parent[stream.versionColumn];
-  return typeof version === 'string' ? msOfInstant(version) : -Infinity;
+/** In ms; 0 for all records if the stream has no column with the time of a change. */
+function changeTimeOf(stream: StreamDefinition, read: KeyedRecord): number {
+  if (stream.changeTimeColumn === null) return 0;
+  const changeTime = normalize(stream, read, parseRecord(stream, read)).parent[stream.changeTimeColumn];
+  return typeof changeTime === 'string' ? msOfInstant(changeTime) : -Infinity;
 }
 
 /**
@@ -82,7 +82,7 @@ function newestOfEach(stream: StreamDefinition, records: readonly KeyedRecord[])
     const isNewer =
       before === undefined ||
       before.hash === record.hash ||
-      versionOf(stream, record) >= versionOf(stream, before);
+      changeTimeOf(stream, record) >= changeTimeOf(stream, before);
     if (isNewer) kept.set(record.key, record);
   }
   return kept.size === records.length ? records : records.filter((record) => kept.get(record.key) === record);

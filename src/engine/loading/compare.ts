@@ -6,8 +6,8 @@ import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
 /**
- * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row has another version of
- * the stream, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
+ * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row has another
+ * `normalizerVersion`, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
  * still equal the stored one.
  */
 type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
@@ -82,9 +82,9 @@ export function createComparison(
       const { partition, join } = partitionOf(stream);
       const rows = await connection.db.execute<{ key: string; hash: string }>(sql`
         select u.key, t._hash::text as hash
-        from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, asked)
+        from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, requested)
         join ${target(parent)} t on t.account_id = ${accountId} and t.${keyColumn(parent)} = u.key
-        ${join} where t._raw = u.raw::jsonb and u.asked is not distinct from ${partition}`);
+        ${join} where t._raw = u.raw::jsonb and u.requested is not distinct from ${partition}`);
       return new Map(rows.map((row) => [row.key, row.hash]));
     },
   };

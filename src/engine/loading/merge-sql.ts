@@ -30,11 +30,11 @@ import type { RunKey } from '../control-tables/control-tables.ts';
  * Keeps the newest version of each record: by the source's own time if it has one, otherwise by the order of reading. Two
  * rows with one key in one statement would be an error (SQLSTATE 21000).
  */
-export function dropSuperseded(parent: TableShape, versionColumn: string | null): SQL {
-  const version = (alias: string) =>
-    versionColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(versionColumn)}, '-infinity')`;
+export function dropSuperseded(parent: TableShape, changeTimeColumn: string | null): SQL {
+  const changeTime = (alias: string) =>
+    changeTimeColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(changeTimeColumn)}, '-infinity')`;
   return sql`delete from ${stage(parent)} a using ${stage(parent)} b
-    where ${same('a', 'b', parent.key)} and (${version('b')}, b.ord) > (${version('a')}, a.ord)`;
+    where ${same('a', 'b', parent.key)} and (${changeTime('b')}, b.ord) > (${changeTime('a')}, a.ord)`;
 }
 
 /**
@@ -50,13 +50,13 @@ export function dropSeenLater(parent: TableShape): SQL {
 /** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
 export function dropOlderThanStored(
   parent: TableShape,
-  versionColumn: string,
+  changeTimeColumn: string,
   { accountId, runId }: RunKey,
 ): SQL {
   return sql`delete from ${stage(parent)} where ord in (
-    select s.ord from ${staged(parent, ['ord', ...parent.key, versionColumn])} s join ${target(parent)} t
+    select s.ord from ${staged(parent, ['ord', ...parent.key, changeTimeColumn])} s join ${target(parent)} t
       on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
-    where t._run_id = ${runId}::bigint and t.${name(versionColumn)} > s.${name(versionColumn)})`;
+    where t._run_id = ${runId}::bigint and t.${name(changeTimeColumn)} > s.${name(changeTimeColumn)})`;
 }
 
 /** Counts staged versions of records with another version that this transaction has stored. */
@@ -185,12 +185,12 @@ export function markVanished(shape: StreamShape, covered: Coverage, within: RunK
 /** Counts records that this transaction wrote and that the source had changed up to this time, in ms. */
 export function countWritten(
   parent: TableShape,
-  versionColumn: string,
+  changeTimeColumn: string,
   { upToMs, ...within }: RunKey & WriteTime & { readonly upToMs: number },
 ): SQL {
   const { accountId, runId } = within;
   // Rows that this transaction wrote have its time.
   return sql`select count(*)::int as count from ${target(parent)} t
     where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(within)}
-      and t._deleted_at is null and t.${name(versionColumn)} <= ${timestampLiteral(upToMs)}`;
+      and t._deleted_at is null and t.${name(changeTimeColumn)} <= ${timestampLiteral(upToMs)}`;
 }

@@ -123,12 +123,12 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   const { parent, children, stream } = shape;
   const counts = noCounts();
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
-  let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.versionColumn));
+  let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.changeTimeColumn));
   const addedBefore = new Set(request.addedKeys);
   const isRepeated = request.stagedKeys.some((key) => addedBefore.has(key));
-  if (stream.versionColumn === null) dropped += await rowCount(tx, statements.dropSeenLater(parent));
+  if (stream.changeTimeColumn === null) dropped += await rowCount(tx, statements.dropSeenLater(parent));
   else if (request.hasCommitted || isRepeated) {
-    dropped += await rowCount(tx, statements.dropOlderThanStored(parent, stream.versionColumn, request));
+    dropped += await rowCount(tx, statements.dropOlderThanStored(parent, stream.changeTimeColumn, request));
   }
   if (request.fullCompare) {
     await clearHashOfDrifted(tx, shape, request.accountId);

@@ -10,7 +10,7 @@ export interface ReadRecord {
   readonly received: Received;
   /** null: the record has no usable key. */
   readonly key: string | null;
-  /** uuid: two digits of the stream's version, then 120 bits of SHA-256 over everything that the row depends on. */
+  /** uuid: two digits of the stream's `normalizerVersion`, then 120 bits of SHA-256 over everything that the row depends on. */
   readonly hash: string;
   readonly about: ReadContext;
   /** Number of the record in its run. */
@@ -38,12 +38,12 @@ export function toReadRecord(
   received: Received,
   { stream, about, ord = 0, secret = '' }: RecordSource,
 ): ReadRecord {
-  const taken = stream.takenFromQuestion?.(received, about) ?? null;
+  const taken = stream.takenFromRequest?.(received, about) ?? null;
   return {
     received,
     key: recordKey(received, stream.keyField),
     hash: checksum(
-      stream.version,
+      stream.normalizerVersion,
       `${secret}:${taken === null ? '' : JSON.stringify(taken)}:`,
       received.bytes,
     ),
@@ -54,14 +54,14 @@ export function toReadRecord(
 
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
-function checksum(version: number, prefix: string, bytes: Buffer): string {
+function checksum(normalizerVersion: number, prefix: string, bytes: Buffer): string {
   const start = scratch.write(prefix);
   const isShort = start + bytes.length <= scratch.length;
   if (isShort) bytes.copy(scratch, start);
   const hashed = isShort
     ? scratch.subarray(0, start + bytes.length)
     : Buffer.concat([Buffer.from(prefix), bytes]);
-  return version.toString(16).padStart(2, '0') + hash('sha256', hashed, 'hex').slice(0, 30);
+  return normalizerVersion.toString(16).padStart(2, '0') + hash('sha256', hashed, 'hex').slice(0, 30);
 }
 
 /** 128 bits of SHA-256, in the form of a uuid. */

@@ -26,7 +26,7 @@ import {
 } from '../database/sql-names.ts';
 import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
 import { followupDays, recountDays } from '../history/followup-days.ts';
-import { compareStates } from '../history/followup-figures.ts';
+import { compareStates } from '../history/compare-states.ts';
 import { givenRows } from '../loading/drift-sql.ts';
 import { createLoad } from '../loading/load.ts';
 import type { Row } from '../streams/stream.ts';
@@ -98,15 +98,15 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
       const keys = page.records.map(({ key }) => key);
       await step(async () => {
         await moveRows(db, request, keys);
-        for (const { raw, asked } of page.records) {
+        for (const { raw, requested } of page.records) {
           const stored = raw === null ? null : parseExactJson(raw);
           if (stored === null || protection.ofRecord(stored) === stored) continue;
-          await load.add([Received.of(stored)], asked === null ? {} : { equipmentTypeId: asked });
+          await load.add([Received.of(stored)], requested === null ? {} : { equipmentTypeId: requested });
         }
         return await cleanStates(db, request, keys);
       }, page);
     }
-    await step((time) => cleanFigures(db, request, time));
+    await step((time) => cleanDerived(db, request, time));
     await analyze(db, shape);
     return state;
   } catch (error) {
@@ -119,7 +119,7 @@ interface RowPage {
   readonly records: readonly {
     readonly key: string;
     readonly raw: string | null;
-    readonly asked: string | null;
+    readonly requested: string | null;
   }[];
   readonly last: string;
 }
@@ -129,7 +129,7 @@ async function readPage(db: Queryable, { shape, accountId }: CleaningScope, afte
   const { partition, join } = partitionOf(stream);
   const key = keyColumn(parent);
   const records = await db.execute<RowPage['records'][number] & Record<string, unknown>>(sql`
-    select t.${key} as key, t._raw::text as raw, ${partition} as asked from ${target(parent)} t ${join}
+    select t.${key} as key, t._raw::text as raw, ${partition} as requested from ${target(parent)} t ${join}
     where t.account_id = ${accountId} and t.${key} > ${after} order by t.${key} limit ${PAGE_RECORDS}`);
   return { records, last: records.at(-1)?.key ?? after };
 }
@@ -200,7 +200,7 @@ const COUNTED_BY: Readonly<Record<string, string>> = { assignee: 'assignee_id', 
 const COMPARED: Row = { is_open: true, due_on: '2026-01-01' };
 
 /** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
-async function cleanFigures(
+async function cleanDerived(
   db: Queryable,
   { shape: { stream, parent }, accountId, protection }: CleaningScope,
   time: WriteTime,

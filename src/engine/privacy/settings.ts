@@ -33,6 +33,7 @@ export interface PrivacySettings {
   /** Columns as `table.column`. */
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
+  /** The secret of the pseudonyms (`PRIVACY_KEY`). */
   readonly key?: string | undefined;
 }
 
@@ -44,19 +45,21 @@ interface PrivacyScope {
   readonly settings: PrivacySettings;
 }
 
-const pseudonymsOf = ({ key }: PrivacySettings): Pseudonyms | null =>
-  key === undefined ? null : createPseudonyms(key);
+const pseudonymsOf = ({ key: secret }: PrivacySettings): Pseudonyms | null =>
+  secret === undefined ? null : createPseudonyms(secret);
 
-function policyOf(
-  stream: StreamDefinition,
-  { settings, keyId, forgotten }: Pick<StoredPolicy, 'keyId' | 'forgotten'> & Pick<PrivacyScope, 'settings'>,
-): StoredPolicy {
+interface PolicySource extends Pick<PrivacyScope, 'settings'>, Pick<StoredPolicy, 'forgotten'> {
+  /** Identifies the present secret; null: none is set. */
+  readonly secretId: string | null;
+}
+
+function policyOf(stream: StreamDefinition, { settings, secretId, forgotten }: PolicySource): StoredPolicy {
   const own = new Set(storedColumns([stream]).map(({ table, column }) => `${table}.${column}`));
   const [omit, pseudonymize] = [settings.omit, settings.pseudonymize].map((columns) =>
     columns.filter((column) => own.has(column)).sort(),
   ) as [string[], string[]];
-  const needsKey = pseudonymize.length > 0 || forgotten.length > 0;
-  return { omit, pseudonymize, keyId: needsKey ? keyId : null, forgotten };
+  const needsSecret = pseudonymize.length > 0 || forgotten.length > 0;
+  return { omit, pseudonymize, keyId: needsSecret ? secretId : null, forgotten };
 }
 
 /** The progress of applying the settings to a stream's stored data. */
@@ -73,10 +76,10 @@ export async function readCleaningProgress(
   accountIds: readonly string[],
   settings: PrivacySettings,
 ): Promise<Map<string, StreamCleaning[]>> {
-  const keyId = pseudonymsOf(settings)?.keyId ?? null;
+  const secretId = pseudonymsOf(settings)?.secretId ?? null;
   const stored = await readAccountsPrivacy(db, accountIds);
   const progressOf = (accountId: string, stream: StreamDefinition): StreamCleaning => {
-    const policy = policyOf(stream, { settings, keyId, forgotten: stored.forgottenOf(accountId) });
+    const policy = policyOf(stream, { settings, secretId, forgotten: stored.forgottenOf(accountId) });
     const cleaning = stored.cleaningOf(accountId, stream.name);
     const isEmpty = cleaning === undefined && !stored.isBegun(accountId, stream.name);
     const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
@@ -93,7 +96,7 @@ export async function readForgottenWithKey(
 ): Promise<ForgottenRow[]> {
   const pseudonyms = pseudonymsOf(settings);
   const forgotten = await readForgotten(db, accountId);
-  if (forgotten.some(({ key_id: keyId }) => keyId !== pseudonyms?.keyId)) {
+  if (forgotten.some(({ key_id: secretId }) => secretId !== pseudonyms?.secretId)) {
     throw new SafetySyncError(
       'privacy_key_wrong',
       pseudonyms === null
@@ -113,7 +116,7 @@ export async function readPrivacy(
   const forgotten = await readForgottenWithKey(db, accountId, settings);
   const policy = policyOf(stream, {
     settings,
-    keyId: pseudonyms?.keyId ?? null,
+    secretId: pseudonyms?.secretId ?? null,
     forgotten: forgotten.map(({ pseudonym }) => pseudonym),
   });
   const { omit, pseudonymize } = policy;
@@ -124,7 +127,7 @@ export async function readPrivacy(
 
 export interface CleanResult {
   readonly rowsChanged: number;
-  /** The stored pseudonyms were made with another key. */
+  /** The stored pseudonyms were made with another secret. */
   readonly hasOtherKey: boolean;
   /** Columns that were protected until now. */
   readonly unprotected: readonly string[];

@@ -11,7 +11,7 @@ export type UserLookup =
   | { readonly kind: 'unknown'; readonly userId: string };
 
 /** An id for which the service fails in each run gets few requests, because a later run tries again. */
-const MOST_RETRIES = 4;
+const MOST_RETRIES_IN_A_ROW = 4;
 
 /**
  * The forms of an id as a parameter, one after the other while the service refuses the form. The example shows a number; an
@@ -28,7 +28,14 @@ export async function askForUser({ stream, service }: PageSource, userId: string
   const { api, meter, signal } = service;
   for (const user of toUserParameters(userId)) {
     try {
-      const request = { method, objectKey, params: { user }, mostRetries: MOST_RETRIES, meter, signal };
+      const request = {
+        method,
+        objectKey,
+        params: { user },
+        mostRetriesInARow: MOST_RETRIES_IN_A_ROW,
+        meter,
+        signal,
+      };
       const object = await api.fetchObject(request);
       const record = Received.of(
         isWireRecord(object) ? { ...object, [keyField]: object[keyField] ?? userId } : null,

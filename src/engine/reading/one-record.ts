@@ -142,8 +142,8 @@ async function findInPartition(
 }
 
 /** First the type of its last response, then the other configured types. */
-function typesFor({ askedType }: KnownRecord, { equipmentTypes }: SyncSettings): readonly string[] {
-  const types = new Set([...(askedType === null ? [] : [askedType]), ...equipmentTypes]);
+function typesFor({ requestedType }: KnownRecord, { equipmentTypes }: SyncSettings): readonly string[] {
+  const types = new Set([...(requestedType === null ? [] : [requestedType]), ...equipmentTypes]);
   if (types.size > 0) return [...types];
   throw new SafetySyncError('configuration_invalid', NO_TYPES);
 }

@@ -22,8 +22,8 @@ export function toListRequest(
 ): ListRequest {
   const { method, responseKey: listKey, keyField, peekFields = [] } = stream;
   const { meter, signal } = service;
-  const mostRetries = fewRetries ? 1 : undefined;
-  return { method, listKey, fields: [keyField, ...peekFields], params, meter, signal, mostRetries };
+  const mostRetriesInARow = fewRetries ? 1 : undefined;
+  return { method, listKey, fields: [keyField, ...peekFields], params, meter, signal, mostRetriesInARow };
 }
 
 export async function fetchPage(source: PageSource, params: Params, fewRetries?: boolean): Promise<ListPage> {

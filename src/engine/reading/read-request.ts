@@ -59,7 +59,7 @@ export interface KnownRecord {
   /** As received last; null: it is not stored. */
   readonly stored: WireRecord | null;
   /** equipments: the type with which it was found last. */
-  readonly askedType: string | null;
+  readonly requestedType: string | null;
 }
 
 /** The part of a run's request that its reader needs. */

@@ -21,7 +21,7 @@ const equipmentFields = {
     'equipmentType_id',
     as.identifier,
     'Type.',
-    'where the record does not say it, the type that was asked for.',
+    'where the record does not say it, the requested type.',
   ),
   created_at: field('created', as.instant, 'When it was created at the source.'),
   parent_id: field('parent_id', as.identifier, 'Equipment that it is part of: equipment.id; may be empty.'),
@@ -229,26 +229,26 @@ export const equipmentsStream: StreamDefinition = {
   method: 'equipments.list',
   responseKey: 'equipments',
   readMode: { kind: 'snapshot', per: 'equipment_type' },
-  partitionedBy: { column: 'equipment_type_id', asked: equipmentAskedTypes },
+  partitionedBy: { column: 'equipment_type_id', requested: equipmentAskedTypes },
   keyField: 'id',
   peekFields: ['equipmentType_id'],
   parent: equipment,
   fields: recordFields,
   children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
-  versionColumn: null,
+  changeTimeColumn: null,
   histories: [
     { of: equipment, states: equipmentStates, since: null },
     { of: equipmentSchedules, states: equipmentScheduleStates, since: null },
   ],
   identityFields: ['serialNumber', 'created'],
-  takenFromQuestion: (record, { equipmentTypeId = null }) =>
+  takenFromRequest: (record, { equipmentTypeId = null }) =>
     ownType(record) === equipmentTypeId ? null : equipmentTypeId,
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, context, addIssue) {
     const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';
-    const asked = context.equipmentTypeId ?? null;
-    const type = fields.equipment_type_id ?? asked;
+    const requested = context.equipmentTypeId ?? null;
+    const type = fields.equipment_type_id ?? requested;
     // The response contains the equipment of one type only, so a record without a type gets the requested one.
     const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
     const schedules = keyedItems(fields.schedules, {
@@ -261,7 +261,7 @@ export const equipmentsStream: StreamDefinition = {
     );
     const metavalues = toMetavalueRows(id, fields.metavalues, addIssue);
     const askedTypes: RowOf<typeof equipmentAskedTypes>[] =
-      asked === null || asked === type ? [] : [{ equipment_id: id, asked_type_id: asked }];
+      requested === null || requested === type ? [] : [{ equipment_id: id, asked_type_id: requested }];
     return { parent, children: [schedules, metavalues, askedTypes] };
   },
 };

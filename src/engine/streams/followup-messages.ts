@@ -1,4 +1,4 @@
-/** Values that are derived from all messages of a follow-up: their order, and their figures. */
+/** Values that are derived from all messages of a follow-up: their order, and their summary. */
 import { integer } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 import { column } from './fields.ts';
@@ -27,8 +27,8 @@ export const sortMessages = <One extends MessageFacts>(messages: readonly One[])
 
 const count = () => integer().notNull().default(0);
 
-/** Figures over the messages; followup_overview shows them. */
-export const figureColumns = {
+/** Summary of the messages; followup_overview shows it. */
+export const messageSummaryColumns = {
   _message_count: column(count, 'Number of its messages; 0 for none.'),
   _reassignment_count: column(count, 'Number of its messages that handed it to another person; 0 for none.'),
   _last_message_at: column(instant, 'Time of its latest message; null without messages.'),

@@ -4,7 +4,7 @@ import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
-import { figureColumns, messageCounts, handsOn, sortMessages } from './followup-messages.ts';
+import { messageSummaryColumns, messageCounts, handsOn, sortMessages } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -71,7 +71,7 @@ export const followups = safetySchema.table(
     ...tableColumns(followupFields),
     ...stateStart(),
     ...bookkeeping(),
-    ...tableColumns(figureColumns),
+    ...tableColumns(messageSummaryColumns),
     ...tableColumns(differenceColumns),
     ...tableColumns(changeColumns),
     ...tableColumns(firstDue),
@@ -189,7 +189,7 @@ export const followupsStream: StreamDefinition = {
   contents: 'follow-ups',
   descriptions: describeFollowups({
     followups: meaningsOf(followupFields),
-    figures: meaningsOf(figureColumns),
+    messageSummary: meaningsOf(messageSummaryColumns),
     differences: meaningsOf(differenceColumns),
     changes: meaningsOf(changeColumns),
     firstDue: meaningsOf(firstDue),
@@ -205,7 +205,7 @@ export const followupsStream: StreamDefinition = {
   parent: followups,
   fields: recordFields,
   children: [followupMessages, followupAttachments],
-  versionColumn: 'updated_at',
+  changeTimeColumn: 'updated_at',
   // Every message changes `updated_at`: if it were part of the state, each message would repeat the follow-up.
   histories: [
     {
@@ -225,7 +225,7 @@ export const followupsStream: StreamDefinition = {
     },
   ],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';

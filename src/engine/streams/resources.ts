@@ -74,10 +74,10 @@ export const resourcesStream: StreamDefinition = {
   parent: resources,
   fields: recordFields,
   children: [resourceVersions],
-  versionColumn: null,
+  changeTimeColumn: null,
   histories: [],
   identityFields: ['created', 'sequence'],
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readRecord(record, { addIssue });
     const id = fields.id ?? '';

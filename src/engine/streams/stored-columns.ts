@@ -52,7 +52,7 @@ function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {
       if (keys.has(column)) return IDENTIFIES;
       if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
       if (table !== stream.parent) return null;
-      if (column === stream.versionColumn) return 'it shows which of two versions of a record is newer';
+      if (column === stream.changeTimeColumn) return 'it shows which of two versions of a record is newer';
       return column === stream.partitionedBy?.column ? 'it names the list that contains a record' : null;
     };
     return columns.map((column) => ({

@@ -94,7 +94,7 @@ interface PartitionedBy {
   /** The parent's column that names the partition. */
   readonly column: string;
   /** The child that names the partition in its last column, if the parent's column contains something else. */
-  readonly asked: PgTable;
+  readonly requested: PgTable;
 }
 
 /** A field of a record, limited to the storage of its value. */
@@ -144,9 +144,10 @@ export interface StreamDefinition {
   /** In dependency order: a table is after the one that its foreign key refers to. */
   readonly children: readonly PgTable[];
   /**
-   * The parent's column that determines the newer one of two versions of a record; null if the source has no such column.
+   * The parent's column with the source's time of the last change, which determines the newer one of two versions of a record;
+   * null if the source has no such column.
    */
-  readonly versionColumn: string | null;
+  readonly changeTimeColumn: string | null;
   readonly histories: readonly StateHistory[];
   /** Wire fields that do not change during the life of a record: they recognize one that returns with a repaired key. */
   readonly identityFields: readonly string[];
@@ -154,8 +155,8 @@ export interface StreamDefinition {
    * The value that the row takes from the request because the record does not contain it; part of the record's hash. Absent
    * or null: no value, so hashes of complete records do not change.
    */
-  readonly takenFromQuestion?: (record: Received, context: ReadContext) => string | null;
-  /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
-  readonly version: number;
+  readonly takenFromRequest?: (record: Received, context: ReadContext) => string | null;
+  /** Version of `toRows` and `fields`. Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
+  readonly normalizerVersion: number;
   toRows(record: WireRecord, context: ReadContext, addIssue: AddIssue): NormalizedRecord;
 }

@@ -135,13 +135,13 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   parent: trainingEmployeeStatus,
   fields: recordFields,
   children: [trainingCompletions],
-  versionColumn: null,
+  changeTimeColumn: null,
   histories: [
     { of: trainingEmployeeStatus, states: trainingEmployeeStatusStates, since: 'calculated_at' },
     { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at' },
   ],
   identityFields: [],
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, context, addIssue) {
     const fields = readRecord(record, { addIssue });
     const userId = fields.user_id ?? '';

@@ -36,10 +36,10 @@ export const usersStream: StreamDefinition = {
   parent: users,
   fields: userFields,
   children: [],
-  versionColumn: null,
+  changeTimeColumn: null,
   histories: [],
   identityFields: [],
-  version: 1,
+  normalizerVersion: 1,
   toRows(record, _context, addIssue) {
     const fields = readUser(record, { addIssue });
     const parent: RowOf<typeof users> = addColumns(fields, { id: fields.id ?? '' });

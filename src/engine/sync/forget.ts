@@ -62,7 +62,7 @@ interface Forgotten {
   readonly runs: number;
 }
 
-/** Errors: `configuration_invalid` without a key, `privacy_key_wrong`. */
+/** Errors: `configuration_invalid` without a secret, `privacy_key_wrong`. */
 export async function forgetPerson(
   context: RunContext,
   { id: typed, names = [] }: Person,
@@ -83,7 +83,7 @@ export async function forgetPerson(
   await writeForgotten(
     db,
     accountId,
-    texts.map((text) => ({ ...text, key_id: pseudonyms.keyId })),
+    texts.map((text) => ({ ...text, key_id: pseudonyms.secretId })),
   );
   const person = pseudonyms.of(id);
   const cleaned = await cleanAccount(context);

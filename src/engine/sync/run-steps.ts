@@ -247,9 +247,9 @@ async function countRepaired(
   stream: StreamDefinition,
   scope: RunKey & WriteTime & { readonly upToMs: number },
 ): Promise<number> {
-  if (stream.versionColumn === null) return 0;
+  if (stream.changeTimeColumn === null) return 0;
   const [row] = await db.execute<{ count: number }>(
-    countWritten(streamShape(stream).parent, stream.versionColumn, scope),
+    countWritten(streamShape(stream).parent, stream.changeTimeColumn, scope),
   );
   return row?.count ?? 0;
 }

@@ -36,7 +36,7 @@ import { applyPrivacy, NO_PRIVACY } from '../privacy/settings.ts';
 import { runSteps, type SessionRun } from './run-steps.ts';
 
 /** A restarting database is available again within about a second; a longer failure must not block the worker. */
-const CLOSING = { attempts: 5, delays: { firstMs: 100, mostMs: SECOND_MS } };
+const CLOSING = { mostAttempts: 5, delays: { firstMs: 100, mostMs: SECOND_MS } };
 const CLOSING_TIMEOUT_MS = 2 * SECOND_MS;
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {

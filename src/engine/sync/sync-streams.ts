@@ -11,8 +11,8 @@ export interface SyncRequest extends Omit<RunRequest, 'stream'> {
 
 /** The result of a stream that was not begun. */
 function notTried(stream: StreamName, reason: string): RunResult {
-  const figures = { requests: 0, retries: 0, throttled: 0, durationMs: 0 };
-  return { ...nothingDone(), ...figures, stream, outcome: 'skipped', reason };
+  const counters = { requests: 0, retries: 0, throttled: 0, durationMs: 0 };
+  return { ...nothingDone(), ...counters, stream, outcome: 'skipped', reason };
 }
 
 /**

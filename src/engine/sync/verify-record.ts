@@ -58,7 +58,11 @@ export async function verifyRecord(
   // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: privacy.protection?.ofKey(key) ?? key };
   const before = await readStoredRecord(db, stream, scope);
-  const known: KnownRecord = { key, stored: before?.raw ?? null, askedType: before?.askedType ?? null };
+  const known: KnownRecord = {
+    key,
+    stored: before?.raw ?? null,
+    requestedType: before?.requestedType ?? null,
+  };
   const meter = createRequestMeter();
   const service = { api: context.api(), meter, clock, signal };
   const found = await askForRecord({ stream, service, settings }, known);

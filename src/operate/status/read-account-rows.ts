@@ -6,7 +6,7 @@ import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { newestRuns, type RunRow, TOOK_PLACE, toRunRow } from '../../engine/control-tables/runs.ts';
-import { readReportingTimezones } from '../../engine/history/reporting.ts';
+import { readReportingTimezones } from '../../warehouse/view-settings.ts';
 import {
   type PrivacySettings,
   readCleaningProgress,

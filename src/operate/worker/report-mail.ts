@@ -2,7 +2,7 @@
 import { type AlertMessage, renderMail } from '../alerts/message.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { dataAge, callsOf, lapsesOf, longestOf, type RecordLine } from '../../pages/report/first-screen.ts';
-import { type Figure, figuresOf } from '../../pages/report/overview.ts';
+import { type KeyFigure, keyFiguresOf } from '../../pages/report/overview.ts';
 import { isAnythingRead, NOTHING_READ } from '../../pages/report/read-report.ts';
 import { linked, type ShownReport } from '../../pages/report/shown-report.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
@@ -28,24 +28,26 @@ interface ReportMail {
   readonly signature: string;
 }
 
-/** The lines of text below a figure. */
-const linesBelow = ({ change, beside }: Figure): string[] =>
+/** The lines of text below a key figure. */
+const linesBelow = ({ change, beside }: KeyFigure): string[] =>
   [change?.text ?? '', beside].filter((text) => text !== '');
 
 const DIM = 'font-size:14px;color:#767676';
 
-const figureCard = (figure: Figure): Html =>
+const keyFigureCard = (keyFigure: KeyFigure): Html =>
   html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
-    <div style="${DIM}">${figure.title}</div>
-    <div style="font-size:26px;line-height:1.3;font-weight:600${figure.isBad === true && ';color:#d0342c'}">
-      ${figure.value}
+    <div style="${DIM}">${keyFigure.title}</div>
+    <div
+      style="font-size:26px;line-height:1.3;font-weight:600${keyFigure.isBad === true && ';color:#d0342c'}"
+    >
+      ${keyFigure.value}
     </div>
-    ${linesBelow(figure).map((text) => html`<div style="${DIM}">${text}</div>`)}
+    ${linesBelow(keyFigure).map((text) => html`<div style="${DIM}">${text}</div>`)}
   </div>`;
 
-function figureLine(figure: Figure): string {
-  const besides = linesBelow(figure).join('; ');
-  return `${figure.title}: ${figure.value}${besides === '' ? '' : ` (${besides})`}`;
+function keyFigureLine(keyFigure: KeyFigure): string {
+  const besides = linesBelow(keyFigure).join('; ');
+  return `${keyFigure.title}: ${keyFigure.value}${besides === '' ? '' : ` (${besides})`}`;
 }
 
 interface MailList {
@@ -96,7 +98,7 @@ export function toReportMail({
   signature,
 }: ReportMail): AlertMessage {
   const isRead = isAnythingRead(report);
-  const figures = isRead ? figuresOf(report) : [];
+  const keyFigures = isRead ? keyFiguresOf(report) : [];
   const lists = isRead ? mailListsOf(report) : [];
   const sentences = [
     ...(isRead ? [] : [NOTHING_READ]),
@@ -104,9 +106,9 @@ export function toReportMail({
     `The whole report is attached: ${filename}. Open it in a browser.`,
     ...(workbook === undefined ? [] : [describeWorkbook(workbook, report.accountId)]),
   ].filter((text) => text !== '');
-  const texts = [...figures.map(figureLine), ...lists.flatMap((list) => toTextList(report, list))];
+  const texts = [...keyFigures.map(keyFigureLine), ...lists.flatMap((list) => toTextList(report, list))];
   const blocks = [
-    ...figures.map(figureCard),
+    ...keyFigures.map(keyFigureCard),
     ...lists.map((list) => toHtmlList(report, list)),
     ...sentences.map((text) => html`<p style="margin:18px 0 0">${text}</p>`),
   ];

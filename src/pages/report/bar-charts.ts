@@ -5,7 +5,7 @@ import {
   CHARACTER_PX,
   stackedColumn,
   element,
-  figure,
+  chart,
   NAME_LENGTH,
   type Series,
   type Texts,
@@ -36,7 +36,7 @@ export function bars(texts: Omit<Texts, 'label'>, rows: readonly Bar[]): Html {
   const described = rows.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; ');
   const right = Math.max(...ends.map(textWidth)) + 10;
   const most = Math.max(1, ...rows.map(({ value }) => value));
-  return figure({ ...texts, label: described }, rows.length * 32 + 8, (width) =>
+  return chart({ ...texts, label: described }, rows.length * 32 + 8, (width) =>
     rows.map(({ label, value, color }, at) => {
       const y = 20 + 32 * at;
       const length = (value / most) * (width - left - right);
@@ -70,7 +70,7 @@ export function stackedBars(
     legendX += textWidth(shown) + 34;
     return [element('rect', { x, y: 7, width: 10, height: 10, fill: color }), textAt(x + 16, 12, shown)];
   });
-  return figure(texts, bars.length * 34 + 36, (width) => [
+  return chart(texts, bars.length * 34 + 36, (width) => [
     legend,
     bars.map(({ name, segments }, at) => {
       const y = 47 + 34 * at;
@@ -107,7 +107,7 @@ interface Week {
 export function weekColumns(texts: Texts, weeks: readonly Week[]): Html {
   const [height, bottom, top] = [180, 150, 18];
   const most = Math.max(1, ...weeks.map(({ value }) => value));
-  return figure(texts, height, (width) => {
+  return chart(texts, height, (width) => {
     const band = (width - 8) / weeks.length;
     // Each name, or each fourth where they would overlap.
     const every = band > textWidth('31 Mar') ? 1 : 4;

@@ -106,7 +106,7 @@ function byOffice(report: ShownReport): Html | null {
   ${firstOf(report, 'equipment-by-office', { shown: offices.length, most: 12 })}`;
 }
 
-/** Equipment that the figures count although no run reads it any more. */
+/** Equipment that the key figures count although no run reads it any more. */
 function notRead({ unread, timezone }: Report): Html | false {
   if (unread.length === 0) return false;
   const types = unread.map(({ partition, live, readAtMs }) => {

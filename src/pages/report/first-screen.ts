@@ -74,7 +74,7 @@ export function dataAge(report: Report): { readonly text: string; readonly isBad
   return { text: sentences.join(' '), isBad: failed.length > 0 || asOfMs - oldestMs > DAY_MS };
 }
 
-/** The two lists below the figures. */
+/** The two lists below the key figures. */
 export function firstLists(report: ShownReport): Html {
   const calls = callsOf(report);
   const lapses = lapsesOf(report);

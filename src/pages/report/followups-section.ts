@@ -51,7 +51,7 @@ function closing({ answers, today }: Report): Html | null {
     {
       title: 'Closed by the due day, in percent of those that had one',
       label: `${formatDays(Math.round(last.value))} percent in ${formatMonth(last.month)}.`,
-      note: 'By the month in which they were closed; the figure at the top is of the last 30 days. Dashed: the month that is not over.',
+      note: 'By the month in which they were closed; the key figure at the top is of the last 30 days. Dashed: the month that is not over.',
     },
     { months, format: (value) => `${Math.round(value)} %`, most: 100 },
   );

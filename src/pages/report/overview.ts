@@ -10,27 +10,27 @@ import { countOf, oldestDueOf } from './overdue-section.ts';
 import type { Report } from './read-report.ts';
 import { type Share, trainedOf } from './training-section.ts';
 
-interface FigureChange {
+interface KeyFigureChange {
   /** For example `▲ 3 more than a week ago`. */
   readonly text: string;
   /** null: unchanged. */
   readonly isBetter: boolean | null;
 }
 
-export interface Figure {
+export interface KeyFigure {
   readonly title: string;
   readonly value: string;
   readonly beside: string;
   /** null: the earlier value is unknown. */
-  readonly change?: FigureChange | null;
+  readonly change?: KeyFigureChange | null;
   readonly isBad?: boolean;
 }
 
-function renderChange({ text, isBetter }: FigureChange): Html {
+function renderChange({ text, isBetter }: KeyFigureChange): Html {
   return html`<dd class="change${isBetter !== null && (isBetter ? ' better' : ' worse')}">${text}</dd>`;
 }
 
-function renderFigure({ title, value, beside, change = null, isBad = false }: Figure): Html {
+function renderKeyFigure({ title, value, beside, change = null, isBad = false }: KeyFigure): Html {
   return html`<div>
     <dt>${title}</dt>
     <dd class="value${isBad && ' bad'}">${value}</dd>
@@ -38,10 +38,10 @@ function renderFigure({ title, value, beside, change = null, isBad = false }: Fi
   </div>`;
 }
 
-const unknown = (title: string): Figure => ({ title, value: '–', beside: 'not read yet' });
+const unknown = (title: string): KeyFigure => ({ title, value: '–', beside: 'not read yet' });
 
 /** `before`: the value a week ago; null: unknown. Fewer is better. */
-function compareCounts(now: number, before: number | null): FigureChange | null {
+function compareCounts(now: number, before: number | null): KeyFigureChange | null {
   if (before === null) return null;
   const by = now - before;
   if (by === 0) return { text: 'as many as a week ago', isBetter: null };
@@ -50,7 +50,7 @@ function compareCounts(now: number, before: number | null): FigureChange | null 
 }
 
 /** Rounds as displayed, so that a change below one percent counts as none. More is better. */
-function compareShares(now: Share, before: Share, since: string): FigureChange | null {
+function compareShares(now: Share, before: Share, since: string): KeyFigureChange | null {
   if (now.whole === 0 || before.whole === 0) return null;
   const [shown, shownBefore] = [now, before].map(({ count, whole }) => formatShare(count, whole));
   if (shown === shownBefore) return { text: `as ${since}`, isBetter: null };
@@ -58,7 +58,7 @@ function compareShares(now: Share, before: Share, since: string): FigureChange |
   return { text: `${isBetter ? '▲' : '▼'} from ${shownBefore ?? ''} ${since}`, isBetter };
 }
 
-function followupFigures(report: Report): Figure[] {
+function followupKeyFigures(report: Report): KeyFigure[] {
   const { answers } = report;
   const late = countOf(report, 'overdue');
   const open = countOf(report, 'open') + late;
@@ -94,7 +94,7 @@ function followupFigures(report: Report): Figure[] {
   ];
 }
 
-function trainedFigure(report: Report): Figure {
+function trainedKeyFigure(report: Report): KeyFigure {
   const now = trainedOf(report.answers.trainingNow);
   const weekAgo = dayAfter(report.today, -7);
   const then = trainedOf(report.answers.trainingByDay.filter(({ date }) => date === weekAgo));
@@ -106,7 +106,10 @@ function trainedFigure(report: Report): Figure {
   };
 }
 
-function equipmentFigure(report: Report, { expired, inService }: ReturnType<typeof outOfDateOf>): Figure {
+function equipmentKeyFigure(
+  report: Report,
+  { expired, inService }: ReturnType<typeof outOfDateOf>,
+): KeyFigure {
   const weekAgo = dayAfter(report.today, -7);
   const then = report.answers.equipmentByDay.filter(({ date }) => date === weekAgo);
   const before = then.find(({ status }) => status === 'expired')?.in_service ?? 0;
@@ -122,29 +125,29 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
   };
 }
 
-/** The streams are synced at different times. A figure of the last hour is as old as the report. */
-function figureAsOf({ streams, timezone, asOfMs }: Report, stream: StreamName, one: Figure): Figure {
+/** The streams are synced at different times. A key figure of the last hour is as old as the report. */
+function keyFigureAsOf({ streams, timezone, asOfMs }: Report, stream: StreamName, one: KeyFigure): KeyFigure {
   const readMs = streams.find((other) => other.stream === stream)?.lastSuccessMs ?? null;
   if (readMs === null || asOfMs - readMs < HOUR_MS) return one;
   return { ...one, beside: `${one.beside}; as of ${formatMoment(readMs, timezone)}` };
 }
 
-export function figuresOf(report: Report): Figure[] {
+export function keyFiguresOf(report: Report): KeyFigure[] {
   const { answers } = report;
   const equipment = outOfDateOf(report);
   return [
     ...(answers.followupsNow.length > 0
-      ? followupFigures(report).map((one) => figureAsOf(report, 'followups', one))
+      ? followupKeyFigures(report).map((one) => keyFigureAsOf(report, 'followups', one))
       : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map(unknown)),
     answers.trainingNow.length > 0
-      ? figureAsOf(report, 'training-employee-status', trainedFigure(report))
+      ? keyFigureAsOf(report, 'training-employee-status', trainedKeyFigure(report))
       : unknown('Trained'),
     equipment.inService > 0
-      ? figureAsOf(report, 'equipments', equipmentFigure(report, equipment))
+      ? keyFigureAsOf(report, 'equipments', equipmentKeyFigure(report, equipment))
       : unknown('Expired equipment'),
   ];
 }
 
 export function overview(report: Report): Html {
-  return html`<dl class="figures">${figuresOf(report).map(renderFigure)}</dl>`;
+  return html`<dl class="key-figures">${keyFiguresOf(report).map(renderKeyFigure)}</dl>`;
 }

@@ -5,7 +5,7 @@ import {
   stackedColumn,
   countAxis,
   element,
-  figure,
+  chart,
   NAME_LENGTH,
   round,
   type Series,
@@ -105,7 +105,7 @@ export function trend(texts: Texts, series: readonly Series[], values: readonly 
     known.map((_, at) => bottom - yOf(((today[at] ?? 0) + (today[at + 1] ?? 0)) / 2)),
     LINE_PX,
   );
-  return figure(texts, height, (width) => {
+  return chart(texts, height, (width) => {
     const right = width - Math.max(0, ...labels.map(textWidth)) - 12;
     const span = dayNumber(last) - dayNumber(first);
     const perDay = Math.min((right - left) / (span + 1), (right - left - TODAY_PX) / Math.max(1, span));
@@ -197,7 +197,7 @@ export function monthLine(texts: Texts, { months, format, most: given }: MonthLi
   const finished = months.filter(({ isUnfinished }) => !isUnfinished);
   const last = finished.at(-1);
   const rest = [...(last === undefined ? [] : [last]), ...months.filter(({ isUnfinished }) => isUnfinished)];
-  return figure(texts, height, (width) => {
+  return chart(texts, height, (width) => {
     const to = width - right;
     const xOf = ({ month }: MonthValue): number =>
       left + ((dayNumber(month) - firstDay) / span) * (to - left);

@@ -37,7 +37,7 @@ test('if a response breaks in the middle, a restart and the whole list follow', 
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [7, 8] });
   });
-  const { events, count } = await takeAll(server.client({ retryAttempts: 1 }));
+  const { events, count } = await takeAll(server.client({ mostRetries: 1 }));
   expect(count).toBe(2);
   expect(events.map((event) => (event as ListEvent).kind)).toEqual(['records', 'restart', 'records']);
   expect(events.at(-1)).toEqual({ kind: 'records', records: [7, 8] });
@@ -48,7 +48,7 @@ test('if an empty response follows a broken one, no record of the broken one rem
     if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [] });
   });
-  const { events } = await takeAll(server.client({ retryAttempts: 1 }));
+  const { events } = await takeAll(server.client({ mostRetries: 1 }));
   expect(events.at(-1)).toEqual({ kind: 'restart' });
   const page = await server.client().page({ ...REQUEST, meter: createRequestMeter() });
   expect(page).toMatchObject({ records: [], count: 0 });
@@ -67,7 +67,7 @@ describe('a list that is left early', () => {
         closed.push(once(response, 'close'));
         response.write(BEGINNING);
       });
-      const client = server.client({ concurrency: 1, retryAttempts: 3 });
+      const client = server.client({ concurrency: 1, mostRetries: 3 });
       const failure = new TypeError('fetch failed');
       const leave = async (): Promise<void> => {
         for await (const { kind } of client.list({ ...REQUEST, meter: createRequestMeter() })) {

@@ -39,7 +39,7 @@ test('throttled responses of requests in flight together cause one cool-down, an
   const events: RetryEvent[] = [];
   const client = server.client({
     concurrency: 4,
-    retryAttempts: 1,
+    mostRetries: 1,
     retryMinDelayMs: 20,
     retryMaxDelayMs: 40,
     onRetry: (event) => events.push(event),

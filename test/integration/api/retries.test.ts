@@ -13,7 +13,7 @@ test('a response that breaks is requested and read again from its beginning', as
   });
   const meter = createRequestMeter();
   const events: RetryEvent[] = [];
-  const client = server.client({ retryAttempts: 2, onRetry: (event) => events.push(event) });
+  const client = server.client({ mostRetries: 2, onRetry: (event) => events.push(event) });
   const page = await client.page({ ...REQUEST, meter });
   expect(page.records.map((one) => one.parse())).toEqual([1, 2]);
   expect(meter).toMatchObject({ requests: 3, retries: 2, lastRequestId: 'r3' });
@@ -31,7 +31,7 @@ test('if an empty response follows a broken one, no record of the broken one rem
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [] });
   });
-  const client = server.client({ retryAttempts: 1 });
+  const client = server.client({ mostRetries: 1 });
   expect((await client.page({ ...REQUEST, meter: createRequestMeter() })).records).toEqual([]);
 });
 
@@ -61,7 +61,7 @@ test('if all attempts fail, the last error contains the number of attempts', asy
   let elapsedMs = 0;
   const clock = { now: () => Date.now(), monotonicMs: () => (elapsedMs += 1000) };
   const error: unknown = await server
-    .client({ retryAttempts: 3, clock })
+    .client({ mostRetries: 3, clock })
     .page({ ...REQUEST, meter })
     .catch((caught: unknown) => caught);
   expect((error as SafetySyncError).repeatedForMs).toBeGreaterThanOrEqual(4_000);
@@ -79,7 +79,7 @@ test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_no
       respondJson(response, { ok: false, error: identifier }),
     );
     const request = { ...REQUEST, meter: createRequestMeter() };
-    await expect(server.client({ retryAttempts: 3 }).page(request)).rejects.toThrow(identifier);
+    await expect(server.client({ mostRetries: 3 }).page(request)).rejects.toThrow(identifier);
     expect(server.requests).toHaveLength(1);
   },
 );
@@ -89,7 +89,7 @@ test('an object that is missing in its response is requested again', async () =>
     respondJson(response, ordinal === 1 ? { ok: true } : { ok: true, user: { id: 'u' } }),
   );
   const request = { method: 'users.info', objectKey: 'user', params: {}, meter: createRequestMeter() };
-  expect(await server.client({ retryAttempts: 1 }).fetchObject(request)).toEqual({ id: 'u' });
+  expect(await server.client({ mostRetries: 1 }).fetchObject(request)).toEqual({ id: 'u' });
 });
 
 describe('stopping', () => {
@@ -106,7 +106,7 @@ describe('stopping', () => {
       });
       const client = server.client({
         concurrency: 1,
-        retryAttempts: 5,
+        mostRetries: 5,
         retryMinDelayMs: 3_600_000,
         retryMaxDelayMs: 3_600_000,
         onRetry: () => stop.abort(),

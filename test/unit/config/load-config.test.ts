@@ -128,7 +128,7 @@ test('URL and token are sufficient, and all other settings have their documented
     api: {
       concurrency: 4,
       requestTimeoutMs: 60_000,
-      retryAttempts: 8,
+      mostRetries: 8,
       retryMinDelayMs: 1000,
       retryMaxDelayMs: 60_000,
     },

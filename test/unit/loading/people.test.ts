@@ -92,5 +92,5 @@ test('a pseudonym is not replaced again, and another key makes other pseudonyms'
   expect(people.inText(person)).toBe(person);
   const other = createPseudonyms('other'.repeat(8));
   expect(other.of('10001')).not.toBe(person);
-  expect(other.keyId).not.toBe(pseudonyms.keyId);
+  expect(other.secretId).not.toBe(pseudonyms.secretId);
 });

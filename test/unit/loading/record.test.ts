@@ -58,7 +58,7 @@ describe('keys and checksums of records', () => {
       read('{"title":"a","id":"1"}'),
       read('{"id":"1", "title":"a"}'),
       read('{"id":"1","title":"a"}', { secret: 'x' }),
-      read('{"id":"1","title":"a"}', { stream: { ...resourcesStream, version: 2 } }),
+      read('{"id":"1","title":"a"}', { stream: { ...resourcesStream, normalizerVersion: 2 } }),
     ])
       expect(other.hash).not.toBe(hash);
     expect([hash.slice(0, 2), hash.length]).toEqual(['01', 32]);

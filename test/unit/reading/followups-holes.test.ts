@@ -20,7 +20,7 @@ import {
 
 const start = (size = 120) =>
   startWorker({
-    retryAttempts: 1,
+    mostRetries: 1,
     settings: { readers: 2 },
     sandbox: {
       size: { followups: size, employees: 2, equipment: 2, resources: 2, users: 12 },

@@ -96,7 +96,7 @@ describe('equipment types', () => {
   ] as const)(
     'a service %s receives requests for one more type only, and records received before are stored',
     async (_name, fault, code) => {
-      await start({ retryAttempts: 2 });
+      await start({ mostRetries: 2 });
       worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] !== '21', fault, 1000);
       const result = await worker.run('equipments');
       // One request for the first type, and three attempts for the second one.
@@ -109,7 +109,7 @@ describe('equipment types', () => {
   );
 
   test('if the service fails for one type, each further type gets two attempts', async () => {
-    await start({ retryAttempts: 3 });
+    await start({ mostRetries: 3 });
     worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
     const result = await worker.run('equipments');
     expect(result).toMatchObject({ ...failedBy('server_error'), requests: 4 + 3 * 2 });

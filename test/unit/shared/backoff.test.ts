@@ -40,16 +40,18 @@ describe('repeated work', () => {
   const delays = { firstMs: 1, mostMs: 1 };
 
   test('repeated work ends with its first success', async () => {
-    expect(await retrying(failing(2).work, { attempts: 3, delays })).toBe(3);
+    expect(await retrying(failing(2).work, { mostAttempts: 3, delays })).toBe(3);
   });
 
   test('repeated work rejects with the last error when no attempt remains', async () => {
-    await expect(retrying(failing(3).work, { attempts: 3, delays })).rejects.toThrow('attempt 3');
+    await expect(retrying(failing(3).work, { mostAttempts: 3, delays })).rejects.toThrow('attempt 3');
   });
 
   test('work is not repeated after a final error', async () => {
     const { work, calls } = failing(9);
-    await expect(retrying(work, { attempts: 9, delays, isFinal: () => true })).rejects.toThrow('attempt 1');
+    await expect(retrying(work, { mostAttempts: 9, delays, isFinal: () => true })).rejects.toThrow(
+      'attempt 1',
+    );
     expect(calls()).toBe(1);
   });
 
@@ -57,7 +59,7 @@ describe('repeated work', () => {
     const { work, calls } = failing(9);
     const long = { firstMs: 3_600_000, mostMs: 3_600_000 };
     const signal = AbortSignal.timeout(20);
-    await expect(retrying(work, { attempts: 9, delays: long, signal })).rejects.toThrow('attempt 1');
+    await expect(retrying(work, { mostAttempts: 9, delays: long, signal })).rejects.toThrow('attempt 1');
     expect(calls()).toBe(1);
   });
 });

@@ -4,12 +4,12 @@
  */
 import { sql } from 'drizzle-orm';
 import { primaryKey, text } from 'drizzle-orm/pg-core';
-import { SafetySyncError } from '../../shared/errors.ts';
-import { accountId, instant, safetySchema } from '../streams/columns.ts';
-import { RECORD_KINDS, type RecordUrls } from '../../shared/record-urls.ts';
-import type { Queryable } from '../database/connection.ts';
-import { name } from '../database/sql-names.ts';
-import { toArrayLiteral } from '../database/array-literal.ts';
+import type { Queryable } from '../engine/database/connection.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
+import { name } from '../engine/database/sql-names.ts';
+import { accountId, instant, safetySchema } from '../engine/streams/columns.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 
 export const reportingSettings = safetySchema.table(
   'reporting_settings',

@@ -1,4 +1,4 @@
-/** Figures of states of follow-ups that were changed in place. */
+/** Differences between states of follow-ups that were changed in place. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { syncedAtOf, type WriteTime } from '../database/sql-names.ts';
