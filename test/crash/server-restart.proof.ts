@@ -45,7 +45,7 @@ async function crashServer(): Promise<void> {
   process.kill(run.pid, 'SIGKILL');
 }
 
-test('a run that loses its server is closed as failed, keeps what was stored, and the next one ends equal to the source', async () => {
+test('a run that loses its server is closed as failed and keeps its stored rows, and after the next run the warehouse equals the source', async () => {
   let pages = 0;
   worker.sandbox.hooks.beforeResponse = async () => {
     pages += 1;

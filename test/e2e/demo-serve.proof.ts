@@ -9,7 +9,7 @@ const cli = forAllTests(() => createCli());
 const isServing = () =>
   existsSync(join(cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
 
-it('demo --serve keeps worker, sandbox and database running until a signal, and no second demo beside it', async () => {
+it('demo --serve keeps worker, sandbox and database running until a signal, and a second demo is refused', async () => {
   const demo = cli.start(['demo', '--serve'], { HTTP_PORT: '0' });
   const [, url = ''] = await demo.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
   expect((await fetch(url)).status).toBe(200);

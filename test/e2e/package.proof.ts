@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('is small and holds the program and its migrations, no tests, test data, sources or snapshots', () => {
+it('the package is small and contains the program and its migrations, but no tests, test data, sources or snapshots', () => {
   expect(packed.size).toBeLessThan(MOST_BYTES);
   const paths = packed.files.map(({ path }) => path);
   const others = paths.filter((path) => !/^(?:dist\/[\w-]+\.js|migrations\/.*\.sql)$/.test(path));
@@ -74,11 +74,11 @@ it('is small and holds the program and its migrations, no tests, test data, sour
     );
 });
 
-it('leaves the checkout with the program that contains its packages', () => {
+it('after npm pack the checkout has the program with bundled packages', () => {
   expect(readFileSync(join(copy, 'dist', 'third-party-licenses.txt'), 'utf8')).toContain('commander ');
 });
 
-it('runs in an empty folder: every file loads with the packages that it names, and the demo works', async () => {
+it('the package runs in an empty folder: every file loads with the declared packages, and the demo works', async () => {
   const execute = (...args: string[]) => run(process.execPath, args, { cwd: empty });
   // Alone, main.js would run.
   const files = readdirSync(join(program, '..')).filter((name) => name !== 'main.js');
@@ -91,7 +91,7 @@ it('runs in an empty folder: every file loads with the packages that it names, a
   expect(readFileSync(join(empty, '.data', 'safety-report.html'), 'utf8')).toContain('<svg');
 });
 
-it('is made by the release script from a tag, with an image for two architectures that names version and revision', async () => {
+it('the release script makes the package of a tag, and an image for two architectures with version and revision', async () => {
   const git = async (...args: string[]) =>
     (
       await run('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: copy })
@@ -103,7 +103,7 @@ it('is made by the release script from a tag, with an image for two architecture
   await git('tag', tag);
   const revision = await git('rev-parse', 'HEAD');
 
-  // Both only note what they are asked for; npm packs, and has nothing to download, because the packages are there.
+  // Both only record their arguments; npm packs, and downloads nothing, because the packages are installed.
   const tools = join(folder, 'tools');
   mkdirSync(tools);
   const asked = join(folder, 'asked');

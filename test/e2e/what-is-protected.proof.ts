@@ -208,12 +208,12 @@ async function expectNowhere(texts: readonly string[]): Promise<void> {
   expect.soft([...new Set(files)].filter((path) => !OWN_FILE.test(path) && path !== temporary)).toEqual([]);
 }
 
-test('what is left out or a pseudonym is sent to no table, file, log, trace, page or answer', async () => {
+test('omitted values and values with pseudonyms are sent to no table, file, log, trace, page or output', async () => {
   await useAll(settings());
   await expectNowhere([CANARY, settings().PRIVACY_KEY]);
 });
 
-test('what is protected later is cleaned without being sent anywhere', async () => {
+test('a cleaning for later settings removes the protected values without sending them anywhere', async () => {
   for (const round of ['first', 'second']) {
     putCanaries(round);
     expect(await run(['sync', '--force'], {})).toBe(0);
@@ -233,7 +233,7 @@ test('what is protected later is cleaned without being sent anywhere', async () 
   expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
 });
 
-test('a forgotten person is sent nowhere any more', async () => {
+test('the id and the names of a forgotten person are sent nowhere any more', async () => {
   putCanaries('Maria');
   expect(await run(['sync', '--force'], key())).toBe(0);
   expect(
