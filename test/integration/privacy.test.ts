@@ -223,7 +223,7 @@ test('a cleaning removes values that were derived from an omitted column: times 
   ).toEqual([{ id: '', open: 5, closed: 4, next: '2020-02-04' }]);
 });
 
-test('if all columns with a user id are omitted later, its lookup and name are removed; ids in other columns stay', async () => {
+test('if a user id is only in columns that are omitted later, its lookup and name are removed; other users stay', async () => {
   await start();
   const { store } = worker.sandbox;
   for (const [id, name] of [

@@ -58,7 +58,7 @@ function putInto(copy: Copy, table: string, key: string, value: unknown): void {
   copy.set(table, rows.set(key, value));
 }
 
-/** Materialized, because a node of Citus does not know the names of a row's columns: `to_jsonb` gives f1, f2 … there. */
+/** Materialized, because a node of Citus lacks the column names of a row: `to_jsonb` gives f1, f2 … there. */
 const asJson = (statement: string): string =>
   `with x as materialized (${statement}) select to_jsonb(x)::text as row from x`;
 const read = async (statement: string, parameters: readonly unknown[] = []): Promise<Row[]> => {
@@ -362,7 +362,7 @@ test('transactions of a stream wait for each other without its lock, and a termi
   expect(await until()).toBe(after);
 });
 
-/** As if the database's clock had been an hour ahead until now. */
+/** Simulates that the clock of the database was an hour ahead until now. */
 async function setClockBack(worker: TestWorker): Promise<void> {
   await worker.query(
     `update safety_sync.stream_state set complete_until = (complete_until at time zone 'UTC' + interval '1 hour') at time zone 'UTC'`,
@@ -442,7 +442,7 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, retry, clea
     forget: () => forgetPerson({ ...worker.context, privacy }, { id: person }),
   };
   for (const [name, step] of Object.entries(steps)) {
-    // Citus does not say what kind of error a node had with a COPY: there a row that is refused fails the run.
+    // Citus does not report the kind of error of a COPY on a node: a refused row fails the run there.
     if (isOnCitus && ['rejected', 'retry'].includes(name)) continue;
     await step();
     const taken = await reader.poll();

@@ -325,7 +325,7 @@ describe('the reporting time zone', () => {
 });
 
 describe('the roles of owner, loader and reader', () => {
-  /** As this user, in this database. */
+  /** Works as this user in this database. */
   async function as<T>(url: string, user: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
     const sql = postgres(urlOf(url, user), { max: 1, fetch_types: false, onnotice: () => undefined });
     try {

@@ -1,4 +1,4 @@
-/** An administrator sets how PostgreSQL behaves towards people and other programs; a loader depends on none of it. */
+/** Settings of an administrator for people and other programs have no effect on the loader. */
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';

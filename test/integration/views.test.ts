@@ -32,7 +32,7 @@ beforeAll(async () => {
   await sync();
 });
 
-/** As text; points in time as ms. */
+/** Values as text, points in time in milliseconds. */
 async function readView(view: string, columns: readonly string[]): Promise<ViewRow[]> {
   const typed = columns.map((column) =>
     column.endsWith('_at')

@@ -75,7 +75,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
       }
       passedMs = endMs;
     },
-    /** Methods asked since the last time. */
+    /** Methods requested since the last call. */
     asked() {
       const methods = new Set(sandbox.requests.map(({ method }) => method));
       sandbox.requests.length = 0;
