@@ -1,6 +1,6 @@
 /**
- * Backfills: what is cut off goes on, what never becomes complete says so, and no watermark runs ahead (contract, 5.1, 5.2,
- * 5.7).
+ * Backfills: an interrupted one continues, an incomplete slice fails the run, and no watermark runs ahead (contract, 5.1,
+ * 5.2, 5.7).
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
@@ -88,12 +88,12 @@ const stored = async (): Promise<number> => {
 };
 
 describe('a first sync that is cut off', () => {
-  test('leaves no watermark; the next one reads the rest only, and then there is a watermark', async () => {
+  test('an interrupted first sync leaves no watermark, and the next sync reads only the rest and sets it', async () => {
     await start();
     // Received records are committed while the run waits for the service.
     const isStored = async () => {
       await expect.poll(stored, { timeout: 20_000 }).toBeGreaterThan(4 * PAGE);
-      // Rows and what the run says of itself are one transaction.
+      // The rows and the counters of the run are one transaction.
       const [run] = await worker.query<{ inserted: number; rows: number }>(
         `select inserted::int, (select count(*)::int from safety.followups) as rows from safety_sync.runs where status = 'running'`,
       );
@@ -113,7 +113,7 @@ describe('a first sync that is cut off', () => {
   });
 
   test.each(casesOf({ few: [9], all: [1, 2, 3, 5, 9, 14, 22, 27] }))(
-    'at page %i: the next sync is complete',
+    'if a first sync is cut off at page %i, the next sync is complete',
     async (page) => {
       await start();
       await cutOffAtPage(page, () => worker.run('followups'));
@@ -123,7 +123,7 @@ describe('a first sync that is cut off', () => {
     },
   );
 
-  test('with more records in one millisecond than a response and two slices hold: cut again and again, all of them are read', async () => {
+  test('a first sync reads all records, although one millisecond has more of them than a response and two slices hold', async () => {
     await start();
     const crowded = createdAt(0.8);
     for (let index = 0; index < 130; index += 1) {
@@ -138,7 +138,7 @@ describe('a first sync that is cut off', () => {
     expect((await ledger()).filter(({ status }) => status !== 'done')).toEqual([]);
   });
 
-  test('by a refusal while a response is still being stored: that is stored first, and the run is closed', async () => {
+  test('if the service refuses a request while a response is stored, the response is committed and the run is closed as failed', async () => {
     await start({ settings: { readers: 1 } });
     const other = openConnection({
       url: worker.databaseUrl,
@@ -175,7 +175,7 @@ describe('a first sync that is cut off', () => {
     await isEqual();
   });
 
-  test('after its last slice was stored: the next one reads only what changed since', async () => {
+  test('if a first sync fails after its last slice, the next sync reads only later changes', async () => {
     await start();
     await worker.query(`create function refuse() returns trigger language plpgsql as
       'begin raise exception ''no watermark today''; end'`);
@@ -196,7 +196,7 @@ describe('a first sync that is cut off', () => {
 });
 
 describe('a backfill', () => {
-  test('of a part on an empty warehouse never makes the first sync believe that the rest is there', async () => {
+  test('after a backfill of a part on an empty warehouse the first sync reads everything', async () => {
     await start();
     expectSucceeded(await backfill({ fromMs: createdAt(0.3), toMs: createdAt(0.6) }));
     expect(await watermark()).toBeNull();
@@ -207,7 +207,7 @@ describe('a backfill', () => {
   });
 
   inProof(() => {
-    test('of another range begins from the start while one is unfinished, and the first sync still reads everything', async () => {
+    test('a backfill of another range than an unfinished one begins from the start, and the first sync reads everything', async () => {
       await start();
       await cutOffAtPage(8, () => backfill());
       expectSucceeded(await backfill({ fromMs: createdAt(0.5), toMs: Infinity }));
@@ -218,7 +218,7 @@ describe('a backfill', () => {
     });
   });
 
-  test('of a part moves no watermark, neither back nor forth', async () => {
+  test('a backfill of a part does not move the watermark', async () => {
     await start();
     await sync();
     const before = await watermark();
@@ -230,7 +230,7 @@ describe('a backfill', () => {
     await isEqual();
   });
 
-  test('of everything leaves the watermark of its own beginning: what changes while it reads comes with the next sync', async () => {
+  test('a full backfill leaves the watermark of its beginning, so that the next sync reads changes that were made meanwhile', async () => {
     await start();
     const known = newestUpdate();
     atPage(12, () => {
@@ -245,7 +245,7 @@ describe('a backfill', () => {
     await isEqual();
   });
 
-  test('goes on where it was cut off, with every slice done and as many records as were announced', async () => {
+  test('an interrupted backfill continues with the rest, and every slice ends with the announced number of records', async () => {
     await start();
     await cutOffAtPage(9, () => backfill());
     await cutOffAtPage(7, () => backfill());
@@ -259,7 +259,7 @@ describe('a backfill', () => {
     await isEqual();
   });
 
-  test('cut off between the last page of a slice and its end counts that page once', async () => {
+  test('a backfill that fails between the last page of a slice and its end counts that page once', async () => {
     await start({ settings: { readers: 1 } });
     await worker.query(`create function refuse() returns trigger language plpgsql as
       'begin raise exception ''no end today''; end'`);
@@ -274,7 +274,7 @@ describe('a backfill', () => {
   });
 
   test.each(casesOf({ few: [3], all: [3, 5, 9, 14, 20] }))(
-    'cut off at page %i leaves a hole of an earlier run open until its record is stored',
+    'a backfill that is cut off at page %i leaves a hole of an earlier run open until its record is stored',
     async (page) => {
       await start({ mostRetries: 1 });
       const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
@@ -300,7 +300,7 @@ describe('a backfill', () => {
     },
   );
 
-  test('reads a hole that a sync has left out meanwhile together with its slice', async () => {
+  test('a hole that a sync left during an unfinished backfill is read together with its slice', async () => {
     await start({ mostRetries: 1 });
     await sync();
     await cutOffAtPage(4, () => backfill());
@@ -317,7 +317,7 @@ describe('a backfill', () => {
     expect((await ledger()).filter(({ status }) => status !== 'done')).toEqual([]);
   });
 
-  test('of a part of a slice with a hole, which an interrupted backfill planned, disturbs no sync', async () => {
+  test('a backfill of a part of a planned slice with a hole does not prevent a sync from storing other changes', async () => {
     await start({ mostRetries: 1 });
     const broken = [...followups().values()].find((one) => one.created_on === createdAt(0.1))?.id ?? '';
     worker.sandbox.readings.unrenderable = [broken];
@@ -337,7 +337,7 @@ describe('a backfill', () => {
   });
 
   inProof(() => {
-    test('with --restart forgets how far it had come and reads everything', async () => {
+    test('a backfill with --restart ignores earlier progress and reads everything', async () => {
       await start();
       await cutOffAtPage(12, () => backfill());
       worker.sandbox.requests.length = 0;
@@ -347,7 +347,7 @@ describe('a backfill', () => {
     });
   });
 
-  test('cuts a slice that turns out too large into smaller ones', async () => {
+  test('a backfill splits a slice that has too many records', async () => {
     await start();
     // Nearly all of them were created within the last day of three years.
     const day = worker.serviceNow() - DAY_MS;
@@ -370,7 +370,7 @@ const covers = ({ params }: RequestLogEntry, at: number) =>
   Number(params['created_after'] ?? -Infinity) < at && at < Number(params['created_before'] ?? Infinity);
 
 describe('a slice', () => {
-  test('that is too much for the service in one question is halved until it is answered', async () => {
+  test('a slice whose request times out is halved until the service responds', async () => {
     await start({ requestTimeoutMs: 300, mostRetries: 0, settings: { readers: 1 } });
     const at = createdAt(0.6);
     const bounds = (entry: RequestLogEntry) =>
@@ -391,7 +391,7 @@ describe('a slice', () => {
     expect((await ledger()).filter((slice) => slice.status !== 'done')).toEqual([]);
   });
 
-  test('that never becomes complete fails the run by name; all others are stored, and the next sync asks only for it', async () => {
+  test('a slice that never becomes complete fails the run with read_incomplete; the others are stored, and the next sync reads only that slice', async () => {
     await start();
     const at = createdAt(0.5);
     worker.sandbox.hooks.rewriteResponse = (entry, response) => {

@@ -33,7 +33,7 @@ async function outcome(work: Promise<unknown>): Promise<'answered' | 'refused'> 
   return await Promise.race([settled, late]).finally(() => clearTimeout(timer));
 }
 
-test('a session whose backend is ended at any moment answers or refuses every statement and never connects again', async () => {
+test('a session whose backend is terminated at any moment completes or rejects every statement and never reconnects', async () => {
   for (let turns = 0; turns < 40; turns += 1) {
     const { session, pid } = await openSession();
     await session.query('create temporary table rows (a text)');
@@ -57,7 +57,7 @@ test('a session whose backend is ended at any moment answers or refuses every st
   }
 });
 
-test('a run whose session was ended can store nothing: the lock is lost', async () => {
+test('a run whose session was terminated stores nothing and fails with lock_lost', async () => {
   const session = await openFreeStream(admin.url, 'followups');
   const isFree = async () => {
     const other = await openFreeStream(admin.url, 'followups').catch(() => undefined);
@@ -74,7 +74,7 @@ test('a run whose session was ended can store nothing: the lock is lost', async 
   expect(await admin.query('select id from safety.users')).toEqual([]);
 });
 
-test('a pool without a server at the database’s port fails each time at once, and works when the database is back', async () => {
+test('a pool without a reachable server rejects each query at once, and works when the server is back', async () => {
   const target = new URL(admin.url);
   const gateway = net.createServer((client) => {
     const upstream = net.connect({ host: target.hostname, port: Number(target.port) });
@@ -101,7 +101,7 @@ test('a pool without a server at the database’s port fails each time at once, 
   gateway.close();
 });
 
-test('a statement of a transaction that was aborted is reported with the reason, not with the consequence', async () => {
+test('a failed statement of an aborted transaction is reported with the error that aborted it', async () => {
   const session = await openFreeStream(admin.url, 'users');
   const { connection } = session;
   const full = `do $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`;

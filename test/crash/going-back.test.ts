@@ -5,7 +5,7 @@ import { untilTestEnds } from '../support/lifetime.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
-test('a record that a full response kept back is found by the totals that no longer add up', async () => {
+test('a record that a full response lacked is found, because the totals do not add up', async () => {
   const worker = untilTestEnds(
     await createTimedWorker({
       settings: { followupsOverlapMs: 10 * 365 * 24 * 60 * MINUTE_MS },

@@ -28,7 +28,7 @@ async function readLedger(from: CliStage): Promise<LedgerRow[]> {
   );
 }
 
-test(`a backfill of ${FOLLOWUPS} follow-ups that is killed ${KILLS} times ends equal to the source and repeats at most one slice per kill`, async () => {
+test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the source and has read at most one slice again for each kill`, async () => {
   const stage = untilTestEnds(await createCliStage({ sandbox: { size: SIZE, latencyMs: 5 } }));
   const calm = untilTestEnds(await openTestDatabase());
   const { cli, sandbox } = stage;
@@ -67,7 +67,7 @@ test(`a backfill of ${FOLLOWUPS} follow-ups that is killed ${KILLS} times ends e
   expect(runs.every(({ error_code }) => error_code === null || error_code === 'worker_died')).toBe(true);
 }, 120_000);
 
-test('a backfill that is interrupted by Ctrl-C continues with the rest', async () => {
+test('a backfill that was interrupted by Ctrl-C continues with the rest', async () => {
   const stage = untilTestEnds(
     await createCliStage({ sandbox: { size: { ...SIZE, followups: INTERRUPTED }, latencyMs: 10 } }),
   );

@@ -28,7 +28,7 @@ interface KilledBackfill {
 const MOST_DELAY_MS = 40;
 const POLL_MS = 20;
 
-/** A question for one record only asks how many there are. */
+/** A request for one record only reads the total. */
 const isPage = ({ params, method }: RequestLogEntry) => method === 'followups.list' && params['limit'] !== 1;
 
 export function countPageRecords(requests: readonly RequestLogEntry[]): number {

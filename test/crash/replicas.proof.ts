@@ -1,4 +1,4 @@
-/** Two workers and hurried people on one warehouse: no stream is ever run twice at a time (contract, 5.8). */
+/** Two workers and manual commands on one warehouse: no stream is run twice at the same time (contract, 5.8). */
 import { expect, test } from 'vitest';
 import { createCliStage } from '../support/cli-stage.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
@@ -17,7 +17,7 @@ interface Row {
   readonly nameless: number;
 }
 
-test('if two replicas run every second beside manual runs of every kind, no two runs of a stream overlap', async () => {
+test('the runs of a stream never overlap, with two replicas on a schedule of one second and manual runs of every kind', async () => {
   const inFlight = new Map<string, number>();
   let mostAtOnce = 0;
   const stage = untilTestEnds(

@@ -45,7 +45,7 @@ async function crashServer(): Promise<void> {
   process.kill(run.pid, 'SIGKILL');
 }
 
-test('if the server crashes during a run, the run is failed and keeps its stored rows, and the next run ends equal to the source', async () => {
+test('a run that loses its server is closed as failed and keeps its stored rows, and after the next run the warehouse equals the source', async () => {
   let pages = 0;
   worker.sandbox.hooks.beforeResponse = async () => {
     pages += 1;

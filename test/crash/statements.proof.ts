@@ -1,5 +1,5 @@
 /**
- * The database strikes at every single write of a run: nothing is half stored, and the next run does it all (contract, 5.1,
+ * PostgreSQL refuses each write of a run in turn: nothing is half stored, and the next run stores everything (contract, 5.1,
  * 5.2, 5.8).
  */
 import { afterEach, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ const leftRunning = async () =>
   await worker.query(`select run_id from safety_sync.runs where status = 'running'`);
 
 test.each(['followups', 'equipments', 'training-employee-status'] as const)(
-  '%s: if PostgreSQL refuses any write or ends its session, no row is stored, and the next run without a fault stores all',
+  'if PostgreSQL refuses any write of a %s run or ends its session, nothing is stored, and the next run stores everything',
   async (stream) => {
     await start();
     await sync(stream);
@@ -63,7 +63,7 @@ test.each(['followups', 'equipments', 'training-employee-status'] as const)(
   },
 );
 
-test('if a session ends while COPY sends rows, no row is stored, and the next sync stores all of them', async () => {
+test('if the session of a run ends during COPY, the run fails with lock_lost, and the next sync stores all rows', async () => {
   await start(3_000);
   let ended = false;
   const watch = async (): Promise<void> => {
@@ -79,13 +79,13 @@ test('if a session ends while COPY sends rows, no row is stored, and the next sy
   const result = await worker.run('followups');
   ended = true;
   await watching;
-  // Where the rows were quicker than the eye the sync has simply succeeded.
+  // If COPY ended before it was seen, the sync has succeeded.
   if (result.outcome === 'failed') expect(result.error.code).toBe('lock_lost');
   await sync('followups');
   await isEqual('followups');
 });
 
-test('if the database ends all sessions during a run, the run fails as lock_lost, and the next run succeeds', async () => {
+test('if the database ends all sessions during a run, the run fails with lock_lost, and the next run succeeds', async () => {
   await start();
   await sync('followups');
   worker.time.now += MINUTE_MS;
@@ -103,7 +103,7 @@ test('if the database ends all sessions during a run, the run fails as lock_lost
   expect(await leftRunning()).toEqual([]);
 });
 
-test('if a run loses its session and then the connection that closes its record, a third connection closes it', async () => {
+test('a run that loses its session, and then the connection that would close its record, is closed over a third connection', async () => {
   await start();
   const saboteur = await createSaboteur(worker);
   worker.sandbox.hooks.beforeResponse = async () => {

@@ -30,8 +30,8 @@ const namesOf = (rows: readonly Record<string, unknown>[] | undefined) => [
   ...new Set(rows?.map(({ account_id: name }) => name)),
 ];
 
-describe('with several accounts', () => {
-  it('every verb does all of them, or those of --account', async () => {
+describe('several accounts', () => {
+  it('the verbs process all accounts, and report requires --account', async () => {
     const synced = await run('sync', 'resources', 'followups');
     expect(synced.code).toBe(0);
     expect(synced.stdout).toMatch(/^account +stream +outcome/);
@@ -81,7 +81,7 @@ describe('with several accounts', () => {
     expect(await json('report', '--account', 'south')).toMatchObject({ account_id: 'south' });
   });
 
-  it('a selected account is shown like a single one', async () => {
+  it('the output for one account of --account has the form of a single account', async () => {
     const before = stage.sandbox.requests.length;
     const { runs } = await json('sync', 'resources', '--account', 'south');
     expect(runs).toMatchObject([{ stream: 'resources', outcome: 'succeeded', inserted: 7 }]);
@@ -93,7 +93,7 @@ describe('with several accounts', () => {
     expect(namesOf(both['runs'])).toEqual(['north', 'south']);
   });
 
-  it('issues are those of each; a retry does each account its own', async () => {
+  it('data-issues lists the issues of each account, and --retry runs the selected account only', async () => {
     await run('sync', 'resources');
     await stage.query(
       `insert into safety_sync.data_issues (account_id, stream, fingerprint, kind, problem)
@@ -107,7 +107,7 @@ describe('with several accounts', () => {
     expect(retried).toEqual([{ account_id: 'south' }]);
   });
 
-  it('a refused token affects its account only: the others are synced, and the exit code shows it', async () => {
+  it('a refused token fails its account only, and the exit code is 3', async () => {
     south.access.set('inactive');
     const { code, stdout } = await run('sync', 'resources');
     expect(stdout).toMatch(/^north +resources +succeeded/m);
@@ -123,7 +123,7 @@ describe('with several accounts', () => {
     expect((await run('sync', 'resources', '--account', 'north')).code).toBe(0);
   });
 
-  it('a stream that fails is 1, while the others still ran', async () => {
+  it('if a stream of one account fails, the other account is synced and the exit code is 1', async () => {
     south.faults.next(
       ({ method }) => method === 'resources.list',
       { kind: 'error', error: 'parameter_invalid' },
@@ -134,7 +134,7 @@ describe('with several accounts', () => {
     expect(code).toBe(1);
   });
 
-  it('an unknown name and an invalid file are reported before any request', async () => {
+  it('an unknown account name and an invalid accounts file are reported before any request', async () => {
     const unknown = await run('sync', '--account', 'west');
     expect(unknown.stderr).toContain('--account: no account is named west; there are north, south');
     expect(unknown.code).toBe(2);
@@ -149,7 +149,7 @@ describe('with several accounts', () => {
     expect(stage.sandbox.requests).toEqual([]);
   });
 
-  it('no token of any account is ever shown', async () => {
+  it('no log and no endpoint shows a token of any account', async () => {
     const canaries = ['canary-token-north', 'canary-token-south'];
     stage.sandbox.access.set('active', 'canary-token-north');
     south.access.set('active', 'canary-token-south');

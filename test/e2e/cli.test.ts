@@ -25,7 +25,7 @@ interface JsonRuns {
   runs: { stream: string; outcome: string; records_read: number; inserted: number; unchanged: number }[];
 }
 
-it('output to a reader that is slow is complete', async () => {
+it('the output of a command is complete if its reader is slow', async () => {
   await stage.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
     select 'slow', 'resources', 'sync', 'manual', 'succeeded', 'host', '1' from generate_series(1, 1000)`);
   await stage.query(`insert into safety_sync.stream_state (account_id, stream) values ('slow', 'resources')`);
@@ -38,7 +38,7 @@ it('output to a reader that is slow is complete', async () => {
 });
 
 describe('usage', () => {
-  it.each(VERBS)('%s --help says what it does and how to call it', async (verb) => {
+  it.each(VERBS)('%s --help shows the usage of the verb', async (verb) => {
     const { code, stdout, stderr } = await stage.run([verb, '--help']);
     expect(stdout).toMatch(new RegExp(`^Usage: safety-sync ${verb} \\[options\\]`));
     expect(stdout).toContain('-h, --help');
@@ -46,7 +46,7 @@ describe('usage', () => {
     expect(code).toBe(0);
   });
 
-  it('help VERB shows the help of the verb, also of one behind another, and names an unknown one', async () => {
+  it('help VERB shows the help of a verb or of its subcommand, and reports an unknown verb', async () => {
     const shown = await stage.run(['help', 'labels', 'import']);
     expect(shown).toEqual(await stage.run(['labels', 'import', '--help']));
     expect(shown.stdout).toMatch(/^Usage: safety-sync labels import /);
@@ -55,13 +55,13 @@ describe('usage', () => {
     expect(code).toBe(2);
   });
 
-  it('backfill with a range refuses a named stream that has no time filter, and says which', async () => {
+  it('backfill with a range refuses a stream without a time filter, with its name', async () => {
     const { code, stderr } = await stage.run(['backfill', 'followups', 'users', '--from', '2026-01-01']);
     expect(stderr).toContain('the service has no time filter for users;');
     expect(code).toBe(2);
   });
 
-  it('lists every verb, the exit codes and the demo in --help', async () => {
+  it('--help lists every verb, the exit codes and the demo', async () => {
     const { code, stdout } = await stage.run(['--help']);
     for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
     expect(stdout).toContain('Exit codes:');
@@ -69,12 +69,12 @@ describe('usage', () => {
     expect(code).toBe(0);
   });
 
-  it('answers --version with the version of package.json', async () => {
+  it('--version prints the version of package.json', async () => {
     const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
     expect(await stage.cli.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
   });
 
-  it('a defect names the places in the source, although the program is bundled', async () => {
+  it('the stack trace of a defect contains places in the source, although the program is bundled', async () => {
     const hook = join(stage.cli.directory, 'defect.mjs');
     await writeFile(
       hook,
@@ -96,7 +96,7 @@ describe('usage', () => {
     expect(stderr).toMatch(/^ {4}at createApp \(file:.*\/src\/app\.ts:\d+:\d+\)$/m);
   });
 
-  it('what npm runs before the first npx of a checkout builds nothing that is built already', async () => {
+  it('the prepare script of npm does not build the program again if it is built', async () => {
     const before = (await stat(BINARY)).mtimeMs;
     await promisify(execFile)(process.execPath, [join(BINARY, '../../.ci/prepare.mjs')]);
     expect((await stat(BINARY)).mtimeMs).toBe(before);
@@ -111,7 +111,7 @@ describe('usage', () => {
       says: 'no stream is named people; the streams are',
     },
     {
-      why: 'an unknown stream of runs',
+      why: 'an unknown stream for runs',
       args: ['runs', '--stream', 'people'],
       says: 'no stream is named people',
     },
@@ -121,8 +121,8 @@ describe('usage', () => {
       args: ['sandbox', '--rate-limit', '5'],
       says: 'such as 100/60, got 5',
     },
-    { why: 'nothing at all', args: [], says: 'Usage: safety-sync' },
-  ])('refuses $why with exit code 2 and asks nothing', async ({ args, says }) => {
+    { why: 'no verb', args: [], says: 'Usage: safety-sync' },
+  ])('a command line with $why exits with 2 and sends no request', async ({ args, says }) => {
     const { code, stdout, stderr } = await stage.run(args);
     expect(stderr).toContain(says);
     expect(stdout).toBe('');
@@ -132,7 +132,7 @@ describe('usage', () => {
 });
 
 describe('configuration', () => {
-  it('names all bad values at once and tries nothing', async () => {
+  it('sync reports all invalid variables at once and sends no request', async () => {
     const { code, stdout, stderr } = await stage.run(['sync'], {
       SAFETY_TOKEN: 'two words',
       API_CONCURRENCY: '0',
@@ -156,14 +156,14 @@ Correct the named variables; nothing was tried.
     expect(stage.sandbox.requests).toEqual([]);
   });
 
-  it('says what is missing when nothing is set', async () => {
+  it('start reports the missing variables if none is set', async () => {
     const { code, stderr } = await runInProcess(['start'], {});
     expect(stderr).toContain('SAFETY_BASE_URL is not set');
     expect(stderr).toContain('SAFETY_TOKEN is not set');
     expect(code).toBe(2);
   });
 
-  it('reads values from files, also with a line break at their end', async () => {
+  it('values are read from files, also with a line break at the end', async () => {
     const tokenFile = join(stage.cli.directory, 'token');
     const databaseFile = join(stage.cli.directory, 'database');
     await writeFile(tokenFile, `${stage.sandbox.token}\n`);
@@ -184,14 +184,14 @@ Correct the named variables; nothing was tried.
 });
 
 describe('an empty warehouse', () => {
-  it('has a status for every stream: never synced', async () => {
+  it('status shows every stream of an empty warehouse as never synced', async () => {
     const { code, stdout } = await stage.run(['status']);
     for (const stream of STREAM_NAMES)
       expect(stdout).toMatch(new RegExp(`^${stream} +never synced +never`, 'm'));
     expect(code).toBe(1);
   });
 
-  it('has the same as JSON', async () => {
+  it('status --json shows every stream of an empty warehouse as never synced', async () => {
     const { code, stdout } = await stage.run(['status', '--json']);
     const { streams } = JSON.parse(stdout) as { streams: Record<string, unknown>[] };
     expect(streams.map(({ stream }) => stream)).toEqual(STREAM_NAMES);
@@ -212,7 +212,7 @@ describe('an empty warehouse', () => {
     expect(code).toBe(1);
   });
 
-  it('has no runs and no data issues, and says how to start', async () => {
+  it('runs and data-issues of an empty warehouse print empty lists, and runs the command to start', async () => {
     expect(await stage.run(['runs'])).toMatchObject({
       code: 0,
       stdout: 'No run yet. Start one with: safety-sync sync\n',
@@ -233,7 +233,7 @@ describe('an empty warehouse', () => {
 });
 
 describe('a sync', () => {
-  it('fills the warehouse; stdout is JSON alone, the log is on stderr', async () => {
+  it('sync --json stores all records, with only JSON on stdout and the log on stderr', async () => {
     stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
     const { code, stdout, stderr } = await stage.cli.run(['sync', '--json'], stage.env);
     const { runs } = JSON.parse(stdout) as JsonRuns;
@@ -247,7 +247,7 @@ describe('a sync', () => {
     expect(code).toBe(0);
   });
 
-  it('a second one changes nothing, and a table says so', async () => {
+  it('a second sync changes no row and prints its counts as a table', async () => {
     const { code, stdout } = await stage.run(['sync', 'resources', 'equipments']);
     expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 +0 +0 +1 /m);
     expect(stdout).toMatch(/^equipments +succeeded +60 +0 +0 +60 +0 +0 +4 /m);
@@ -255,7 +255,7 @@ describe('a sync', () => {
     expect(code).toBe(0);
   });
 
-  it('succeeds without a request while the training list is cached; --force sends one', async () => {
+  it('sync succeeds without a request while the training list is cached, and --force sends one', async () => {
     const lazy = await stage.run(['sync', 'training-employee-status']);
     expect(lazy.stdout).toContain(
       'training-employee-status: the service calculates the training list at most every 15 minutes',
@@ -267,7 +267,7 @@ describe('a sync', () => {
     expect(forced.code).toBe(0);
   });
 
-  it('one stream that fails is exit code 1; the others are done', async () => {
+  it('if a stream fails, the exit code is 1 and the other streams are synced', async () => {
     const isResources = (entry: { method: string }) => entry.method === 'resources.list';
     stage.sandbox.faults.next(isResources, { kind: 'error', error: 'parameter_unexpected' });
     const { code, stdout } = await stage.run(['sync', 'resources', 'equipments']);
@@ -279,7 +279,7 @@ describe('a sync', () => {
     expect(code).toBe(1);
   });
 
-  it('refused credentials are exit code 3 after one request a stream', async () => {
+  it('refused credentials give exit code 3 after at most one request for each stream', async () => {
     const { code, stdout } = await stage.run(['sync'], { SAFETY_TOKEN: 'not-this-one' });
     expect(
       stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
@@ -291,7 +291,7 @@ describe('a sync', () => {
     expect(asked).toEqual(['equipments.list', 'followups.list', 'resources.list']);
   });
 
-  it('a warehouse that is down is exit code 1, in words', async () => {
+  it('an unreachable database gives exit code 1 with advice and without the password', async () => {
     const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:secret-password@127.0.0.1:1/nothing' };
     const { code, stdout, stderr } = await stage.run(['sync'], env);
     expect(stderr).toMatch(
@@ -303,7 +303,7 @@ describe('a sync', () => {
     expect(stage.sandbox.requests).toEqual([]);
   });
 
-  it('a service that is down is exit code 1 when its attempts are used up', async () => {
+  it('an unreachable service gives exit code 1 after all retries', async () => {
     const env = { ...stage.env, SAFETY_BASE_URL: 'http://127.0.0.1:1', RETRY_ATTEMPTS: '2' };
     const { code, stdout, stderr } = await stage.run(['sync', 'resources', '--json'], env);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -317,14 +317,14 @@ describe('a sync', () => {
 });
 
 describe('a filled warehouse', () => {
-  it('shows the rows and the last failure of each stream', async () => {
+  it('status shows the rows and the last failure of each stream', async () => {
     const { code, stdout } = await stage.run(['status']);
     expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
     expect(stdout).toContain('token_invalid: The service does not know this token');
     expect(code).toBe(1);
   });
 
-  it('lists the requested number of runs, newest first', async () => {
+  it('runs lists the requested number of runs, newest first', async () => {
     const { code, stdout } = await stage.run(['runs', '--json', '--limit', '3', '--stream', 'resources']);
     const { runs } = JSON.parse(stdout) as {
       runs: { run_id: number; stream: string; error_code: string | null }[];
@@ -340,7 +340,7 @@ describe('a filled warehouse', () => {
     expect(table.code).toBe(0);
   });
 
-  it('lists open data issues, and shows when they are resolved', async () => {
+  it('data-issues lists open issues, and with --all the resolved ones', async () => {
     const open = await stage.run(['data-issues']);
     expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
     expect(open.stdout).toContain('They close by themselves when the records are corrected.');
@@ -360,14 +360,14 @@ describe('a filled warehouse', () => {
     expect(all.code).toBe(0);
   });
 
-  it('colours nothing that is not a terminal', async () => {
+  it('status prints no colours if the output is no terminal', async () => {
     const { stdout, stderr } = await stage.cli.run(['status'], { ...stage.env, CI: 'true' });
     expect(`${stdout}${stderr}`).not.toContain('\u001b');
   });
 });
 
 describe('check', () => {
-  it('finds a refused token and says what to do', async () => {
+  it('check reports a refused token with advice', async () => {
     const { code, stdout } = await stage.run(['check'], { SAFETY_TOKEN: 'not-this-one' });
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: .*token_invalid/m);
     expect(stdout).toContain('replace SAFETY_TOKEN');
@@ -375,7 +375,7 @@ describe('check', () => {
     expect(code).toBe(3);
   });
 
-  it('looks at the service also when the warehouse is down', async () => {
+  it('check tests the service although the database is unreachable', async () => {
     const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
     const { code, stdout } = await stage.run(['check'], env);
     expect(stdout).toMatch(/^FAIL {2}database: .*ECONNREFUSED/m);
@@ -384,7 +384,7 @@ describe('check', () => {
     expect(code).toBe(1);
   });
 
-  it('says once that the service cannot be reached', async () => {
+  it('check reports an unreachable service once', async () => {
     const { code, stdout } = await stage.run(['check'], { SAFETY_BASE_URL: 'http://127.0.0.1:1' });
     expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no response from http:\/\/127\.0\.0\.1:1 /m);

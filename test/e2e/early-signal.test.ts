@@ -59,12 +59,12 @@ async function endOf(command: string, args: readonly string[]) {
   return { code: exitCode, signal: signalCode, log: parseLog(stderr).map(({ msg }) => msg) };
 }
 
-describe('a SIGTERM while a statement goes on', () => {
+describe('a SIGTERM during a statement', () => {
   it.each([
     { args: ['sync', 'resources'], expected: 1 },
     { args: ['start'], expected: 0 },
   ])(
-    'ends $args.0 and its run as interrupted, with its statement and its lock',
+    'a SIGTERM during a statement ends $args.0, its run as interrupted, its statement and its lock',
     async ({ args, expected }) => {
       const { code, tookMs } = await stopWhileBlocked('safety.resources', args);
       expect(code).toBe(expected);
@@ -83,7 +83,7 @@ describe('a SIGTERM while a statement goes on', () => {
     ['safety.users', ['report']],
   ];
   it.each(casesOf({ few: verbs.slice(0, 1), all: verbs }))(
-    'on %s ends %s, which runs no stream',
+    'a SIGTERM during a statement on %s ends %s, which runs no stream',
     async (table, args) => {
       await writeFile(join(stage.cli.directory, 'labels.csv'), 'kind,id,label\nform,1,One\n');
       const { code, stderr, tookMs } = await stopWhileBlocked(table, args);
@@ -94,7 +94,7 @@ describe('a SIGTERM while a statement goes on', () => {
   );
 });
 
-describe('a SIGTERM while the program is still being loaded', () => {
+describe('a SIGTERM while the program loads', () => {
   const clean = {
     code: 0,
     signal: null,
@@ -107,7 +107,7 @@ describe('a SIGTERM while the program is still being loaded', () => {
   };
 
   inProof(() => {
-    it('ends the worker with 0 before it has done anything', async () => {
+    it('a SIGTERM while the program loads ends the worker with 0 before any run or request', async () => {
       expect(await endOf(process.execPath, [BINARY, 'start'])).toEqual(clean);
       expect(await stage.query('select from safety_sync.runs')).toEqual([]);
       expect(stage.sandbox.requests).toEqual([]);
@@ -115,7 +115,7 @@ describe('a SIGTERM while the program is still being loaded', () => {
   });
 
   it.runIf(canBeProcessOne)(
-    'is not lost where the worker is process 1, as in a container, and ends it with 0',
+    'a SIGTERM while the program loads ends a worker that is process 1, as in a container, with 0',
     async () => {
       expect(await endOf('unshare', [...AS_PROCESS_ONE, process.execPath, BINARY, 'start'])).toEqual(clean);
       expect(stage.sandbox.requests).toEqual([]);
@@ -123,7 +123,7 @@ describe('a SIGTERM while the program is still being loaded', () => {
   );
 
   inProof(() => {
-    it('ends a sync as interrupted, without a request', async () => {
+    it('a SIGTERM while the program loads ends a sync with 1 and without a request', async () => {
       const { code } = await endOf(process.execPath, [BINARY, 'sync']);
       expect(code).toBe(1);
       expect(stage.sandbox.requests).toEqual([]);

@@ -66,7 +66,7 @@ async function runningPid(): Promise<number> {
   return found.pid;
 }
 
-it('starts in an empty directory, serves over loopback with a password, and is gone after the release', async () => {
+it('the embedded server starts in an empty directory, serves over loopback with a password, and stops after the release', async () => {
   const server = await acquireEmbeddedServer({ dataDir, database: 'warehouse' });
   expect(server.joined).toBe(false);
   expect(server.url).toMatch(/^postgres:\/\/safety_sync:[0-9a-f]{48}@127\.0\.0\.1:\d+\/warehouse$/);
@@ -84,7 +84,7 @@ it('starts in an empty directory, serves over loopback with a password, and is g
 });
 
 inProof(() => {
-  it('keeps its data and its password from one start to the next', async () => {
+  it('the embedded server keeps its data and its password over a restart', async () => {
     await copyTemplate();
     const first = await acquire();
     await ask(first.url, 'create table kept as select 42 as answer');
@@ -96,7 +96,7 @@ inProof(() => {
   });
 });
 
-it('lets a second process join, goes on when the first one leaves and stops with the last', async () => {
+it('the embedded server continues if the first of two processes leaves, and stops with the last', async () => {
   await copyTemplate();
   const first = await startEmbeddedUser(dataDir);
   const second = await acquire();
@@ -108,7 +108,7 @@ it('lets a second process join, goes on when the first one leaves and stops with
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-it('survives the kill -9 of the process that started it, and the next one joins it and stops it', async () => {
+it('the embedded server survives the kill -9 of the process that started it, and the next process joins and stops it', async () => {
   await copyTemplate();
   const starter = await startEmbeddedUser(dataDir);
   await starter.kill('SIGKILL');
@@ -120,7 +120,7 @@ it('survives the kill -9 of the process that started it, and the next one joins 
 });
 
 inProof(() => {
-  it('is not reached by Ctrl-C in the terminal of the process that started it', async () => {
+  it('the embedded server does not stop at Ctrl-C in the terminal of the process that started it', async () => {
     await copyTemplate();
     const starter = await startEmbeddedUser(dataDir);
     const second = await acquire();
@@ -131,7 +131,7 @@ inProof(() => {
   });
 });
 
-it('does not go on for a user that was killed', async () => {
+it('the embedded server stops with the last living process, although a killed one did not leave', async () => {
   await copyTemplate();
   const server = await acquire();
   const killed = await startEmbeddedUser(dataDir);
@@ -141,7 +141,7 @@ it('does not go on for a user that was killed', async () => {
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-it('starts again, with what was committed, after the server itself was killed', async () => {
+it('the embedded server starts again with all committed rows after it was killed', async () => {
   await copyTemplate();
   const before = await acquire();
   await ask(before.url, 'create table kept as select 42 as answer');
@@ -156,9 +156,9 @@ it('starts again, with what was committed, after the server itself was killed', 
 });
 
 it.each([
-  ['of a process that is gone', '4194303'],
-  ['whose number now belongs to another process', String(process.pid)],
-])('starts over a pid file %s', async (_, pid) => {
+  ['of a process that has ended', '4194303'],
+  ['with the id of another process', String(process.pid)],
+])('the embedded server starts despite a pid file %s', async (_, pid) => {
   await copyTemplate();
   const lines = [pid, pgData, '1700000000', '5432', '', '127.0.0.1', '', 'ready'];
   await writeFile(join(pgData, 'postmaster.pid'), `${lines.join('\n')}\n`);
@@ -169,7 +169,7 @@ it.each([
 });
 
 inProof(() => {
-  it('is started once by two processes that come at the same instant', async () => {
+  it('two processes that start at the same instant start one embedded server', async () => {
     const users = await Promise.all([startEmbeddedUser(dataDir), startEmbeddedUser(dataDir)]);
     expect(users.map(({ joined }) => joined).sort()).toEqual([false, true]);
     expect(users[0].url).toBe(users[1].url);
@@ -177,7 +177,7 @@ inProof(() => {
     expect(await findPostmaster(pgData)).toBeUndefined();
   });
 
-  it('serves all users while some start and stop, and stops after the last one', async () => {
+  it('the embedded server serves all processes while some start and stop, and stops after the last one', async () => {
     await copyTemplate();
     const user = async (): Promise<void> => {
       for (let visit = 0; visit < 2; visit += 1) {
@@ -191,7 +191,7 @@ inProof(() => {
   });
 });
 
-it('refuses data of another major version of PostgreSQL and says what to do', async () => {
+it('the embedded server refuses data of another major version of PostgreSQL with an error that contains the version', async () => {
   await copyTemplate();
   await writeFile(join(pgData, 'PG_VERSION'), '14\n');
   await expect(acquire()).rejects.toMatchObject({

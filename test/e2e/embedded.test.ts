@@ -17,7 +17,7 @@ const env = () => ({ ...stage.env, DATABASE_URL: undefined });
 const isServing = () =>
   existsSync(join(stage.cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
 
-it('without DATABASE_URL a sync brings its own PostgreSQL, says so in one line, and stops it afterwards', async () => {
+it('a sync without DATABASE_URL starts the embedded PostgreSQL, reports it in one line, and stops it at the end', async () => {
   const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources'], {
     ...env(),
     LOG_LEVEL: 'warn',
@@ -29,7 +29,7 @@ it('without DATABASE_URL a sync brings its own PostgreSQL, says so in one line, 
   expect(isServing()).toBe(false);
 });
 
-it('a command whose reader goes away stops the server, too', async () => {
+it('a command stops the embedded server if the reader of its output ends early', async () => {
   const pipeline = spawn('sh', ['-c', '"$0" "$1" status 2>&1 | head -1', process.execPath, BINARY], {
     cwd: stage.cli.directory,
     env: { PATH: process.env['PATH'], HOME: stage.cli.directory },
@@ -40,7 +40,7 @@ it('a command whose reader goes away stops the server, too', async () => {
   expect(isServing()).toBe(false);
 });
 
-it('a command goes on without a reader of its log', async () => {
+it('a command completes if its log has no reader', async () => {
   const { directory } = stage.cli;
   const child = spawn(process.execPath, [BINARY, 'sync', 'resources'], {
     cwd: directory,
@@ -53,7 +53,7 @@ it('a command goes on without a reader of its log', async () => {
   expect(child.exitCode).toBe(0);
 });
 
-it('two verbs share the server; the last one stops it; what was stored is there the next time', async () => {
+it('two commands share the embedded server, the last one stops it, and stored rows are kept', async () => {
   const held = createGate();
   const released = createGate();
   stage.sandbox.hooks.beforeResponse = async () => {
@@ -71,7 +71,7 @@ it('two verbs share the server; the last one stops it; what was stored is there 
   expect(isServing()).toBe(false);
 });
 
-it('the demo needs nothing at all, shows two syncs and a few answers, and leaves nothing running', async () => {
+it('the demo needs no configuration, shows two syncs and a few answers, and leaves no server running', async () => {
   const { code, stdout, stderr } = await stage.cli.run(['demo']);
   expect(stdout).toMatch(/^ {2}followups +succeeded +2,000 +2,000 /m);
   expect(stdout.match(/^ {2}training-employee-status +succeeded /gm)).toHaveLength(2);
@@ -88,7 +88,7 @@ it('the demo needs nothing at all, shows two syncs and a few answers, and leaves
 });
 
 inProof(() => {
-  it('Ctrl-C ends the demo where it is', async () => {
+  it('Ctrl-C ends the demo with 1 and stops its server', async () => {
     const demo = stage.cli.start(['demo']);
     await demo.untilStdout(/^safety-sync demo/);
     demo.kill('SIGINT');

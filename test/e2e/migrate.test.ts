@@ -4,20 +4,20 @@ import { forAllTests } from '../support/lifetime.ts';
 
 const stage = forAllTests(() => createCliStage({ isEmpty: true }));
 
-it('a verb that only reads says what a new database lacks', async () => {
+it('status on a new database fails with the command that migrates it', async () => {
   const { code, stdout, stderr } = await stage.run(['status']);
   expect(stderr).toMatch(/^database_not_migrated: .*\nRun: safety-sync migrate\n$/);
   expect(stdout).toBe('');
   expect(code).toBe(1);
 });
 
-it('check finds a new database in order, because a sync migrates it', async () => {
+it('check accepts a new database, because a sync migrates it', async () => {
   const { code, stdout } = await stage.run(['check']);
   expect(stdout).toMatch(/^ok {4}migrations: \d+ of \d+ are missing; sync and start apply them$/m);
   expect(code).toBe(0);
 });
 
-it('three workers that migrate at once all succeed, and one of them has done it', async () => {
+it('if three commands migrate at once, all succeed and one applies the migrations', async () => {
   const outcomes = await Promise.all([1, 2, 3].map(() => stage.run(['migrate'])));
   expect(outcomes.map(({ code, stderr }) => [code, stderr])).toEqual([
     [0, ''],
@@ -28,7 +28,7 @@ it('three workers that migrate at once all succeed, and one of them has done it'
   expect(applied).toHaveLength(1);
 });
 
-it('a second time there is nothing to do', async () => {
+it('a second migrate applies no migration', async () => {
   const { code, stdout } = await stage.run(['migrate']);
   expect(stdout).toMatch(/^The warehouse is up to date \(\d+ migrations?\)\.\n$/);
   expect(code).toBe(0);

@@ -19,7 +19,7 @@ const grantsOf = (view: string) =>
     where table_schema = 'safety' and table_name = '${view}' and grantee = '${role}'`);
 
 inProof(() => {
-  test('a table and a view on it, and a column at the end of a view: grants and own views stay', async () => {
+  test('a migration with a new table, a new view and a new last column of a view keeps grants and views of users', async () => {
     await worker.query(`grant select on safety.resource_tags to ${role}`);
     await worker.query('create view public.own_tags as select tag from safety.resource_tags');
     await next.addMigration('create table safety.notes (account_id text primary key, note text)');
@@ -45,7 +45,7 @@ inProof(() => {
   });
 });
 
-test('a column of a view that is renamed: its view and dependent views are created again, with their grants', async () => {
+test('if a migration renames a column of a view, the view and its dependent views are created again with their grants', async () => {
   await worker.query(`grant select on safety.training_matrix to ${role} with grant option`);
   await worker.query(`grant select (tag) on safety.resource_tags to ${role}`);
   await next.editView('resource_tags', 'as resource_key', 'as key_of_resource');
@@ -60,7 +60,7 @@ test('a column of a view that is renamed: its view and dependent views are creat
   ).toEqual([{ tag: true, id: false }]);
 });
 
-test('a user’s view depends on a view with changed columns: the migration is refused with advice', async () => {
+test('a migration that changes columns of a view is refused with advice if a view of a user depends on it', async () => {
   await worker.query('create view public.own_tags as select tag from safety.resource_tags');
   await next.addMigration('create table safety.notes (account_id text primary key, note text)');
   await next.editView('resource_tags', 'as resource_key', 'as key_of_resource');
@@ -72,7 +72,7 @@ test('a user’s view depends on a view with changed columns: the migration is r
   expect(await worker.query('select resource_key from safety.resource_tags')).toEqual([]);
 });
 
-test('a run under way is ended by a migration, before it stores by what its program knows; new views let it go on', async () => {
+test('a migration of tables ends the session of a running sync, because its program is older; a migration of views does not', async () => {
   const ofRun = connectForTest(worker.databaseUrl, {
     applicationName: 'safety-sync followups',
     isSession: true,

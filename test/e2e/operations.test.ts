@@ -46,7 +46,10 @@ async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
 }
 
 describe.concurrent('the endpoints of start', () => {
-  it('show all data, answer only GET, and show neither token nor password', async ({ stage, expect }) => {
+  it('the endpoints of start show metrics, status and page, accept only GET and HEAD, and show neither token nor password', async ({
+    stage,
+    expect,
+  }) => {
     const canary = 'canary-token-5d1f';
     stage.sandbox.access.set('active', canary);
     const database = new URL(stage.databaseUrl);
@@ -101,7 +104,10 @@ describe.concurrent('the endpoints of start', () => {
 });
 
 describe.concurrent('an outage', { timeout: 120_000 }, () => {
-  it('of the service is one error, shows on the page, and ends with one line', async ({ stage, expect }) => {
+  it('an outage of the service is logged as one error, shown on the page, and ends with one log line', async ({
+    stage,
+    expect,
+  }) => {
     const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND, RETRY_ATTEMPTS: '0' };
     const worker = stage.start(['start'], { ...schedule });
     const url = await baseUrl(worker);
@@ -121,7 +127,7 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
   });
 
   inProof(() => {
-    it('of the database, there already at the start, is waited for; another one later is survived', async ({
+    it('a worker waits for a database that is away at its start, and survives a later outage', async ({
       stage,
       expect,
     }) => {
@@ -157,7 +163,7 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
 });
 
 describe.concurrent('a SIGTERM', () => {
-  it('while the service hangs ends the run as interrupted and the worker with 0', async ({
+  it('a SIGTERM while the service hangs ends the run as interrupted and the worker with 0', async ({
     stage,
     expect,
   }) => {
@@ -176,7 +182,7 @@ describe.concurrent('a SIGTERM', () => {
     });
   });
 
-  it('while the database is away ends the worker at once, not when the pool has tried to connect again', async ({
+  it('a SIGTERM while the database is away ends the worker before the pool connects again', async ({
     stage,
     expect,
   }) => {
@@ -190,10 +196,7 @@ describe.concurrent('a SIGTERM', () => {
 });
 
 describe.concurrent('two workers', () => {
-  it('divide the streams: none is ever run twice at once, and both end cleanly', async ({
-    stage,
-    expect,
-  }) => {
+  it('two workers never run one stream at the same time, and both end with 0', async ({ stage, expect }) => {
     const running = new Map<string, number>();
     let most = 0;
     const bothAsked = createGate();
@@ -225,7 +228,7 @@ describe.concurrent('two workers', () => {
   });
 
   inProof(() => {
-    it('do a scheduled reconcile once: the other one waits for the lock and then leaves it', async ({
+    it('two workers run a scheduled reconcile once: the second one waits for the lock and then skips it', async ({
       stage,
       expect,
     }) => {

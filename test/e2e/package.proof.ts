@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('the package is small and contains the program and its migrations, no tests, test data, sources or snapshots', () => {
+it('the package is small and contains the program and its migrations, but no tests, test data, sources or snapshots', () => {
   expect(packed.size).toBeLessThan(MOST_BYTES);
   const paths = packed.files.map(({ path }) => path);
   const others = paths.filter((path) => !/^(?:dist\/[\w-]+\.js|migrations\/.*\.sql)$/.test(path));
@@ -74,7 +74,7 @@ it('the package is small and contains the program and its migrations, no tests, 
     );
 });
 
-it('after packing, the checkout has the program that contains its packages', () => {
+it('after npm pack the checkout has the program with bundled packages', () => {
   expect(readFileSync(join(copy, 'dist', 'third-party-licenses.txt'), 'utf8')).toContain('commander ');
 });
 
@@ -91,7 +91,7 @@ it('the package runs in an empty folder: every file loads with the declared pack
   expect(readFileSync(join(empty, '.data', 'safety-report.html'), 'utf8')).toContain('<svg');
 });
 
-it('the release script makes the package from a tag, and an image for two architectures with version and revision', async () => {
+it('the release script makes the package of a tag, and an image for two architectures with version and revision', async () => {
   const git = async (...args: string[]) =>
     (
       await run('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: copy })
@@ -103,7 +103,7 @@ it('the release script makes the package from a tag, and an image for two archit
   await git('tag', tag);
   const revision = await git('rev-parse', 'HEAD');
 
-  // Both only note their arguments; npm packs, and has nothing to download, because the packages are there.
+  // Both only record their arguments; npm packs, and downloads nothing, because the packages are installed.
   const tools = join(folder, 'tools');
   mkdirSync(tools);
   const asked = join(folder, 'asked');

@@ -30,7 +30,7 @@ function putCanaries(): void {
   });
 }
 
-test('check reports that no person is forgotten yet, only with a key', async () => {
+test('check reports whether a person is forgotten only if PRIVACY_KEY is set', async () => {
   const checked = await stage.run(['check', '--json'], privacy());
   const { checks } = JSON.parse(checked.stdout) as { checks: { what: string; finding: string }[] };
   expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
@@ -39,7 +39,7 @@ test('check reports that no person is forgotten yet, only with a key', async () 
   expect((await stage.run(['check'])).stdout).not.toContain('forgotten');
 });
 
-test('nothing that is not to be stored is in a log at any level, in an answer or in the warehouse', async () => {
+test('protected values are in no log at any level, no output and no table', async () => {
   putCanaries();
   const output: string[] = [];
   for (const args of [
@@ -61,7 +61,7 @@ test('nothing that is not to be stored is in a log at any level, in an answer or
   expect(await findText(stage, [CANARY])).toEqual([]);
 });
 
-test('verify names the protected columns and finds the record equal; privacy shows the cleaned streams', async () => {
+test('verify lists the protected columns of an equal record, and privacy shows the cleaned streams', async () => {
   const verified = await stage.run(['verify', 'followups', 'one'], privacy());
   expect(verified.code).toBe(0);
   expect(verified.stdout).toContain(
@@ -83,7 +83,7 @@ test('verify names the protected columns and finds the record equal; privacy sho
   expect(await stage.query('select id from safety.equipment where title is not null')).toEqual([]);
 });
 
-test('status, check, privacy and the status page report a stream that no run will clean, with the command', async () => {
+test('status, check, privacy and the status page report a stream that no run will clean, with the command that cleans it', async () => {
   const later = {
     ...privacy(),
     PRIVACY_OMIT: `${privacy().PRIVACY_OMIT},resources.title`,
@@ -132,7 +132,7 @@ test('status, check, privacy and the status page report a stream that no run wil
   await stage.run(['sync', 'resources', '--force'], privacy());
 });
 
-test('the log of the run reports a changed key, with advice', async () => {
+test('the log of a run reports a changed PRIVACY_KEY with advice', async () => {
   const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
   const { stderr } = await stage.run(['sync', 'users', '--force'], other);
   expect(stderr).toContain('PRIVACY_KEY has changed');
@@ -140,7 +140,7 @@ test('the log of the run reports a changed key, with advice', async () => {
   await stage.run(['backfill', 'users', '--restart'], privacy());
 });
 
-test('a command that protects less than the last run did says so', async () => {
+test('a sync reports once that a column is no longer protected', async () => {
   const less = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note' };
   const { stderr } = await stage.run(['sync', 'followups'], less);
   expect(stderr).toContain('followups.due_on is not protected any more and stored as it comes from here on');
@@ -149,7 +149,7 @@ test('a command that protects less than the last run did says so', async () => {
   expect(again.stderr).not.toContain('not protected');
 });
 
-test('forget says what it did; without a key it says what is missing', async () => {
+test('forget reports rewritten rows, namesakes and names that were not searched, and requires PRIVACY_KEY', async () => {
   const without = { ...privacy(), PRIVACY_KEY: '', PRIVACY_PSEUDONYMIZE: '' };
   const refused = await stage.run(['forget', '10001'], without);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PRIVACY_KEY is not set')]);
@@ -197,7 +197,7 @@ test('forget says what it did; without a key it says what is missing', async () 
   ]);
 });
 
-test('after the loss of the key, people are forgotten again by name, as docs/privacy.md describes', async () => {
+test('after the loss of PRIVACY_KEY a person can be forgotten again by name, as docs/privacy.md describes', async () => {
   const lost = { ...stage.env, PRIVACY_KEY: 'the key that came after the lost one' };
   const refused = await stage.run(['check'], lost);
   expect([refused.code, refused.stdout]).toEqual([

@@ -21,8 +21,8 @@ beforeAll(async () => {
 const fileOf = (name: string) => join(stage.cli.directory, name);
 const run = (...args: string[]) => stage.run(['report', ...args]);
 
-describe('the command', () => {
-  it('writes safety-report.html into the working directory and says where', async () => {
+describe('the verb report', () => {
+  it('report writes safety-report.html into the working directory and prints its path', async () => {
     const { code, stdout, stderr } = await stage.cli.run(['report'], stage.env);
     expect(stderr).toBe('drawing the report …\n');
     expect(stdout).toBe(`The report is in ${fileOf('safety-report.html')}: open it in a browser.\n`);
@@ -31,14 +31,14 @@ describe('the command', () => {
     expect((await readdir(stage.cli.directory)).filter((name) => name.includes('.tmp'))).toEqual([]);
   });
 
-  it('writes to stdout alone with --out -', async () => {
+  it('report --out - writes the page to stdout', async () => {
     const { code, stdout } = await run('--out', '-');
     expect(stdout.startsWith('<!doctype html>')).toBe(true);
     expect(stdout.trimEnd().endsWith('</html>')).toBe(true);
     expect(code).toBe(0);
   });
 
-  it('gives the answers as JSON, and writes no file', async () => {
+  it('report --json prints the answers and writes no file', async () => {
     const { code, stdout } = await run('--json', '--out', fileOf('none.html'));
     const { account_id: account, timezone, answers } = JSON.parse(stdout) as Record<string, object>;
     expect([account, timezone]).toEqual(['default', 'UTC']);
@@ -47,7 +47,7 @@ describe('the command', () => {
     expect(await readdir(stage.cli.directory)).not.toContain('none.html');
   });
 
-  it('writes the lists as files and as a workbook, alone or with the page', async () => {
+  it('report writes the lists as CSV files and as a workbook, alone or with the page', async () => {
     const alone = await stage.cli.run(
       ['report', '--csv', 'lists/of-today', '--xlsx', 'lists.xlsx'],
       stage.env,
@@ -72,14 +72,14 @@ describe('the command', () => {
     expect(readWorkbook(await readFile(fileOf('lists.xlsx'))).size).toBe(15);
   });
 
-  it('says what is wrong with a directory for lists that cannot be one', async () => {
+  it('report --csv exits with 2 and a reason if the path is no directory', async () => {
     await writeFile(fileOf('file.txt'), '');
     const { code, stderr } = await run('--csv', fileOf('file.txt'));
     expect(stderr).toContain(`usage_invalid: cannot write into ${fileOf('file.txt')}: it is no directory`);
     expect(code).toBe(2);
   });
 
-  it('says what is wrong with a path that cannot be written, and what to do', async () => {
+  it('report --out exits with 2 and advice if the path cannot be written', async () => {
     await mkdir(fileOf('folder'));
     for (const [out, says] of [
       ['missing/report.html', 'its directory does not exist; make it first'],
@@ -93,7 +93,7 @@ describe('the command', () => {
 });
 
 describe.skipIf(NO_BROWSER !== null)(
-  `in a browser${NO_BROWSER === null ? '' : ` (skipped: ${NO_BROWSER})`}`,
+  `the report in a browser${NO_BROWSER === null ? '' : ` (skipped: ${NO_BROWSER})`}`,
   () => {
     const evil = async (): Promise<string> => {
       await stage.query(`update safety.users set name = '${EVIL.replaceAll("'", "''")}'`);
@@ -101,7 +101,7 @@ describe.skipIf(NO_BROWSER !== null)(
       return pathToFileURL(fileOf('page.html')).href;
     };
 
-    it('shows its charts, runs nothing, and has nothing to complain of', async () => {
+    it('a browser shows the charts of the report, runs no script from data and logs no error', async () => {
       const url = await evil();
       const { stdout: dom, complaints } = await visit(url, ['--dump-dom']);
       expect(complaints).toBe('');
@@ -112,7 +112,7 @@ describe.skipIf(NO_BROWSER !== null)(
     });
 
     inProof(() => {
-      it('shows its charts in both themes and on paper', async () => {
+      it('the report has a light and a dark theme, and prints on 2 to 11 pages', async () => {
         const url = await evil();
         // Light and dark pages are compared by their pixels.
         const pictures: Buffer[] = [];
@@ -134,7 +134,7 @@ describe.skipIf(NO_BROWSER !== null)(
     });
 
     inProof(() => {
-      it('needs no sideways scrolling on a phone, a tablet or a screen', async () => {
+      it('the report needs no horizontal scrolling on a phone, a tablet or a screen', async () => {
         expect((await run('--out', fileOf('page.html'))).code).toBe(0);
         const page = (await readFile(fileOf('page.html'), 'utf8'))
           .replaceAll('&', '&amp;')

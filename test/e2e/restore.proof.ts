@@ -67,7 +67,7 @@ async function fingerprint(databaseUrl: string): Promise<Record<string, string>>
   return hashes;
 }
 
-test('a backup restores everything, both over existing data and into an empty database', async (context) => {
+test('a backup restores all tables and views, over an existing warehouse and into an empty database', async (context) => {
   await needClients(context);
   const url = worker.databaseUrl;
   const before = await fingerprint(url);

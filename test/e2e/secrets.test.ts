@@ -31,7 +31,7 @@ async function dumpWarehouse(): Promise<string> {
   return texts.join('\n');
 }
 
-it('the token is in no output and in no table, also when the service and a gateway echo it', async () => {
+it('the token is in no output and in no table, also if the service or a gateway returns it', async () => {
   const loud = { ...stage.env, LOG_LEVEL: 'trace', RETRY_ATTEMPTS: '1' };
   hear(await stage.run(['sync'], loud));
   hear(await stage.run(['check'], loud));
@@ -86,14 +86,14 @@ it('the token is in no output and in no table, also when the service and a gatew
   for (const spelling of SPELLINGS) expect(dump).not.toContain(spelling);
 });
 
-it('a token in the wrong variable, or of the wrong form, is not shown', async () => {
+it('a token in the wrong variable is not shown in the error', async () => {
   const { code, stderr } = await stage.run(['sync'], { SAFETY_ACCOUNT: CANARY });
   expect(stderr).toContain('SAFETY_ACCOUNT: expected');
   for (const spelling of SPELLINGS) expect(stderr).not.toContain(spelling);
   expect(code).toBe(2);
 });
 
-it('neither token nor password is in the arguments, the title or the database session of a running process', async () => {
+it('the command line of a running process contains neither token nor password, and its database session no token', async () => {
   stage.sandbox.faults.next(() => true, { kind: 'hang' });
   const running = stage.cli.start(['sync', 'resources'], stage.env);
   await expect

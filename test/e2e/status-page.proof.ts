@@ -16,7 +16,7 @@ beforeEach(async () => {
   stage = await startAppStage(worker, { env: { SYNC_CRON: '0 0 1 1 *' } });
 });
 
-it('the status page shows the state, and markup in data remains text', async () => {
+it('the status page shows the state, and markup in data is shown as text', async () => {
   await expect.poll(async () => (await fetch(`${stage.url}/readyz`)).status, { timeout: 10_000 }).toBe(200);
   if (NO_BROWSER !== null) {
     const page = await (await fetch(stage.url)).text();

@@ -19,7 +19,7 @@ const sync = (env: Record<string, string>, ...args: string[]) =>
   stage.cli.run(['sync', ...args], { ...stage.env, SAFETY_TOKEN: CANARY, ...env });
 
 describe('traces', () => {
-  it('cover runs, requests, stored rows and failures, without the token', async () => {
+  it('traces contain runs, requests, stored rows and failures, without the token', async () => {
     stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
     stage.sandbox.faults.next(({ method }) => method === 'training-employee-status.list', {
       kind: 'error',
@@ -81,7 +81,7 @@ describe('traces', () => {
   });
 
   inProof(() => {
-    it('without a collector do not delay a command', async () => {
+    it('traces do not delay a command if the collector is unreachable', async () => {
       await receiver.close();
       const env = { ...stage.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
       const running = stage.cli.start(['sync', 'resources'], { ...env, SAFETY_TOKEN: CANARY });
@@ -94,7 +94,7 @@ describe('traces', () => {
   });
 });
 
-describe('without OTEL_* variables', () => {
+describe('a program without traces', () => {
   /** Blocks the module with the SDK's packages: a program that loads it fails. */
   async function refusing(env: Record<string, string>) {
     const hook = join(stage.cli.directory, 'refuse.mjs');
@@ -113,12 +113,12 @@ describe('without OTEL_* variables', () => {
 
   const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
   const silent: [string, Record<string, string>][] = [
-    ['none is set', {}],
-    ['they say none', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
-    ['they switch it off', { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }],
+    ['no OTEL_* variable is set', {}],
+    ['OTEL_TRACES_EXPORTER is none', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
+    ['OTEL_SDK_DISABLED is true', { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }],
   ];
   it.each(casesOf({ few: silent.slice(0, 1), all: silent }))(
-    'no package of the SDK is loaded: %s',
+    'no package of the trace SDK is loaded if %s',
     async (_, env) => {
       const { code, stderr } = await refusing(env);
       expect(stderr).not.toContain('loaded ');
@@ -127,7 +127,7 @@ describe('without OTEL_* variables', () => {
   );
 
   inProof(() => {
-    it('the block is effective: it fails when traces are enabled', async () => {
+    it('the hook of these tests detects a loaded trace SDK: a program with traces fails', async () => {
       const { code, stderr } = await refusing({ OTEL_TRACES_EXPORTER: 'otlp' });
       expect(stderr).toContain('loaded ./trace-sdk-');
       expect(code).toBe(2);

@@ -208,12 +208,12 @@ async function expectNowhere(texts: readonly string[]): Promise<void> {
   expect.soft([...new Set(files)].filter((path) => !OWN_FILE.test(path) && path !== temporary)).toEqual([]);
 }
 
-test('omitted and pseudonymized values are in no table, file, log, trace, page or response', async () => {
+test('omitted values and values with pseudonyms are sent to no table, file, log, trace, page or output', async () => {
   await useAll(settings());
   await expectNowhere([CANARY, settings().PRIVACY_KEY]);
 });
 
-test('values that are protected later are cleaned without being sent to any output', async () => {
+test('a cleaning for later settings removes the protected values without sending them anywhere', async () => {
   for (const round of ['first', 'second']) {
     putCanaries(round);
     expect(await run(['sync', '--force'], {})).toBe(0);
@@ -233,7 +233,7 @@ test('values that are protected later are cleaned without being sent to any outp
   expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
 });
 
-test('values of a forgotten person are sent to no output any more', async () => {
+test('the id and the names of a forgotten person are sent nowhere any more', async () => {
   putCanaries('Maria');
   expect(await run(['sync', '--force'], key())).toBe(0);
   expect(

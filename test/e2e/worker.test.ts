@@ -34,7 +34,7 @@ async function healthUrl(worker: RunningCli): Promise<string> {
 }
 
 describe.concurrent('start', () => {
-  it('syncs on schedule, is healthy, and a SIGTERM ends it with exit code 0 and no run left open', async ({
+  it('start syncs on schedule and is healthy, and a SIGTERM ends it with 0 and no open run', async ({
     stage,
     expect,
   }) => {
@@ -55,7 +55,7 @@ describe.concurrent('start', () => {
     expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
   });
 
-  it('says which variables to set when its port is taken', async ({ stage, expect }) => {
+  it('start reports the variables to set if its port is in use', async ({ stage, expect }) => {
     const { port } = new URL(stage.sandbox.url);
     const { code, stderr } = await stage.run(['start'], { HTTP_PORT: port });
     expect(stderr).toMatch(
@@ -70,7 +70,7 @@ describe.concurrent('start', () => {
 });
 
 describe.concurrent('sync', () => {
-  it('a SIGINT while the service hangs closes the run as interrupted; the next sync does it all', async ({
+  it('a SIGINT while the service hangs closes the run as interrupted, and the next sync reads everything', async ({
     stage,
     expect,
   }) => {
@@ -86,7 +86,7 @@ describe.concurrent('sync', () => {
     expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
   });
 
-  it('a second one waits for the first, says for which run, and then finds nothing to do', async ({
+  it('a second sync of a stream waits for the first, reports its run, and then finds no change', async ({
     stage,
     expect,
   }) => {
@@ -104,7 +104,7 @@ describe.concurrent('sync', () => {
     expect(code).toBe(0);
   });
 
-  it('a second signal ends it at once; the next sync closes the run that was left open', async ({
+  it('a second signal ends a sync at once, and the next sync closes the open run', async ({
     stage,
     expect,
   }) => {
@@ -152,7 +152,7 @@ describe.concurrent('sync', () => {
 });
 
 describe.concurrent('sandbox', () => {
-  it('prints the environment to use it and nothing else on stdout, serves, and ends on SIGINT', async ({
+  it('sandbox prints only its environment variables on stdout, serves requests, and ends on SIGINT', async ({
     stage,
     expect,
   }) => {

@@ -24,7 +24,7 @@ const sendOtherBytes = () => {
   worker.sandbox.readings.bytes = 'other-each-time';
 };
 
-test('records that come in other bytes each time are unchanged, and no row is written', async () => {
+test('no row is written if the bytes of all records change and their content does not', async () => {
   await start({ readings: { bigNumbers: true } });
   for (const stream of STREAMS) await run(stream);
   expectSucceeded(await worker.run('users'));
@@ -43,7 +43,7 @@ test('records that come in other bytes each time are unchanged, and no row is wr
   await expectWarehouseEqualsSource(worker);
 });
 
-test('a change among records in other bytes is stored, and nothing else', async () => {
+test('only the changed record is written if all records arrive in different bytes', async () => {
   await start();
   await run('resources');
   sendOtherBytes();
@@ -55,7 +55,7 @@ test('a change among records in other bytes is stored, and nothing else', async 
   ]);
 });
 
-test('a first load in any bytes stores the content that was sent', async () => {
+test('a first load stores equal _raw for equal records in different bytes', async () => {
   await start({ readings: { bigNumbers: true } });
   for (const stream of STREAMS) await run(stream);
   const tables = ['followups', 'equipment', 'resources', 'training_employee_status'];
@@ -74,7 +74,7 @@ test('a first load in any bytes stores the content that was sent', async () => {
   }
 });
 
-test('one record twice in one response in different bytes is one row that stands still', async () => {
+test('a record that occurs twice in a response in different bytes is one row, which no later run writes', async () => {
   await start({ readings: { doubles: 'none' } });
   await run('resources');
   worker.sandbox.readings.repeatedRows = true;

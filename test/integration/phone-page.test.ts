@@ -146,7 +146,7 @@ const STATES: Readonly<Record<string, string>> = {
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
-/** Each page in a frame as wide as a phone; what is wider than its frame, or than its card, is told by name. */
+/** Puts each page in a frame as wide as a phone, and lists the width of each page and the tags that extend beyond their card. */
 function inFrames(pages: readonly string[]): string {
   const frames = pages.map(
     (page) => `<iframe width="${PHONE}" height="1200" srcdoc="${attribute(page)}"></iframe>`,
@@ -165,7 +165,7 @@ function inFrames(pages: readonly string[]): string {
     };</script>`;
 }
 
-it.skipIf(NO_BROWSER !== null)('the status page fits a phone, whatever is wrong', async () => {
+it.skipIf(NO_BROWSER !== null)('the status page fits the width of a phone in every state', async () => {
   const file = join(await folderForTest('safety-sync-phone-'), 'phone.html');
   await writeFile(file, inFrames(Object.values(STATES)));
   const { stdout } = await visit(`file://${file}`, [

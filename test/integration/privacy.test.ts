@@ -1,4 +1,4 @@
-/** What may not be stored is nowhere: canaries, searched in every row of every table after each way that data can take. */
+/** Protected values are stored nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
@@ -103,8 +103,8 @@ function putCanaries(mark = CANARY): void {
 
 const found = (relations?: 'tables') => findText(worker, [CANARY], relations);
 
-describe('what is omitted or a pseudonym is in no table, no _raw, no state and no data issue', () => {
-  test('after a first load, updates, history, deletions, a backfill and a reconcile', async () => {
+describe('PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE', () => {
+  test('protected values are in no table, _raw, state or data issue after a first load, updates, a backfill, deletions and a reconcile', async () => {
     await start(SETTINGS);
     putCanaries();
     await sync();
@@ -127,7 +127,7 @@ describe('what is omitted or a pseudonym is in no table, no _raw, no state and n
     expect(user?.name).toMatch(/^pseudonym:[0-9a-f]{32}$/);
   });
 
-  test('equal values stay equal, and only the record that changed is written', async () => {
+  test('equal texts get equal pseudonyms, and metavalues that are no texts get none', async () => {
     await start(SETTINGS);
     putCanaries();
     const equipment = worker.sandbox.store.equipment.get('e');
@@ -148,7 +148,7 @@ describe('what is omitted or a pseudonym is in no table, no _raw, no state and n
     ]);
   });
 
-  test('turned on later, what is stored is cleaned before the next read, with states, tombstones and issues', async () => {
+  test('a cleaning for later settings removes protected values from rows, states, tombstones and data issues, and the next read changes no row', async () => {
     await start();
     putCanaries('CANARY first');
     await sync();
@@ -181,7 +181,7 @@ describe('what is omitted or a pseudonym is in no table, no _raw, no state and n
     expect(await cleanAccount(contextOf(SETTINGS))).toEqual(
       cleaned.map(({ stream }) => ({ stream, rowsChanged: null })),
     );
-    // What is stored is what a read of the same records stores.
+    // A read of the same records finds the stored rows unchanged.
     const versions = await rowVersions(worker);
     for (const stream of ['resources', 'followups', 'equipments'] as const) {
       const result = await runWith(SETTINGS, stream);
@@ -191,7 +191,7 @@ describe('what is omitted or a pseudonym is in no table, no _raw, no state and n
   });
 });
 
-test('what follows from a column that is left out later goes with it: figures of messages, days by form, due days before', async () => {
+test('a cleaning removes values that were derived from an omitted column: times of messages, days by form, earlier due days', async () => {
   await start();
   putCanaries();
   for (const due of [20_260_110, 20_260_210]) {
@@ -223,7 +223,7 @@ test('what follows from a column that is left out later goes with it: figures of
   ).toEqual([{ id: '', open: 5, closed: 4, next: '2020-02-04' }]);
 });
 
-test('people whose ids are only in columns that are omitted later are removed with their names; others stay', async () => {
+test('if a user id is only in columns that are omitted later, its lookup and name are removed; other users stay', async () => {
   await start();
   const { store } = worker.sandbox;
   for (const [id, name] of [
@@ -261,7 +261,7 @@ test('people whose ids are only in columns that are omitted later are removed wi
   expect((await worker.query('select from safety.users')).length).toBe(all - 1);
 });
 
-test('a cleaning whose database session is killed again and again goes on where it was, and ends clean', async () => {
+test('a cleaning whose database session is killed five times leaves no protected value after the next attempt', async () => {
   await start();
   putCanaries('CANARY first');
   await sync();
@@ -287,7 +287,7 @@ test('a cleaning whose database session is killed again and again goes on where 
   expect(await found()).toEqual([]);
 });
 
-test('a cleaning that is killed in its second page of records continues after the first', async () => {
+test('a cleaning that is killed in its second page of records continues after the first page', async () => {
   await start();
   await runWith({ omit: [], pseudonymize: [] }, 'users');
   await worker.query(`insert into safety.users (account_id, id, name, _raw, _run_id)
@@ -317,7 +317,7 @@ test('a cleaning that is killed in its second page of records continues after th
   ]);
 });
 
-test('a run cleans its stream before it asks, and leaves out from then on; turned off, values come back by reading again', async () => {
+test('a run with new privacy settings cleans its stream, and a run without them stores the values again', async () => {
   await start();
   putCanaries();
   await sync();
@@ -329,7 +329,7 @@ test('a run cleans its stream before it asks, and leaves out from then on; turne
   expect(await worker.query(notes)).toEqual([{ note: 'CANARY note' }]);
 });
 
-test('a setting that is taken back makes no state and no due_moved, blames no sync, and days are counted again', async () => {
+test('if a column is no longer protected, reading its values again adds no state, no due_moved event and no repair, and days are counted again', async () => {
   await start(undefined, 0);
   const { store } = worker.sandbox;
   const equipment = SPECIMENS.equipments.build('e') as unknown as Equipment;
@@ -400,7 +400,7 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
   expect(await worker.query(moved)).toEqual([{ followup_id: 'one' }]);
 });
 
-test('a cleaning invents no due_moved of a state that ended while its due day was omitted', async () => {
+test('a cleaning adds no due_moved event for a state that ended while its due day was omitted', async () => {
   await start(undefined, 0);
   const put = (patch: object) =>
     worker.sandbox.store.followups.put({
@@ -424,7 +424,7 @@ test('a cleaning invents no due_moved of a state that ended while its due day wa
   ).toEqual([{ due_on: '2026-01-10', _due_changes: 0 }]);
 });
 
-describe('somebody who is forgotten', () => {
+describe('a forgotten person', () => {
   const ID = 'EMP-7654321';
   const SHORT = '4242';
   const TEXTS = [
@@ -518,7 +518,7 @@ describe('somebody who is forgotten', () => {
 
   const places = (relations?: 'tables') => findText(worker, TEXTS, relations);
 
-  test('is a pseudonym in every column, array, _raw, state, issue and lookup, and stays so when the source sends them again', async () => {
+  test('a forgotten person is a pseudonym in every column, array, _raw, state, data issue and lookup, also after the source sends the person again', async () => {
     await start(KEY_ONLY);
     putPeople('first');
     await sync();
@@ -617,7 +617,7 @@ describe('somebody who is forgotten', () => {
     expect(await rowVersions(worker)).toEqual(versions);
   });
 
-  test('keeps its times, its run and its deletion: rows are loaded again in place, also under another key', async () => {
+  test('rows of a forgotten person keep their times, run and deletion, although their key changes', async () => {
     await start(KEY_ONLY);
     putPeople('first');
     await sync();
@@ -650,7 +650,7 @@ describe('somebody who is forgotten', () => {
     expect(await findText(worker, [ID])).toEqual([]);
   });
 
-  test('has one row when two spellings of an id had one each, with the same trainings', async () => {
+  test('if two spellings of a user id had a row each with the same training, the forgotten person has one row', async () => {
     await start(KEY_ONLY);
     for (const id of [ID, ID.toLowerCase()]) {
       const employee = SPECIMENS['training-employee-status'].build(id) as unknown as Employee;
@@ -669,7 +669,7 @@ describe('somebody who is forgotten', () => {
     expect(await findText(worker, [ID, ID.toLowerCase()])).toEqual([]);
   });
 
-  test('keeps a row in people when the service does not know the person, so that no key is without one', async () => {
+  test('a forgotten person without a row in users has a row in people, so that every person key has one', async () => {
     await start(KEY_ONLY);
     worker.sandbox.store.followups.put({
       ...SPECIMENS.followups.build('one'),
@@ -685,7 +685,7 @@ describe('somebody who is forgotten', () => {
     expect(await findKeysWithoutPerson(worker)).toEqual([]);
   });
 
-  test('takes the name of no namesake: their rows keep it, also those from which it was taken, and who they are is told', async () => {
+  test('namesakes of a forgotten person keep their names, a reconcile restores removed ones, and forget returns their ids', async () => {
     await start(KEY_ONLY);
     const { store } = worker.sandbox;
     const named = { 101: 'John Smith', 202: 'John Smith', 303: 'Smith, JOHN', 404: 'John Smithson' };
@@ -723,7 +723,7 @@ describe('somebody who is forgotten', () => {
     expect(await read()).toEqual(expected);
   });
 
-  test('is not brought back by a worker that has another key, or none: its runs fail and say why', async () => {
+  test('runs and forget fail with an error about PRIVACY_KEY if it is missing or another one, so that no forgotten id is stored again', async () => {
     await start(KEY_ONLY);
     putPeople('first');
     await sync();

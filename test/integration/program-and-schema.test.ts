@@ -1,4 +1,4 @@
-/** A program that does not know what the schema holds stores nothing there. */
+/** A program that is older than the schema stores nothing. */
 import { expect, test } from 'vitest';
 import { VERSION } from '../../src/version.ts';
 import { runInProcess, startInProcess } from '../support/in-process.ts';
@@ -16,7 +16,7 @@ const migrateByNewer = () =>
   worker.query(`insert into safety_sync.migrations (hash, created_at, program_version)
     values ('', 9000000000000, '9.9.9')`);
 test.each(['sync', 'reconcile', 'backfill', 'start', 'migrate', 'status', 'runs', 'report', 'check'])(
-  'a newer schema: %s says both versions and ends with 2, and nothing is stored',
+  'if the schema is newer, %s reports both versions, exits with 2 and stores nothing',
   async (verb) => {
     await migrateByNewer();
     const { code, stdout, stderr } = await runInProcess([verb], env());
@@ -30,7 +30,7 @@ test.each(['sync', 'reconcile', 'backfill', 'start', 'migrate', 'status', 'runs'
   },
 );
 
-test('a worker that runs when a newer program migrates stores nothing more and ends with 2', async () => {
+test('a running worker stores nothing more and exits with 2 after a newer program has migrated', async () => {
   const running = startInProcess(['start'], { ...env(), SYNC_CRON: '* * * * * *' });
   await running.untilStderr(/users: succeeded/);
   await migrateByNewer();
@@ -45,7 +45,7 @@ test('a worker that runs when a newer program migrates stores nothing more and e
   expect(await rowVersions(worker)).toEqual(before);
 });
 
-test('each run and each migration says by which version it was written', async () => {
+test('the rows of runs and migrations contain the version of the program that wrote them', async () => {
   expectSucceeded(await worker.run('resources'));
   expect(await worker.query('select distinct program_version from safety_sync.runs')).toEqual([
     { program_version: VERSION },
@@ -55,7 +55,7 @@ test('each run and each migration says by which version it was written', async (
   ]);
 });
 
-test('views that a newer program replaced are a newer schema, other views of this version are not', async () => {
+test('views of a newer version are a newer schema; other views of this version are a missing migration', async () => {
   const replace = (version: string) =>
     worker.query(
       `update safety_sync.migrations set hash = 'other', program_version = '${version}' where created_at is null`,
@@ -69,7 +69,7 @@ test('views that a newer program replaced are a newer schema, other views of thi
   expect((await runInProcess(['migrate'], env())).stdout).toMatch(/^Applied 1 migration;/);
 });
 
-test('a warehouse of a build from before 1.0 is refused, and nothing is written', async () => {
+test('migrate and sync refuse a warehouse of a build from before 1.0 and record no run', async () => {
   await worker.query(
     `insert into safety_sync.migrations (hash, created_at, program_version) values ('', 1795000000000, '0.1.0')`,
   );
@@ -82,7 +82,7 @@ test('a warehouse of a build from before 1.0 is refused, and nothing is written'
   expect(await worker.query('select from safety_sync.runs')).toEqual([]);
 });
 
-test('a program that does not know the column cannot open a run', async () => {
+test('a run without program_version cannot be inserted, because only older programs omit it', async () => {
   await expect(
     worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
       values ('default', 'users', 'sync', 'manual', 'running', 'old')`),

@@ -121,17 +121,17 @@ afterAll(async () => {
   await holdGenerated({ 'docs/questions.md': written });
 });
 
-test('there are fifty', () => {
+test('docs/questions.md contains fifty questions', () => {
   expect(questions).toHaveLength(50);
 });
 
-test('each runs in a warehouse without rows', async () => {
+test('every question of docs/questions.md runs in a warehouse without rows', async () => {
   const empty = await openTestDatabase();
   for (const [title, text] of questions)
     await expect(empty.query(text), title).resolves.toBeInstanceOf(Array);
 });
 
-test.each(questions)('%s', async (title, sql, answer) => {
+test.each(questions)('question “%s” returns rows with the documented columns', async (title, sql, answer) => {
   const rows = await worker.connection.db.transaction(async (tx) => {
     await tx.execute('set local role safety_reader');
     return await tx.execute<Row>(sql);
@@ -151,7 +151,7 @@ async function answerTo(titleStart: string): Promise<readonly Row[]> {
   return await worker.query<Row>(sql);
 }
 
-test('each task of a follow-up is counted once, despite other changes', async () => {
+test('an assignment of a follow-up is one row, although other fields change during it', async () => {
   const followups = await answerTo('Whose task was each follow-up');
   const same = followups.filter((row, index) => {
     const previous = followups[index - 1];
@@ -160,7 +160,7 @@ test('each task of a follow-up is counted once, despite other changes', async ()
   expect(same).toEqual([]);
 });
 
-test('a week of the share that completed each training begins at the account’s midnight, in any time zone of the session', async () => {
+test('the weeks of the question about completed trainings begin at midnight of the account, in any time zone of the session', async () => {
   const monday = `date_trunc('week', now() at time zone 'America/New_York')`;
   const [, question = ''] = questions.find(([title]) => title.startsWith('How did the share that')) ?? [];
   const found: Row[] = [];
@@ -186,7 +186,7 @@ test('a week of the share that completed each training begins at the account’s
   ]);
 });
 
-describe('the answers for the Monday meeting about a small past are', () => {
+describe('answers for the Monday meeting from a small history', () => {
   const connection = forAllTests(() => openTestDatabase());
   beforeAll(async () => {
     await connection.query(`do $$ begin ${STORY.join('; ')}; end $$`);
@@ -195,15 +195,18 @@ describe('the answers for the Monday meeting about a small past are', () => {
     await countStored(connection);
   });
 
-  test.each(Object.entries(EXPECTED_ANSWERS))('%s', async (number, expected) => {
-    const [title = '', asked = ''] = questions[Number(number) - 1] ?? [];
-    const rows = await connection.query<Row>(asked);
-    const found = rows.map((row) => Object.values(row).map(toText).join('|'));
-    const isPast = (row: string) => number !== '46' || !row.startsWith(TODAY.slice(0, 7));
-    expect(found.filter(isPast), title).toEqual(expected);
-  });
+  test.each(Object.entries(EXPECTED_ANSWERS))(
+    'question %s returns the expected rows from a small history',
+    async (number, expected) => {
+      const [title = '', asked = ''] = questions[Number(number) - 1] ?? [];
+      const rows = await connection.query<Row>(asked);
+      const found = rows.map((row) => Object.values(row).map(toText).join('|'));
+      const isPast = (row: string) => number !== '46' || !row.startsWith(TODAY.slice(0, 7));
+      expect(found.filter(isPast), title).toEqual(expected);
+    },
+  );
 
-  test('49, asked of today, the required part of training_matrix', async () => {
+  test('question 49 for today returns the required rows of training_matrix', async () => {
     const [, ofADay = ''] = questions[48] ?? [];
     const today = await connection.query<Row>(ofADay.replace('z.today - 45', 'z.today'));
     const required = await connection.query<Row>(

@@ -1,4 +1,4 @@
-/** Reading changes as docs/bi.md says it: a copy that is kept by the statements written there loses no row. */
+/** Reading changes with the statements of docs/bi.md: the copy loses no row. */
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, inject, test } from 'vitest';
 import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
@@ -58,7 +58,7 @@ function putInto(copy: Copy, table: string, key: string, value: unknown): void {
   copy.set(table, rows.set(key, value));
 }
 
-/** Materialized, because a node of Citus does not know the names of a row's columns: `to_jsonb` gives f1, f2 … there. */
+/** Materialized, because a node of Citus lacks the column names of a row: `to_jsonb` gives f1, f2 … there. */
 const asJson = (statement: string): string =>
   `with x as materialized (${statement}) select to_jsonb(x)::text as row from x`;
 const read = async (statement: string, parameters: readonly unknown[] = []): Promise<Row[]> => {
@@ -142,7 +142,7 @@ function createReader() {
   };
 }
 
-/** As tools do by themselves: what has a greater time than the greatest one seen. `relation`: with the columns of equipment. */
+/** Reads rows with a greater time than the greatest one seen, as many tools do. `relation` has the columns of equipment. */
 function createSimpleReader(relation: string) {
   const seen = new Set<string>();
   let last = '-infinity';
@@ -247,7 +247,7 @@ async function createLife(
 }
 
 test.each(casesOf({ few: [1], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
-  'a copy of two accounts that are synced at one time is the warehouse at the end, however reads and commits alternate (seed %i)',
+  'a copy of two accounts that are synced in parallel equals the warehouse after any order of reads and commits (seed %i)',
   async (seed) => {
     const random = createRandom(seed);
     const streams = Array.from({ length: 8 }, () =>
@@ -272,7 +272,7 @@ test.each(casesOf({ few: [1], all: Array.from({ length: 25 }, (_, seed) => seed 
   },
 );
 
-test('the greatest _synced_at is no cursor over accounts; the view that ends at the least complete_until has one', async () => {
+test('over several accounts the greatest _synced_at as a cursor loses rows; in the view that ends at the least complete_until it loses none', async () => {
   const random = createRandom(1);
   const north = await createLife('north', random, ['equipments']);
   const southern = await createLife('southern', random, ['equipments', 'equipments']);
@@ -305,7 +305,7 @@ test('the greatest _synced_at is no cursor over accounts; the view that ends at 
   expect(bounded.seen.size).toBeGreaterThanOrEqual(lost);
 });
 
-test('a first load can be read while it goes on', async () => {
+test('a reader gets rows of a first load before the load has ended', async () => {
   const last = createGate();
   let requests = 0;
   const worker = await createWorker('default', {
@@ -331,7 +331,7 @@ test('a first load can be read while it goes on', async () => {
   expect(reader.copy).toEqual(await readWarehouse());
 });
 
-test('transactions of a stream take turns without its lock, too, and one that ends with its worker moves nothing', async () => {
+test('transactions of a stream wait for each other without its lock, and a terminated one does not move complete_until', async () => {
   const worker = await createWorker('default');
   expectSucceeded(await worker.run('users', { force: true }));
   const open = async (): Promise<StreamSession> => {
@@ -362,7 +362,7 @@ test('transactions of a stream take turns without its lock, too, and one that en
   expect(await until()).toBe(after);
 });
 
-/** As if the database's clock had been an hour ahead until now. */
+/** Simulates that the clock of the database was an hour ahead until now. */
 async function setClockBack(worker: TestWorker): Promise<void> {
   await worker.query(
     `update safety_sync.stream_state set complete_until = (complete_until at time zone 'UTC' + interval '1 hour') at time zone 'UTC'`,
@@ -374,7 +374,7 @@ async function setClockBack(worker: TestWorker): Promise<void> {
   }
 }
 
-test('no way of storing loses a row for the reader, also after the clock of the database was set back', async () => {
+test('a reader misses no row of a sync, backfill, reconcile, repair, retry, cleaning or forget, also after the database clock was set back', async () => {
   const worker = await createWorker('default');
   const { store } = worker.sandbox;
   const random = createRandom(4);
@@ -442,7 +442,7 @@ test('no way of storing loses a row for the reader, also after the clock of the 
     forget: () => forgetPerson({ ...worker.context, privacy }, { id: person }),
   };
   for (const [name, step] of Object.entries(steps)) {
-    // Citus does not say what kind of error a node had with a COPY: there a row that is refused fails the run.
+    // Citus does not report the kind of error of a COPY on a node: a refused row fails the run there.
     if (isOnCitus && ['rejected', 'retry'].includes(name)) continue;
     await step();
     const taken = await reader.poll();

@@ -55,7 +55,7 @@ function touchEverything(): void {
 }
 
 inProof(() => {
-  test('counts never drop and no reader waits while everything is stored again', async () => {
+  test('row counts do not fall and no reader waits while every record is stored again', async () => {
     const before = await look();
     let isDone = false;
     let looks = 0;
@@ -80,7 +80,7 @@ inProof(() => {
   });
 });
 
-test('between the last written row and the commit a reader sees the state before, without waiting', async () => {
+test('a reader sees the previous state without waiting until a sync commits its rows', async () => {
   const before = await look();
   const blocker = connectForTest(worker.databaseUrl);
   touchEverything();

@@ -14,7 +14,7 @@ const VIEWS = [
 /** An id that needs another form in an address. */
 const ODD_ID = 'a b/../c';
 
-test('views have a link to the page of each record, and a command without the templates leaves them, which its report shows', async () => {
+test('views and report have record links after migrate with URL templates, and a command without templates keeps them', async () => {
   const worker = untilTestEnds(await createTestWorker());
   const [record] = worker.sandbox.store.followups.values();
   worker.sandbox.store.followups.put({ ...record, id: ODD_ID });

@@ -58,7 +58,7 @@ async function take(urls: RecordUrls, write: (lists: Lists) => Promise<unknown>)
   });
 }
 
-/** The number of rows that the report says each list has. */
+/** The number of rows of each list according to the report. */
 async function countsOf({ answers }: Report): Promise<Record<ListName, number>> {
   const sum = <Row>(rows: readonly Row[], of: (row: Row) => number) =>
     rows.reduce((total, row) => total + of(row), 0);
@@ -105,7 +105,7 @@ test('docs/operations.md describes every list', () => {
   );
 });
 
-describe('as CSV files', () => {
+describe('CSV files', () => {
   let report: Report;
   let listed: Record<string, number>;
   beforeAll(async () => {
@@ -114,7 +114,7 @@ describe('as CSV files', () => {
     report = await take(URLS, async (lists) => (listed = await writeCsv(lists, folder)));
   });
 
-  test('every list has as many rows as the report counts', async () => {
+  test('each CSV file has as many rows as the report counts for its list', async () => {
     const counts = await countsOf(report);
     const found = await Promise.all(LIST_NAMES.map(async (name) => [name, (await readCsv(name)).length]));
     expect(Object.fromEntries(found)).toEqual(counts);
@@ -123,7 +123,7 @@ describe('as CSV files', () => {
     expect(counts['overdue-followups']).toBeGreaterThan(2500);
   });
 
-  test('the files replace those of an earlier time as a whole, are their owner’s alone, and leave others', async () => {
+  test('CSV files replace older ones completely, are readable by their owner only, and other files in the folder stay', async () => {
     const names = [...LIST_NAMES.map((name) => `${name}.csv`), 'mine.txt'].toSorted();
     expect((await readdir(folder)).toSorted()).toEqual(names);
     for (const name of LIST_NAMES) {
@@ -132,7 +132,7 @@ describe('as CSV files', () => {
     expect(await readFile(join(folder, 'documents.csv'), 'utf8')).not.toContain('as it was');
   });
 
-  test('no cell begins as a formula, and a text keeps its lines, commas and quotes', async () => {
+  test('no CSV cell begins like a formula, and texts keep their line breaks, commas and quotes', async () => {
     const rows = await readCsv('overdue-followups');
     expect(rows.find(({ id }) => id === 'past/1')?.['first_note']).toBe(
       `'=HYPERLINK("https://evil.example.com")`,
@@ -146,7 +146,7 @@ describe('as CSV files', () => {
     }
   });
 
-  test('a row links to its record, with an id that is part of a URL', async () => {
+  test('a CSV row has a link to its record, with the id encoded for a URL', async () => {
     const [first] = await readCsv('overdue-followups');
     expect(first?.['link']).toBe('https://service.example.com/followups/past%2F1');
     const week = await readCsv('this-week');
@@ -164,13 +164,13 @@ describe('as CSV files', () => {
     expect(Object.keys((await readCsv('overdue-by-person'))[0] ?? {})).not.toContain('link');
   });
 
-  test('without a template there is no column for links', async () => {
+  test('CSV files have no link column if no URL template is set', async () => {
     await take({}, (lists) => writeCsv(lists, folder));
     expect(Object.keys((await readCsv('overdue-followups'))[0] ?? {})).not.toContain('link');
   });
 });
 
-test('as a workbook every list is a sheet, with as many rows as the report counts, and the cells of the CSV file', async () => {
+test('the workbook has a sheet for each list, with as many rows as the report counts and the cells of the CSV file', async () => {
   const path = join(folder, 'lists.xlsx');
   const report = await take(URLS, async (lists) => {
     await writeWorkbook(lists, path);
@@ -201,7 +201,7 @@ test('as a workbook every list is a sheet, with as many rows as the report count
   );
 });
 
-test('the page links to its records, and says where the rows are that it leaves out', async () => {
+test('the report page links to records and names the file with the rows that it does not show', async () => {
   const report = await readReport(worker.connection, 'default', { recordUrls: URLS });
   const page = renderReport(report, { title: null, along: { csv: 'lists' } });
   expect(page).toContain(
@@ -218,7 +218,7 @@ test('the page links to its records, and says where the rows are that it leaves 
   expect(plain).not.toContain('<a href="http');
 });
 
-test('an error of the database is not reported as one of the file, and leaves no file', async () => {
+test('a database error while the workbook is written is not reported as a file error, and no file is left', async () => {
   const path = join(folder, 'broken.xlsx');
   const broken = take({}, async (lists) => {
     await writeWorkbook(

@@ -1,4 +1,4 @@
-/** The report's page against the warehouse that it tells of. */
+/** The page of the report against the warehouse. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { renderReport } from '../../src/pages/report/render-report.ts';
@@ -20,14 +20,14 @@ async function pageOf(worker: TestWorker): Promise<string> {
   return renderReport(await readReport(worker.connection, 'default'), { title: null });
 }
 
-/** What a reader sees of a piece of the page. */
+/** The visible text of a part of the page. */
 const textOf = (page: string): string =>
   page
     .replace(/<style[^]*?<\/style>/g, '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ');
 
-test('where docs/questions.md asks the same, it asks in the same words', () => {
+test('a question of the report whose title is in docs/questions.md has the SQL from there, apart from the account', () => {
   const text = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
   const documented = new Map(
     [...text.matchAll(/^### \d+\. (.*)\n\n```sql\n([^`]*)\n```$/gm)].map(([, title = '', sql = '']) => [
@@ -46,7 +46,7 @@ test('where docs/questions.md asks the same, it asks in the same words', () => {
   }
 });
 
-describe('of a warehouse with everything in it', () => {
+describe('the report of a full warehouse', () => {
   const worker = forAllTests(() =>
     createTestWorker({
       sandbox: {
@@ -55,7 +55,7 @@ describe('of a warehouse with everything in it', () => {
       },
     }),
   );
-  /** Of the warehouse as it is before any of these tests changes it. */
+  /** The page before any of these tests changes the warehouse. */
   let page: string;
   beforeAll(async () => {
     for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
@@ -63,7 +63,7 @@ describe('of a warehouse with everything in it', () => {
     page = await pageOf(worker);
   });
 
-  test('its key figures are those of the tables', async () => {
+  test('the key figures of the report equal counts of the tables', async () => {
     const [row] = await worker.query<Record<string, number>>(`select
       (select count(*) from safety.followups where is_open and _deleted_at is null)::int as open,
       (select count(*) from safety.followups where is_open and due_on < (now() at time zone 'UTC')::date and _deleted_at is null)::int as overdue,
@@ -85,7 +85,7 @@ describe('of a warehouse with everything in it', () => {
     );
   });
 
-  test('says why the inspections of the list are more than those of its sentence', async () => {
+  test('the report explains that an inspection is listed for each of several responsible people', async () => {
     const [row] = await worker.query<{ shared: number }>(`select count(*)::int as shared
       from safety.equipment_inspections i join safety.equipment e on e.account_id = i.account_id and e.id = i.equipment_id
       where i.days_until_expiry between 0 and 6 and e.is_in_service and cardinality(e.assigned_user_ids) > 1`);
@@ -95,7 +95,7 @@ describe('of a warehouse with everything in it', () => {
     );
   });
 
-  test('has every section with its charts and tables, each with a caption or a text that stands for it', () => {
+  test('the report has all sections, charts with a text for screen readers, and tables with a caption', () => {
     const headings = [...page.matchAll(/<h2[^>]*>([^<]*)</g)].map(([, title]) => title);
     expect(headings).toEqual([
       'Call first',
@@ -119,7 +119,7 @@ describe('of a warehouse with everything in it', () => {
     expect(textOf(page)).toContain('The newest version of 4 of 60 documents is not approved.');
   });
 
-  test('the last day of each trend is what its card says', () => {
+  test('the last day of the trends of follow-ups and equipment equals the key figures, and today is dashed', () => {
     const value = (title: string) =>
       Number(
         new RegExp(`<dt>${title}</dt>\\s*<dd class="value[^"]*">([\\d,]+)<`)
@@ -145,7 +145,7 @@ describe('of a warehouse with everything in it', () => {
     }
   });
 
-  test('says how many are open also on a day that no run has counted yet', async () => {
+  test('the number of open follow-ups is correct on a day that no run has counted yet', async () => {
     const figuresNow = async () =>
       textOf(/<dl class="key-figures">[^]*?<\/dl>/.exec(await pageOf(worker))?.[0] ?? '');
     const before = /Open follow-ups (\d+)/.exec(await figuresNow())?.[1];
@@ -161,7 +161,7 @@ describe('of a warehouse with everything in it', () => {
     expect(Number(before)).toBeGreaterThan(10);
   });
 
-  test('lists the overdue ones, with what was said first and last, and how many more there are', async () => {
+  test('the report lists ten overdue follow-ups with their first and last message, and the number of the others', async () => {
     const overdue = await worker.query<{ id: string; first: string; last: string; messages: number }>(
       `select f.id, min(m.note) filter (where m.position = 1) as first, count(*)::int as messages,
          (array_agg(m.note order by m.position desc))[1] as last
@@ -183,7 +183,7 @@ describe('of a warehouse with everything in it', () => {
     }
   });
 
-  test('says whose task is due in the next seven days, and on which day', async () => {
+  test('the report lists each follow-up of the next seven days under its assignee, with its due day', async () => {
     const due = await worker.query<{ id: string; name: string; due: string }>(
       `select f.id, u.name, to_char(f.due_on, 'Dy FMDD Mon') as due from safety.followups f join safety.users u on u.account_id = f.account_id and u.id = f.assignee_id
        where f.is_open and f._deleted_at is null
@@ -203,7 +203,7 @@ describe('of a warehouse with everything in it', () => {
     );
   });
 
-  test('counts the tasks of everybody, also of people whom it does not show, and shows the first ones of each', async () => {
+  test('the report counts the tasks of all people, and shows six tasks for each of the first twenty people', async () => {
     const people = Array.from({ length: 40 }, (_, at) => `many-${String(at).padStart(2, '0')}`);
     await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
       select 'default', p || '/' || n, true, p, (now() at time zone 'UTC')::date + n % 7, now() - interval '9 days', now(), 1
@@ -233,7 +233,7 @@ describe('of a warehouse with everything in it', () => {
     }
   });
 
-  test('what has expired today is among the expired and no task of the week', async () => {
+  test('an inspection that expired today counts as expired and not as a task of the week', async () => {
     const [one] = await worker.query<{ id: string; schedule: string; due: string; status: string }>(
       `select equipment_id as id, schedule_id as schedule, expires_at::text as due, status from safety.equipment_inspections
        where is_in_service and days_until_expiry between 0 and 6 and status <> 'expired' limit 1`,
@@ -254,7 +254,7 @@ describe('of a warehouse with everything in it', () => {
     });
   });
 
-  test('says how many trainings lapse in the next 30 and 90 days, in the chart as in the table, also where it is late', async () => {
+  test('the chart shows how many trainings lapse in the next 30 and 90 days, also if none lapses in the first 30', async () => {
     const report = await readReport(worker.connection, 'default');
     const { lapsing, lapsingByWeek } = report.answers;
     const within = (days: number) => lapsing.find((row) => row.days === days)?.trainings ?? 0;
@@ -270,7 +270,7 @@ describe('of a warehouse with everything in it', () => {
     expect(said).toContain('aria-label="0 trainings in the next 30 days, 1 in the next 90."');
   });
 
-  test('distinguishes ids of one label, and shortens pseudonyms', async () => {
+  test('the report adds the id to a label that several ids share, and shortens pseudonyms', async () => {
     await worker.query(`insert into safety.labels (account_id, kind, id, label)
       select distinct 'default', 'form', form_id::text, 'Site walk' from safety.followups`);
     const report = await readReport(worker.connection, 'default');
@@ -288,7 +288,7 @@ describe('of a warehouse with everything in it', () => {
     expect(said).not.toContain(pseudonym);
   });
 
-  test('says of each key figure when it was read from the service', async () => {
+  test('a key figure shows when its stream was last read from the service', async () => {
     const report = await readReport(worker.connection, 'default');
     const streams = report.streams.map((one) =>
       one.stream === 'training-employee-status'
@@ -299,7 +299,7 @@ describe('of a warehouse with everything in it', () => {
     expect(said).toMatch(/Trained \d+ % [^/]*? who need training; as of 1 Mar 2026, 05:30 /);
   });
 
-  test('tells people of the same name apart, wherever one of them is named', async () => {
+  test('the report adds the user id to each name that several people share', async () => {
     const people = await worker.query<{ id: string; name: string }>(
       `select id, name from safety.users where id in (select assignee_id from safety.followups where is_open and due_on < current_date) order by id`,
     );
@@ -313,7 +313,7 @@ describe('of a warehouse with everything in it', () => {
     }
   });
 
-  test('says of a message of another year in which year it was written', async () => {
+  test('the date of a message contains the year if it is another one', async () => {
     const report = await readReport(worker.connection, 'default');
     const of = (lastOn: string) => {
       const longestOverdue = report.answers.longestOverdue
@@ -326,14 +326,14 @@ describe('of a warehouse with everything in it', () => {
     expect(of('2026-02-27')).toContain('Ann, 27 Feb: “On it.”');
   });
 
-  test('says how many that had been closed are open again', async () => {
+  test('the report counts closed follow-ups that are open again', async () => {
     await worker.query(`update safety.followups set is_open = true, _was_open = false, resolved_at = null, _valid_from = now()
       where id in (select id from safety.followups where not is_open order by resolved_at, id limit 2)`);
     const said = textOf(await pageOf(worker));
     expect(said).toMatch(/by their due day; 2 that had been closed are open again\. In the next seven/);
   });
 
-  test('tells names instead of ids wherever there is a label, and says how to give them', async () => {
+  test('the report shows labels instead of ids, and without labels the command that imports them', async () => {
     const hint = 'To give them names: safety-sync labels template';
     expect(textOf(page)).toContain(hint);
     await importLabels(worker.connection.db, readLabelsFile(Buffer.from(renderLabelsFile(sandboxLabels()))), {
@@ -356,7 +356,7 @@ describe('of a warehouse with everything in it', () => {
     await worker.query('delete from safety.labels');
   });
 
-  test('bears the name of the organisation', async () => {
+  test('heading and title of the report contain the configured title', async () => {
     const report = await readReport(worker.connection, 'default');
     const titled = renderReport(report, { title: 'Harbour & Works' });
     expect(titled).toContain('<h1>Harbour &amp; Works</h1>');
@@ -364,13 +364,13 @@ describe('of a warehouse with everything in it', () => {
     expect(textOf(titled)).not.toContain('Account default');
   });
 
-  test('loads nothing and runs nothing', () => {
+  test('the page of the report contains no script and no link to an external resource', () => {
     expect(page.match(/<script|<link|<img|<iframe|\bsrc=|\bon[a-z]+=|url\(|@import/gi)).toBeNull();
     expect([...page.matchAll(/\bhref="([^"]*)"/g)].every(([, target]) => target?.startsWith('#'))).toBe(true);
     expect(page).toContain(`default-src 'none'; style-src 'unsafe-inline'`);
   });
 
-  test('tells days and times as the account’s time zone has them', async () => {
+  test('the report shows days and times in the time zone of the account', async () => {
     const move = (timezone: string) =>
       writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]);
     await move('Pacific/Kiritimati');
@@ -387,7 +387,7 @@ describe('of a warehouse with everything in it', () => {
     expect(report.today).toBe(row?.today);
   });
 
-  test('says what was not stored as it came, and which part is old', async () => {
+  test('the report lists data issues and the age of each part', async () => {
     await worker.query(`insert into safety_sync.data_issues (account_id, stream, fingerprint, kind, problem, field)
       values ('default', 'followups', 'x', 'field_nulled', 'expected a date', 'due')`);
     const page = textOf(await pageOf(worker));
@@ -396,7 +396,7 @@ describe('of a warehouse with everything in it', () => {
     await worker.query(`delete from safety_sync.data_issues where fingerprint = 'x'`);
   });
 
-  test('what data says stays text', async () => {
+  test('markup and control characters in data are shown as text', async () => {
     const quoted = EVIL.replaceAll("'", "''");
     for (const statement of [
       `update safety.users set name = '${quoted}'`,
@@ -418,10 +418,10 @@ describe('of a warehouse with everything in it', () => {
   });
 });
 
-describe('of a warehouse that lacks something', () => {
+describe('the report of an incomplete warehouse', () => {
   const create = async (sandbox: SandboxOptions = {}) => untilTestEnds(await createTestWorker({ sandbox }));
 
-  test('an empty one says that nothing was read, and the next step', async () => {
+  test('the report of an empty warehouse shows that nothing was read, and the next command', async () => {
     const page = textOf(await pageOf(await create()));
     expect(page).toContain(
       'Nothing was read from the service yet, so there is nothing to report. Next step: safety-sync sync ,',
@@ -438,17 +438,20 @@ describe('of a warehouse that lacks something', () => {
     ['training-employee-status', 'equipments'],
     ['equipments', 'resources'],
     ['resources', 'followups'],
-  ] as const)('with %s alone it shows that, and how to get %s', async (stream, missing) => {
-    const worker = await create();
-    expectSucceeded(await worker.run(stream));
-    const page = textOf(await pageOf(worker));
-    expect(page).not.toContain('nothing to report');
-    expect(page).toContain(`Next step: safety-sync sync ${missing} ,`);
-    expect(page).not.toContain(`Next step: safety-sync sync ${stream} ,`);
-    expect(page).not.toMatch(/NaN|undefined|Infinity/);
-  });
+  ] as const)(
+    'with %s as the only stream, the report shows the command that syncs %s',
+    async (stream, missing) => {
+      const worker = await create();
+      expectSucceeded(await worker.run(stream));
+      const page = textOf(await pageOf(worker));
+      expect(page).not.toContain('nothing to report');
+      expect(page).toContain(`Next step: safety-sync sync ${missing} ,`);
+      expect(page).not.toContain(`Next step: safety-sync sync ${stream} ,`);
+      expect(page).not.toMatch(/NaN|undefined|Infinity/);
+    },
+  );
 
-  test('a service that has none is told apart from one that was not asked', async () => {
+  test('the report distinguishes a stream without records from a stream that was never read', async () => {
     const worker = await create({
       size: { followups: 0, employees: 1, equipment: 1, resources: 1, users: 1 },
     });

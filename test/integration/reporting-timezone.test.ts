@@ -4,7 +4,7 @@ import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { createTestWorker, serviceEnv } from '../support/worker.ts';
 
-test('a shell without REPORTING_TIMEZONE moves no days; where another one moves them, page and check say so', async () => {
+test('a command without REPORTING_TIMEZONE moves no days; if one with another zone moves them, status page and check report it', async () => {
   const worker = untilTestEnds(await createTestWorker());
   const env = serviceEnv(worker);
   const oslo = { REPORTING_TIMEZONE: 'Europe/Oslo' };

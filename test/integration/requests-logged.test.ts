@@ -12,7 +12,7 @@ beforeEach(() => {
   events.length = 0;
 });
 
-test('each request is logged with its range, size, time and request id, without token, person or record', async () => {
+test('each request is logged with its range, attempt, records, size and request id, without token, user or record', async () => {
   const api = clientFor(sandbox, { mostRetries: 1, onRequest: (event) => events.push(event) });
   const meter = createRequestMeter();
   sandbox.faults.next(() => true, { kind: 'error', error: 'server_error' });

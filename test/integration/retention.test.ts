@@ -95,7 +95,7 @@ const PARENT_OF = (table: string): string =>
     table.startsWith(`safety.${entity === 'equipment' ? entity : entity.replace(/s$/, '')}`),
   ) ?? (table.startsWith('safety.training_completion') ? 'training_employee_status' : '');
 
-test('after any life of the source, exactly the rows that it deleted long ago are gone, with children and states', async () => {
+test('retention removes exactly the rows that the source deleted long ago, with their children and states', async () => {
   await start({ deletedDays: 30 });
   const random = createRandom(11);
   const { store } = worker.sandbox;
@@ -137,7 +137,7 @@ test('after any life of the source, exactly the rows that it deleted long ago ar
   expect(await worker.query(`select distinct repaired from safety_sync.runs where repaired > 0`)).toEqual([]);
 });
 
-test('a record that comes back after its row was removed is new: its history begins again', async () => {
+test('a record that returns after retention removed its row is inserted with a new history', async () => {
   await start({ deletedDays: 30 });
   const followup = SPECIMENS.followups.build('back');
   worker.sandbox.store.followups.put(followup);
@@ -157,7 +157,7 @@ test('a record that comes back after its row was removed is new: its history beg
   });
 });
 
-test('the last result of each stream stays known: its newest runs of every kind and outcome are kept at any age', async () => {
+test('retention keeps the newest run of each stream, kind and status at any age', async () => {
   await start({ runsDays: 10 });
   await syncAll();
   worker.sandbox.faults.next(() => true, { kind: 'error', error: 'content_not_found' });
@@ -181,7 +181,7 @@ test('the last result of each stream stays known: its newest runs of every kind 
   ).toEqual(newest);
 });
 
-test('resolved data issues go when they are old enough, open ones never', async () => {
+test('retention removes old resolved data issues and no open ones', async () => {
   await start({ issuesDays: 10 });
   worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('a'), due: 'soon' });
   worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('b'), due: 'soon' });
@@ -198,7 +198,7 @@ test('resolved data issues go when they are old enough, open ones never', async 
   expect(left.map(({ record_id: id }) => id)).toEqual(['b', 'c']);
 });
 
-test('it is done once a day, by the run that has the stream, and nothing goes where nothing is set', async () => {
+test('retention works once a day, in one of several parallel runs, and removes nothing for which no days are set', async () => {
   await start({ deletedDays: 30 });
   await syncAll(['followups']);
   worker.sandbox.store.followups.delete([...worker.sandbox.store.followups.keys()][0] ?? '');

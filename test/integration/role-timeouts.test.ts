@@ -1,4 +1,4 @@
-/** Time-outs that an administrator has set on the loader's role are for others, not for a loader. */
+/** Timeouts that an administrator has set on the role of the loader have no effect on its runs. */
 import { expect, test } from 'vitest';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
@@ -11,7 +11,7 @@ const TIMEOUTS = {
   transaction_timeout: '900ms',
 };
 
-test('a service that is slow to answer and a merge that takes long cost no run', async () => {
+test('a slow response and a long merge fail no run, although the role has short timeouts', async () => {
   const worker = untilTestEnds(
     await createTimedWorker({
       sandbox: { size: { followups: 0, employees: 4, equipment: 4, resources: 4, users: 2 } },

@@ -117,7 +117,7 @@ async function startReporting(
   return { lines, look: () => lookAndSend(notifier), notifier };
 }
 
-it('when it is due one of several workers makes it: a file of its day, and a mail with its figures and the page', async () => {
+it('one of several workers makes a due report: page and workbook in REPORT_DIR, and a mail with figures and both files', async () => {
   const workers = [await startReporting('a'), await startReporting('b'), await startReporting('c')];
   for (const one of workers) await one.look();
   expect(await readdir(folder)).toEqual([]);
@@ -155,7 +155,7 @@ it('when it is due one of several workers makes it: a file of its day, and a mai
   ]);
 });
 
-it('a workbook that is too large for a mail is not attached, and the mail says where it is or how to get it', async () => {
+it('a workbook that is too large for a mail is not attached, and the mail contains its path or the command that writes it', async () => {
   await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
     select 'default', 'large-' || n, true, 'o/1', '2020-01-01', '2020-01-01', now(), 1 from generate_series(1, 400) n`);
   await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note)
@@ -187,7 +187,7 @@ it('a workbook that is too large for a mail is not attached, and the mail says w
   expect(await readdir(folder)).toContain(name);
 });
 
-it('the mail names whom to call first, with links where their pages are known', async () => {
+it('the mail lists the people to call first, with links if URL templates are set', async () => {
   const one = await startReporting();
   await one.look();
   passedMs = 7 * DAY_MS;
@@ -210,7 +210,7 @@ it('the mail names whom to call first, with links where their pages are known', 
   expect(sent?.parts['text/html']).toContain(`<a href="https://service.example.com/f/${oldest?.id ?? ''}"`);
 });
 
-it('the report of an account that was never read says so, in the mail too', async () => {
+it('the mail for an account that was never read reports this instead of figures', async () => {
   const one = await startReporting('a', { of: untilTestEnds(await createTestWorker()) });
   await one.look();
   passedMs = 7 * DAY_MS;
@@ -224,7 +224,7 @@ it('the report of an account that was never read says so, in the mail too', asyn
   }
 });
 
-it('what was due while no worker ran is made up for once, however long that was', async () => {
+it('if several reports came due while no worker ran, the next worker makes one', async () => {
   await (await startReporting()).look();
   passedMs = 22 * DAY_MS;
   const later = await startReporting('later');
@@ -236,7 +236,7 @@ it('what was due while no worker ran is made up for once, however long that was'
   expect(mail.mails).toHaveLength(2);
 });
 
-it('what a worker had begun when it was killed is made by another one', async () => {
+it('a report that a killed worker had begun is made by another worker', async () => {
   const one = await startReporting();
   await one.look();
   passedMs = 7 * DAY_MS;
@@ -253,7 +253,7 @@ it('what a worker had begun when it was killed is made by another one', async ()
   expect(mail.mails).toHaveLength(1);
 });
 
-it('a stopping worker leaves a report that it could not mail to another one', async () => {
+it('if a worker stops before it has sent the mail, another worker sends the report', async () => {
   const mailing = createGate();
   const one = await startReporting('a', {
     changeMail: (real) => ({
@@ -276,7 +276,7 @@ it('a stopping worker leaves a report that it could not mail to another one', as
   expect(mail.mails).toHaveLength(1);
 });
 
-it('a report that failed is an alert of the same worker, and over when it was sent', async () => {
+it('a failed report is an alert, which ends when the report is sent', async () => {
   const texts: string[] = [];
   const channel: Channel = {
     name: 'webhook',
@@ -302,7 +302,7 @@ it('a report that failed is an alert of the same worker, and over when it was se
   expect(texts[0]).toContain('(mail_failed)');
 });
 
-it('one that cannot be written or mailed is tried again, and is an alert until it has arrived', async () => {
+it('a report that cannot be written or mailed is retried and counts as failed until it is sent', async () => {
   const missing = join(folder, 'missing');
   const one = await startReporting('a', { to: missing });
   await one.look();
@@ -333,7 +333,7 @@ async function todaysName(): Promise<string | undefined> {
   return day?.name;
 }
 
-it('another schedule is planned anew, and nothing is made for it before its time', async () => {
+it('a changed REPORT_CRON plans the next report again and makes none before it is due', async () => {
   await (await startReporting()).look();
   const other = await startReporting('b', { cron: '0 9 1 1 *' });
   await other.look();
@@ -346,7 +346,7 @@ it('another schedule is planned anew, and nothing is made for it before its time
   expect(mail.mails).toHaveLength(isNewYear ? 1 : 0);
 });
 
-it('the next one is meant in the time zone of the schedules, and never the one that was just made', () => {
+it('the next report is planned in the time zone of the schedules, later than the last one', () => {
   const next = nextReportMs(WEEKLY, 'Europe/Oslo', Date.now());
   const text = new Intl.DateTimeFormat('en-GB', {
     timeZone: 'Europe/Oslo',
@@ -358,7 +358,7 @@ it('the next one is meant in the time zone of the schedules, and never the one t
   expect(nextReportMs(WEEKLY, 'Europe/Oslo', next) - next).toBeGreaterThan(6.9 * DAY_MS);
 });
 
-it('the report of an account goes to people of its own, those of the others to all', async () => {
+it('the report of an account with report_email_to is sent there, the reports of the others to REPORT_EMAIL_TO', async () => {
   const path = await writeAccountsFile([
     entryFor('default', worker.sandbox),
     entryFor('north', worker.sandbox, { report_email_to: 'north@example.com' }),

@@ -38,7 +38,7 @@ const readColumns = () =>
   );
 
 describe('comments', () => {
-  test('every table, view and column has the one of the dictionary', async () => {
+  test('every table, view and column has its comment from the dictionary', async () => {
     const columns = await readColumns();
     const missing = columns
       .filter(({ schema, relation, name, comment }) => {
@@ -58,7 +58,7 @@ describe('comments', () => {
     }
   });
 
-  test('the dictionary has nothing that is not there', async () => {
+  test('the dictionary describes only columns that exist', async () => {
     const there = new Set(
       (await readColumns()).map(({ schema, relation, name }) => `${schema}.${relation}.${name}`),
     );
@@ -72,7 +72,7 @@ describe('comments', () => {
 });
 
 describe('schema safety', () => {
-  test('everything begins with account_id and needs no quotes', async () => {
+  test('every relation except the calendar begins with account_id, and no name needs quotes', async () => {
     const columns = (await readColumns()).filter(({ schema }) => schema === 'safety');
     const firsts = new Map(columns.toReversed().map(({ relation, name }) => [relation, name]));
     // The days are the same for all accounts.
@@ -90,7 +90,7 @@ describe('schema safety', () => {
     expect(reserved?.words).toBeNull();
   });
 
-  test('every column has a type that ODBC and JDBC tools show; what is in arrays has a view of one row each', async () => {
+  test('columns have types that ODBC and JDBC tools show, except arrays, which have a view with a row for each element', async () => {
     const columns = (await readColumns()).filter(({ schema }) => schema === 'safety');
     const plain = [
       'text',
@@ -131,7 +131,7 @@ describe('schema safety', () => {
   });
 
   // PostgreSQL appends what a later migration adds.
-  test('entity tables end with _raw, _synced_at, _deleted_at, _run_id, and with what was added since', async () => {
+  test('entity tables have _raw, _synced_at, _deleted_at and _run_id in this order, and after these only later columns', async () => {
     const columns = (await readColumns()).filter(({ schema, kind }) => schema === 'safety' && kind === 'r');
     const byTable = new Map<string, string[]>();
     for (const { relation, name } of columns) byTable.set(relation, [...(byTable.get(relation) ?? []), name]);
@@ -150,7 +150,7 @@ describe('schema safety', () => {
   });
 
   // In another order where a later migration has added one.
-  test('tables have the columns that are declared, and no others', async () => {
+  test('the tables of each stream have exactly the declared columns', async () => {
     const columns = await readColumns();
     for (const { parent, children, histories } of STREAMS) {
       for (const table of [parent, ...children, ...histories.map(({ states }) => states)]) {
@@ -172,7 +172,7 @@ describe('schema safety', () => {
     ['equipment_history', 'equipment'],
     ['equipment_schedule_history', 'equipment_schedules'],
   ])(
-    '%s has the columns of %s and the period, and beside them names, days and a key',
+    '%s has the columns of %s, valid_from and valid_to, and otherwise only labels, names, keys and days',
     async (history, table) => {
       const columns = await readColumns();
       const of = (relation: string) =>
@@ -189,7 +189,7 @@ describe('schema safety', () => {
     },
   );
 
-  test('apart from keys no index begins with account_id', async () => {
+  test('no index except primary keys begins with account_id', async () => {
     const rows = await connection.query(
       `select i.indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
        join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
@@ -231,7 +231,7 @@ describe('the calendar', () => {
     };
   }
 
-  test('has every day from 2000-01-01 to ten years from today, each with its ISO week, month and quarter', async () => {
+  test('the calendar has every day from 2000-01-01 to ten years from today, with its ISO week, month and quarter', async () => {
     // The template may be of yesterday.
     await migrateDatabase(connection.url);
     const [row] = await connection.query<{ last: string }>(
@@ -245,7 +245,7 @@ describe('the calendar', () => {
     expect(await readDays()).toEqual(expected);
   });
 
-  test('is extended by each migration and each start, and not written when no day is missing', async () => {
+  test('a migration adds missing days to the calendar, and writes nothing if none is missing', async () => {
     const own = untilTestEnds(await openTestDatabase());
     const days = `select count(*)::int as days from safety.calendar`;
     const count = `select count(*)::int as days, max(xmin::text::bigint)::text as newest from safety.calendar`;
@@ -260,7 +260,7 @@ describe('the calendar', () => {
   });
 });
 
-test('no view leans on a primary key: pg_restore --clean could not put it together in an empty database', async () => {
+test('no view depends on a primary key, because pg_restore --clean could not restore it into an empty database', async () => {
   const rows = await connection.query(
     `select distinct r.ev_class::regclass::text as view from pg_depend d join pg_rewrite r on r.oid = d.objid
      where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_constraint'::regclass
@@ -270,7 +270,7 @@ test('no view leans on a primary key: pg_restore --clean could not put it togeth
 });
 
 describe('the reporting time zone', () => {
-  test('decides what day it is, per account; writing the same again writes nothing', async () => {
+  test('the reporting time zone determines the current day of its account, and an equal setting writes nothing', async () => {
     const { db } = connection;
     await writeReportingTimezones(db, [{ accountId: 'east', timezone: 'Pacific/Kiritimati' }]);
     await writeReportingTimezones(db, [{ accountId: 'west', timezone: 'Pacific/Niue' }]);
@@ -294,7 +294,7 @@ describe('the reporting time zone', () => {
     expect([1, 2]).toContain((row as { days: number }).days);
   });
 
-  test('reports the zone that another one replaces, because the days of an account move with it', async () => {
+  test('a changed reporting time zone is returned with the previous one, because the days of the account move', async () => {
     const { db } = connection;
     const move = (timezone: string) => writeReportingTimezones(db, [{ accountId: 'moving', timezone }]);
     expect(await move('Europe/Oslo')).toEqual([]);
@@ -302,7 +302,7 @@ describe('the reporting time zone', () => {
     expect(await move('UTC')).toEqual([]);
   });
 
-  test('that is not set moves the days of no account; a new account begins with UTC', async () => {
+  test('without a configured reporting time zone a new account has UTC, and an account with a zone keeps it', async () => {
     const { db } = connection;
     const write = (timezone: string | null) =>
       writeReportingTimezones(db, [{ accountId: 'unset', timezone }]);
@@ -314,7 +314,7 @@ describe('the reporting time zone', () => {
     expect(await stored()).toBe('Europe/Oslo');
   });
 
-  test('one that PostgreSQL does not know is refused by name', async () => {
+  test('a reporting time zone that PostgreSQL does not support is refused with the name of the variable', async () => {
     await expect(
       writeReportingTimezones(connection.db, [{ accountId: 'x', timezone: 'Mars/Olympus' }]),
     ).rejects.toMatchObject({
@@ -324,8 +324,8 @@ describe('the reporting time zone', () => {
   });
 });
 
-describe('three roles', () => {
-  /** As this user, in this database. */
+describe('the roles of owner, loader and reader', () => {
+  /** Works as this user in this database. */
   async function as<T>(url: string, user: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
     const sql = postgres(urlOf(url, user), { max: 1, fetch_types: false, onnotice: () => undefined });
     try {
@@ -346,10 +346,10 @@ describe('three roles', () => {
     return { url: empty.url, owner, loader, reader };
   }
 
-  test('an owner without the right to create roles migrates; the loader writes; the reader reads safety only', async () => {
+  test('an owner without the right to create roles can migrate, the loader can write, and the reader can only read schema safety', async () => {
     const { url, owner, loader, reader } = await createUsers();
     const outcome = await migrateDatabase(urlOf(url, owner));
-    // The role is there from the other databases of this server; the owner grants what is his.
+    // All databases of this server share the role; the owner grants rights on the objects that it owns.
     expect(outcome.reader).toEqual({ exists: true, lacking: [] });
     await as(url, owner, async (sql) => {
       await sql`create table safety.made_later (account_id text)`;
@@ -380,7 +380,7 @@ describe('three roles', () => {
     });
   });
 
-  test('check says when safety_reader may not read, and what to do', async () => {
+  test('check reports that safety_reader cannot read a table, with advice', async () => {
     const { url, owner } = await createUsers();
     await migrateDatabase(urlOf(url, owner));
     await as(url, owner, (sql) => sql`revoke select on safety.users from safety_reader`);

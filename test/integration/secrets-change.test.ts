@@ -28,7 +28,7 @@ function createClient(kept: { token: string }) {
 
 const outcomes = () => stage.sandbox.requests.map(({ outcome }) => outcome);
 
-test('a token that was replaced in its file is asked with at once when the service refuses the old one, which is not sent again', async () => {
+test('if the service refuses the token, requests are repeated at once with the token that replaced it in its file', async () => {
   const kept = { token: stage.sandbox.token };
   const { api, ask } = createClient(kept);
   await ask();
@@ -41,7 +41,7 @@ test('a token that was replaced in its file is asked with at once when the servi
   await api.close();
 });
 
-test('a refused token whose file still has it fails at once, and once it is replaced the old one is not sent again', async () => {
+test('a request with a refused token fails at once if its file is unchanged; after a replacement only the new token is sent', async () => {
   const kept = { token: stage.sandbox.token };
   const { api, ask } = createClient(kept);
   replaceAtService();
@@ -54,7 +54,7 @@ test('a refused token whose file still has it fails at once, and once it is repl
   await api.close();
 });
 
-test('a worker goes on by itself when the token is replaced in its file, without waiting for its next trial', async () => {
+test('a worker continues as soon as the token is replaced in its file, without waiting for its next try', async () => {
   const path = join(await makeTestFolder('safety-sync-secrets-'), 'token');
   await writeFile(path, stage.sandbox.token);
   const env = { ...stage.env, SAFETY_TOKEN: '' };
@@ -70,7 +70,7 @@ test('a worker goes on by itself when the token is replaced in its file, without
   await worker.finished;
 });
 
-test('a database password that was replaced in its file is used by the next connection', async ({ skip }) => {
+test('the next connection uses the database password that was replaced in its file', async ({ skip }) => {
   const role = `rotated_${String(process.pid)}_${String(Date.now())}`;
   await stage.query(`create role ${role} login password 'old-password-1'`);
   const toUrl = (password: string): string => {
@@ -87,7 +87,7 @@ test('a database password that was replaced in its file is used by the next conn
   await wrong.close();
   if (isTrusted) {
     await stage.query(`drop role ${role}`);
-    skip('the server asks nobody for a password');
+    skip('the server requires no password');
   }
   const received: string[] = [];
   let file = toUrl('old-password-1');
@@ -105,7 +105,7 @@ test('a database password that was replaced in its file is used by the next conn
   await stage.query(`drop role ${role}`);
 });
 
-test('of a replaced URL nothing but the password is taken: another server or database waits for a restart', () => {
+test('only the password of a replaced URL takes effect, because another server or database requires a restart', () => {
   const url = 'postgres://u:old@host:5432/warehouse';
   let file: string | undefined = 'postgres://u:new@other:5432/warehouse';
   const readUrl = createUrlReader(url, { readFile: () => file, onNew: () => undefined });

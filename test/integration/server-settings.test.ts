@@ -1,4 +1,4 @@
-/** An administrator sets how PostgreSQL behaves towards people and other programs; a loader depends on none of it. */
+/** Settings of an administrator for people and other programs have no effect on the loader. */
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
@@ -47,7 +47,7 @@ const NO_SCHEDULE = {
 /** PostgreSQL writes it as 12.05.2026 where DateStyle is German: for JavaScript the 5th of December. */
 const TWELFTH_OF_MAY = Date.UTC(2026, 4, 12, 9);
 
-test('settings of database and role change nothing of what is stored', async () => {
+test('settings of the database and the role have no effect on stored data', async () => {
   const database = await createEmptyTestDatabase();
   const name = new URL(database.url).pathname.slice(1);
   const admin = openConnection({ url: database.url, applicationName: 'test', max: 1 });
@@ -106,7 +106,7 @@ test('settings of database and role change nothing of what is stored', async () 
   await worker.close();
 });
 
-test('a new database in another encoding is refused before anything is created, with the command that makes a right one', async () => {
+test('migrate and check refuse a database in another encoding, with the command that creates one in UTF8', async () => {
   const empty = await createEmptyTestDatabase();
   const url = new URL(empty.url);
   url.pathname = `${url.pathname}_latin`;
@@ -131,7 +131,7 @@ test('a new database in another encoding is refused before anything is created, 
   }
 });
 
-test('check says of a read-only server that it is one', async () => {
+test('check reports that a server is read-only', async () => {
   const connection = openConnection({
     url: (await createTestDatabase()).url,
     applicationName: 'test',
@@ -144,7 +144,7 @@ test('check says of a read-only server that it is one', async () => {
   ]);
 });
 
-test('a URL may name its host by an IPv6 address', async () => {
+test('the host of a database URL can be an IPv6 address', async () => {
   const connection = openConnection({
     url: 'postgres://nobody@[::1]:1/none',
     applicationName: 'test',
@@ -155,7 +155,7 @@ test('a URL may name its host by an IPv6 address', async () => {
   await connection.close();
 });
 
-test('a time that PostgreSQL does not write as ISO is refused where it is read', () => {
+test('a time that PostgreSQL returned in another format than ISO is refused', () => {
   expect(toMs('2026-05-12 09:00:00.123+00')).toBe(TWELFTH_OF_MAY + 123);
   expect(() => toMs('12.05.2026 09:00:00 UTC')).toThrow(
     'PostgreSQL returned "12.05.2026 09:00:00 UTC" for a time',

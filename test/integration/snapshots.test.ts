@@ -63,7 +63,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   /** Code that both lists share: the list in several responses shows it. */
   const ofEquipment = stream === 'equipments' ? (define: () => void): void => define() : inProof;
 
-  test('what is gone is marked deleted, its children stay with it, and it is undeleted when it comes back', async () => {
+  test('a record that the response lacks is marked deleted with its children kept, and undeleted when it returns', async () => {
     await startSynced(stream);
     const [key, record] = [...records(stream)][5] ?? ['', {}];
     records(stream).delete(key);
@@ -76,7 +76,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   });
 
   ofEquipment(() => {
-    test('exactly half may vanish, more is refused, and accepted when that is asked for', async () => {
+    test('a run deletes half of the rows, fails with delete_guard for more, and deletes more with --allow-mass-delete', async () => {
       await startSynced(stream);
       removeFirst(stream, records(stream).size / 2);
       expect((await sync(stream)).counts.deleted).toBe(stream === 'resources' ? 30 : 60);
@@ -86,13 +86,13 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
       await isEqual(stream);
     });
 
-    test('an empty response is refused where 20 rows and more would go', async () => {
+    test('an empty response fails with delete_guard if at least 20 rows are live', async () => {
       await startSynced(stream);
       removeFirst(stream, 1000);
       await expectRefused(stream, 'delete_guard');
     });
 
-    test('an empty response is taken where fewer than 20 rows go', async () => {
+    test('an empty response deletes all rows if fewer than 20 are live', async () => {
       await start({}, { size: { ...SIZE, equipment: 19, resources: 19 } });
       await sync(stream);
       removeFirst(stream, 1000);
@@ -102,7 +102,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   });
 
   ofEquipment(() => {
-    test('a response that is cut in the middle again and again deletes nothing', async () => {
+    test('a run whose responses are all cut off fails with response_cut and deletes nothing', async () => {
       await startSynced(stream, { mostRetries: 2 });
       for (const share of casesOf({ few: [0.999], all: [0.2, 0.9, 0.999] })) {
         worker.sandbox.faults.next(() => true, { kind: 'cut', framing: 'chunked', share }, 12);
@@ -140,7 +140,7 @@ describe('equipment types', () => {
        from safety.equipment group by 1 order by 1`,
     );
 
-  test('one type that fails keeps its rows; the others are stored, deletions wait for a run in which every type is read', async () => {
+  test('if the request for one type fails, the others are stored, and no row is deleted until a run reads every type', async () => {
     await startSynced('equipments');
     removeFirst('equipments', 2, '21');
     removeFirst('equipments', 3, '22');
@@ -173,7 +173,7 @@ describe('equipment types', () => {
     await isEqual('equipments');
   });
 
-  test('equipment that does not say its type moves with the question that it answers', async () => {
+  test('a record without equipmentType_id has the type of the request that returned it, also after it moved', async () => {
     await start();
     const key = keyOfType('21');
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => withoutTypes(response, () => undefined);
@@ -184,7 +184,7 @@ describe('equipment types', () => {
     expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 0 });
   });
 
-  test('equipment that names a finer type than the requested one is deleted when it is gone, and kept when its type is no longer requested', async () => {
+  test('a record with a finer type than requested is deleted if the response lacks it, and stays if its type is no longer requested', async () => {
     await start();
     worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
       withoutTypes(response, (type) => `${type}-A`);
@@ -199,7 +199,7 @@ describe('equipment types', () => {
     expect(await typeOf(kept)).toEqual([{ type: '22-A', is_deleted: false }]);
   });
 
-  test('one id twice in one response is one row that no run writes again, with any records between', async () => {
+  test('an id that occurs twice in a response, 2,100 records apart, is one row, which no later run writes', async () => {
     await start({ settings: { equipmentTypes: ['21'] } });
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
       const [one] = response['equipments'] as Record<string, unknown>[];
@@ -223,7 +223,7 @@ describe('equipment types', () => {
     expect(await worker.query(`select * from safety.equipment_states`)).toEqual([]);
   });
 
-  test('a type that lacks too much costs its own deletions, not the other types', async () => {
+  test('a type that exceeds MAX_DELETE_RATIO fails the run and keeps its rows; updates and deletions of other types are stored', async () => {
     await startSynced('equipments');
     removeFirst('equipments', 16, '22');
     removeFirst('equipments', 2, '24');
@@ -248,7 +248,7 @@ describe('equipment types', () => {
     await isEqual('equipments');
   });
 
-  test('a type that is no longer requested keeps its rows', async () => {
+  test('the rows of a type that is no longer requested stay', async () => {
     await startSynced('equipments');
     const before = await types();
     const fewer = { ...worker.settings, equipmentTypes: ['21', '24'] };
@@ -258,7 +258,7 @@ describe('equipment types', () => {
     expect(await types()).toEqual(before);
   });
 
-  test('equipment that moves to another type moves its row', async () => {
+  test('if a record moves to another type, its row is updated', async () => {
     await startSynced('equipments');
     for (const [from, to] of [
       ['21', '24'],

@@ -12,7 +12,7 @@ async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
   return parseLog(stderr).filter((line) => 'statement' in line);
 }
 
-test('at debug each statement is logged by its effect, with rows and time, and without what people wrote', async () => {
+test('at level debug each statement is logged with its effect, rows and duration, and without stored values', async () => {
   stage.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), title: 'canary-of-a-person' });
   const logged = await statementsOf('debug');
   const named = (name: string) => logged.find(({ statement }) => statement === name);
@@ -25,6 +25,6 @@ test('at debug each statement is logged by its effect, with rows and time, and w
   expect(named('commit')).toBeDefined();
 });
 
-test('at info no statement is logged', async () => {
+test('at level info no statement is logged', async () => {
   expect(await statementsOf('info')).toEqual([]);
 });

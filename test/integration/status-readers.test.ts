@@ -60,8 +60,8 @@ async function insertOpenRun(stream: StreamName, backendPid = 99999): Promise<vo
     values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', '1.0.0', ${backendPid})`);
 }
 
-describe('a run that found its stream taken', () => {
-  it('is not the last run of its stream: a failure stays in sight', async () => {
+describe('a skipped run of a locked stream', () => {
+  it('a run that is skipped because its stream is locked does not hide the last failure', async () => {
     worker.sandbox.access.set('inactive');
     expect((await worker.run('resources')).outcome).toBe('failed');
     const session = await openFreeStream(worker.databaseUrl, 'resources');
@@ -79,8 +79,8 @@ describe('a run that found its stream taken', () => {
   });
 });
 
-describe('a training run that has nothing to ask for yet', () => {
-  it('ends that the stream counts as failing for the database, and hides no failure of the service', async () => {
+describe('a training run before the next calculation', () => {
+  it('a training run that is skipped as too early hides a last failure of the database, but not one of the service', async () => {
     await worker.run('training-employee-status');
     const failedOf = async (code: string) => {
       await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, error_code)
@@ -94,13 +94,13 @@ describe('a training run that has nothing to ask for yet', () => {
 });
 
 describe('a run whose worker died', () => {
-  it('is not called running, because nobody holds the lock of its stream', async () => {
+  it('an open run whose stream is not locked is shown as failed with worker_died', async () => {
     await insertOpenRun('followups');
     const died = ['failed', 'worker_died'];
     expect(await lastRuns('followups')).toEqual({ status: died, operations: died, accounts: died });
   });
 
-  it('and one that holds its lock are told apart, and only the first is closed', async () => {
+  it('an open run is closed if its stream is not locked, and stays running if it is', async () => {
     await insertOpenRun('followups');
     await insertOpenRun('resources');
     await openFreeStream(worker.databaseUrl, 'resources');
@@ -117,7 +117,7 @@ describe('a run whose worker died', () => {
     ]);
   });
 
-  it('is not said to be of a worker that died when the same worker closes it: its database session ended', async () => {
+  it('an open run that its own worker closes is failed with lock_lost, because its database session ended', async () => {
     await insertOpenRun('resources');
     await worker.query(`update safety_sync.runs set owner = 'test'`);
     expect((await worker.run('resources')).outcome).toBe('succeeded');
@@ -128,7 +128,7 @@ describe('a run whose worker died', () => {
     ]);
   });
 
-  it('is closed when a worker starts, not only when its stream is run again', async () => {
+  it('an open run of a dead worker is closed when a worker starts, before its stream runs again', async () => {
     await worker.runAll();
     await insertOpenRun('equipments');
     await startAppStage(worker, { env: { SYNC_CRON: NEVER } });
@@ -138,8 +138,8 @@ describe('a run whose worker died', () => {
   });
 });
 
-describe('the lock of a stream that a reader holds', () => {
-  it('is no run: whose session it is stands in the run that is skipped, in what a command says that waits, and in the status', async () => {
+describe('a stream lock of another session', () => {
+  it('if a reader holds the lock of a stream, the skipped run, a waiting command and the status describe its session', async () => {
     await worker.runAll({ force: true });
     const reader = await createRole(worker, `login password 'right'`);
     const url = Object.assign(new URL(worker.databaseUrl), { username: reader, password: 'right' });
@@ -181,7 +181,7 @@ describe('the lock of a stream that a reader holds', () => {
     expect((await waiting).outcome).toBe('succeeded');
   });
 
-  it('and one that is a run is told apart by the run', async () => {
+  it('if a run holds the lock of a stream, the lock is described with the run', async () => {
     const holder = await openFreeStream(worker.databaseUrl, 'resources');
     const key = { accountId: 'default', stream: 'resources' } as const;
     const { name } = await describeHolder(worker.connection.db, key);
@@ -199,7 +199,7 @@ describe('the lock of a stream that a reader holds', () => {
 });
 
 describe('a worker without equipment types', () => {
-  it('is ready, sends its heartbeat, plans nothing for equipments and records no run of it', async () => {
+  it('a worker without equipment types is ready, sends its heartbeat, plans no run of equipments and records none', async () => {
     const hook = untilTestEnds(await startHookServer());
     const gate = createGate();
     worker.sandbox.hooks.beforeResponse = () => gate.opened;

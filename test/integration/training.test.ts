@@ -1,4 +1,4 @@
-/** The cached calculation: when it is asked for, what is taken of it, what is never mixed (contract, 5.3). */
+/** The cached calculation: its requests and its stored rows, which are of one calculation each (contract, 5.3). */
 import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { forEachTest } from '../support/lifetime.ts';
@@ -21,8 +21,8 @@ async function looksFresh(): Promise<boolean | undefined> {
   return row?.is_fresh;
 }
 
-describe('when the calculation is asked for', () => {
-  test('a scheduled run that comes too early leaves no row, a manual one does', async () => {
+describe('requests for the calculation', () => {
+  test('a scheduled run before the cache expires leaves no row in runs, a manual one leaves a skipped row', async () => {
     await sync();
     const scheduled = await worker.run(STREAM, { trigger: 'schedule' });
     expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0, record: { runId: null } });
@@ -31,7 +31,7 @@ describe('when the calculation is asked for', () => {
     expect((await runsOf(worker, STREAM)).map(({ status }) => status)).toEqual(['skipped', 'succeeded']);
   });
 
-  test('at once when the database’s clock says that 15 minutes have passed', async () => {
+  test('the calculation is requested if 15 minutes have passed on the clock of the database', async () => {
     await sync();
     await worker.query(
       `update safety_sync.stream_state
@@ -43,7 +43,7 @@ describe('when the calculation is asked for', () => {
   });
 });
 
-describe('what is taken', () => {
+describe('stored rows of the calculation', () => {
   test('calculated_at is the last_updated of the calculation that changed the row', async () => {
     await sync();
     const first = worker.sandbox.store.trainingCalculation().lastUpdated;
@@ -62,7 +62,7 @@ describe('what is taken', () => {
     [0, 'succeeded'],
     [-10 * MINUTE_MS, 'skipped'],
   ] as const)(
-    'a last_updated that moved by %i ms writes nothing, and the run is %s',
+    'if last_updated moved by %i ms, no row is written and the run is %s',
     async (movedMs, outcome) => {
       await sync();
       await worker.query(`update safety_sync.stream_state set last_success_at = 'epoch'`);
@@ -81,7 +81,7 @@ describe('what is taken', () => {
     },
   );
 
-  test('employees who are gone are marked deleted, and undeleted when they come back', async () => {
+  test('an employee that the calculation lacks is marked deleted, and undeleted when it returns', async () => {
     await sync();
     const key = [...employees().keys()][7] ?? '';
     const gone = employees().get(key) ?? {};

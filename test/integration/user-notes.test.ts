@@ -1,4 +1,4 @@
-/** Streams that store side by side and meet the same people. */
+/** Streams that record the same user ids in parallel. */
 import { expect, test } from 'vitest';
 import type { StreamSession } from '../../src/engine/control-tables/stream-session.ts';
 import { recordUsers } from '../../src/engine/control-tables/user-lookups.ts';
@@ -25,7 +25,7 @@ const waitingForLocks = async () => {
   return row?.waiting;
 };
 
-test('take turns: what one notes first and the other one last keeps neither from storing', async () => {
+test('two streams that record the same user ids in different order wait for each other, and both store', async () => {
   const [resources, followups] = [await open('resources'), await open('followups')];
   const isNoted = createGate();
   const mayGoOn = createGate();
@@ -48,7 +48,7 @@ test('take turns: what one notes first and the other one last keeps neither from
   ).toEqual(['ann', 'ben', 'cid'].map((user_id) => ({ account_id: 'north', user_id })));
 });
 
-test('another account does not wait', async () => {
+test('streams of different accounts do not wait for each other', async () => {
   const [north, south] = [await open('resources'), await open('resources', 'south')];
   await inTransaction(north, async () => {
     await recordUsers(north.connection.db, ['ann'], 'north');
@@ -56,7 +56,7 @@ test('another account does not wait', async () => {
   });
 });
 
-test('a run of users under way keeps no stream from storing its user ids', async () => {
+test('an open session of users does not block other streams that record user ids', async () => {
   const [users, resources] = [await open('users'), await open('resources')];
   await inTransaction(resources, () => recordUsers(resources.connection.db, ['ann'], 'north'));
   await inTransaction(users, () => recordUsers(users.connection.db, ['ben'], 'north'));

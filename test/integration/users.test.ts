@@ -14,7 +14,7 @@ afterEach(() => worker.close());
 const NOTHING_ELSE = { followups: 0, equipment: 0, resources: 0 };
 const ALL_NAME_PEOPLE = { followups: 30, equipment: 12, resources: 6 };
 
-/** Trainings alone name people, or everything that can does. */
+/** Syncs the training list only, or all streams with user ids. */
 async function start(
   readings: Partial<Readings> = {},
   people: { readonly employees: number; readonly users: number } = { employees: 20, users: 14 },
@@ -43,7 +43,7 @@ const forms: Forms[] = [
   ['numbers', 'parameter_invalid'],
 ];
 describe.each(casesOf({ few: forms.slice(1), all: forms }))(
-  'ids as %s, unknown users reported as %s',
+  'a service with ids as %s and unknown users reported as %s',
   (identifiers, unknownUser) => {
     test('each user in a stored record is requested once', async () => {
       await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
@@ -59,7 +59,7 @@ describe.each(casesOf({ few: forms.slice(1), all: forms }))(
       expect(await rowVersions(worker)).toEqual(before);
     });
 
-    test('a user that the service does not know is not requested again, and is no failure', async () => {
+    test('a user that the service reports as unknown is not requested again and fails no run', async () => {
       await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
       for (const [id] of [...worker.sandbox.store.users].slice(0, 4)) worker.sandbox.store.users.delete(id);
       const result = await sync();
@@ -75,7 +75,7 @@ describe.each(casesOf({ few: forms.slice(1), all: forms }))(
   },
 );
 
-test('a name is refreshed after about a week, and a new person is asked for at once', async () => {
+test('a name is requested again after about a week, and the name of a new user id in the next run', async () => {
   await start();
   await sync();
   for (const { hours } of await lookups()) {
@@ -105,8 +105,8 @@ test('a name is refreshed after about a week, and a new person is asked for at o
 
 test.each([
   ['the service does not offer the method', 'api_method_not_found'],
-  ['the token may not ask for it', 'token_permission'],
-] as const)('when %s the run is skipped, says why, and nothing fails', async (_name, error) => {
+  ['the token lacks the permission', 'token_permission'],
+] as const)('if %s, the run is skipped with a note and does not fail', async (_name, error) => {
   await start();
   worker.sandbox.faults.next(({ method }) => method === 'users.info', { kind: 'error', error }, 1000);
   const result = await worker.run('users');
@@ -120,7 +120,7 @@ test.each([
   await isEqual();
 });
 
-test('a failure in the middle keeps what was answered, and the next run asks only for the rest', async () => {
+test('a run that fails keeps the names that it received, and the next run requests only the others', async () => {
   await start();
   worker.sandbox.faults.next(({ number }) => number % 5 === 0, {
     kind: 'error',
@@ -142,7 +142,7 @@ test('a failure in the middle keeps what was answered, and the next run asks onl
   await isEqual();
 });
 
-test('ids for which the service fails keep no other id from a name, and are due again after the run', async () => {
+test('user ids with failed requests do not stop the other ids, and are requested again in the next run', async () => {
   await start();
   const ids = (await lookups()).map((row) => row.user_id);
   const failing = new Set(ids.slice(0, 3));
@@ -175,7 +175,7 @@ test('ids for which the service fails keep no other id from a name, and are due 
   await isEqual();
 });
 
-test('a service that answers for no id fails the run, and the next run begins with other ids', async () => {
+test('a run without any successful response fails, and the next run begins with other ids', async () => {
   await start();
   worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
   expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
@@ -192,7 +192,7 @@ test('a service that answers for no id fails the run, and the next run begins wi
   expect((await lookups()).filter((row) => row.is_known !== true)).toEqual([]);
 });
 
-test('a run without due users makes names no fresher than the streams that name people', async () => {
+test('a run of users without due ids has the newest last success of the streams with user ids', async () => {
   await start({}, undefined, ALL_NAME_PEOPLE);
   await sync();
   await worker.query(`update safety_sync.stream_state set last_success_at = case stream
@@ -205,7 +205,7 @@ test('a run without due users makes names no fresher than the streams that name 
   ).toEqual([{ at: '2026-01-03 00:00:00' }]);
 });
 
-test('a user that no record mentions any more keeps the name', async () => {
+test('a user that no record mentions any more stays in users', async () => {
   await start();
   await sync();
   const [row] = await worker.query<{ users: number }>('select count(*)::int as users from safety.users');

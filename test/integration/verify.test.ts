@@ -1,4 +1,4 @@
-/** One record, asked for again: what is stored of it, and what the source says. */
+/** One record, requested again: its stored row against the source. */
 import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
@@ -60,7 +60,7 @@ test.each([
   ['equipments', 'equipment', 'id'],
   ['training-employee-status', 'training_employee_status', 'user_id'],
 ] as const)(
-  'a record of %s that is as the source has it is verified with one request',
+  'a record of %s that equals the source is verified with one request',
   async (stream, table, column) => {
     await sync(stream);
     const before = await rowVersions(worker);
@@ -85,7 +85,7 @@ test('a user is verified with one request', async () => {
   expect(answer).toMatchObject({ code: 0, verification: { equal: true, requests: 1 } });
 });
 
-test('what was changed behind our back is told field by field, differences first, and repaired with one more request', async () => {
+test('verify lists the fields of a changed row, different ones first, and --repair corrects them with one more request', async () => {
   await sync('followups');
   const id = await aFollowup();
   await worker.query(`update safety.followups set assignee_id = 'forged', due_on = null where id = '${id}'`);
@@ -114,7 +114,7 @@ test('what was changed behind our back is told field by field, differences first
   });
 });
 
-test('a repair moves no watermark and makes no stream fresh', async () => {
+test('a repair changes neither the watermark nor the last success of a stream', async () => {
   await sync('followups');
   const state = () => worker.query('select watermark, last_success_at::text from safety_sync.stream_state');
   const before = await state();
@@ -125,7 +125,7 @@ test('a repair moves no watermark and makes no stream fresh', async () => {
   expect(await state()).toEqual(before);
 });
 
-test('a record that is marked as deleted and is there again is told and brought back', async () => {
+test('verify reports a deleted row whose record is at the source, and --repair undeletes it', async () => {
   await sync('equipments');
   const id = await anyKey('equipment');
   await worker.query(`update safety.equipment set _deleted_at = now() where id = '${id}'`);
@@ -137,7 +137,7 @@ test('a record that is marked as deleted and is there again is told and brought 
   expect(await verify('equipments', id)).toMatchObject({ code: 0, verification: { stored: 'live' } });
 });
 
-test('a follow-up of which nothing is stored is looked for in the whole list, and stored by a repair', async () => {
+test('verify searches the whole list for a follow-up without a stored row, and --repair stores it', async () => {
   const [id = ''] = [...worker.sandbox.store.followups.keys()].toSorted();
   expect(await verify('followups', id)).toMatchObject({
     code: 1,
@@ -147,7 +147,7 @@ test('a follow-up of which nothing is stored is looked for in the whole list, an
   expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { requests: 1 } });
 });
 
-test('a follow-up without a stored response is looked for in the whole list before it counts as gone', async () => {
+test('verify searches the whole list for a follow-up without a response_id before it reports it as missing', async () => {
   const put = (created_on: number) =>
     worker.sandbox.store.followups.put({
       ...SPECIMENS.followups.build('moved'),
@@ -164,7 +164,7 @@ test('a follow-up without a stored response is looked for in the whole list befo
   expect(differing(found)).toContain('created_at');
 });
 
-test('a record that is gone at the source is told with the command that marks it as deleted', async () => {
+test('verify reports a record that the source has deleted, with the command that marks its row deleted', async () => {
   await sync('followups');
   const id = await aFollowup();
   worker.sandbox.store.followups.delete(id);
@@ -176,7 +176,7 @@ test('a record that is gone at the source is told with the command that marks it
   expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { stored: 'deleted' } });
 });
 
-test('a value that cannot be stored is no difference: it says what the service sends and why null is stored', async () => {
+test('a value that cannot be stored is no difference: verify shows the received value and that null is stored', async () => {
   worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('odd'), due: 20_260_230 });
   await sync('followups');
   const { code, stdout } = await run(['verify', 'followups', 'odd']);
@@ -186,7 +186,7 @@ test('a value that cannot be stored is no difference: it says what the service s
   expect(verification.remarks).toMatchObject([{ kind: 'field_nulled', field: 'due', value: 20_260_230 }]);
 });
 
-test('a repair takes nothing from a training calculation that is older than the stored one', async () => {
+test('a repair from a training calculation that is older than the stored one is skipped', async () => {
   Object.assign(worker.sandbox.readings, { trainingCache: 'per-request' });
   await run(['sync', 'training-employee-status', '--force']);
   const id = await anyKey('training_employee_status', 'user_id');
@@ -203,7 +203,7 @@ test('a repair takes nothing from a training calculation that is older than the 
   expect(await verify('training-employee-status', id)).toMatchObject({ code: 0 });
 });
 
-test('of several accounts one has to be chosen, and a stream has to be one', async () => {
+test('verify exits with 2 if several accounts are configured and none is selected, the stream is unknown or the id is missing', async () => {
   const accounts = {
     SAFETY_ACCOUNTS_FILE: await writeAccountsFile(
       ['west', 'east'].map((name) => entryFor(name, worker.sandbox)),
@@ -222,6 +222,6 @@ test('of several accounts one has to be chosen, and a stream has to be one', asy
   expect(worker.sandbox.requests).toEqual([]);
 });
 
-test('refused credentials end it with 3', async () => {
+test('verify exits with 3 if the service refuses the credentials', async () => {
   expect(await run(['verify', 'resources', '1'], { SAFETY_TOKEN: 'wrong' })).toMatchObject({ code: 3 });
 });

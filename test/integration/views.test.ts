@@ -32,7 +32,7 @@ beforeAll(async () => {
   await sync();
 });
 
-/** As text; points in time as ms. */
+/** Values as text, points in time in milliseconds. */
 async function readView(view: string, columns: readonly string[]): Promise<ViewRow[]> {
   const typed = columns.map((column) =>
     column.endsWith('_at')
@@ -45,13 +45,13 @@ async function readView(view: string, columns: readonly string[]): Promise<ViewR
 const sorted = (rows: readonly ViewRow[]): string[] =>
   rows.map((row) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))).toSorted();
 
-describe.each(ZONES)('with days that begin in %s', (timezone) => {
+describe.each(ZONES)('days in time zone %s', (timezone) => {
   beforeAll(async () => {
     await writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]);
     await countStored(worker.connection);
   });
 
-  test('every view of what is live shows what the service’s answers amount to', async () => {
+  test('every view of live rows equals an independent computation from the responses of the service', async () => {
     const tables = await readSource(worker, Object.keys(TABLES) as TableName[]);
     const today = dayOf(String(Date.now()), timezone) ?? '';
     for (const [view, expected] of Object.entries(expectedViews(tables, { timezone, today }))) {
@@ -61,7 +61,7 @@ describe.each(ZONES)('with days that begin in %s', (timezone) => {
     }
   });
 
-  test('every point in time in a view has its local day beside it', async () => {
+  test('every _at column of a view has an _on column with its local day', async () => {
     const columns = await readViewColumns();
     const times = columns.filter(({ type }) => type === 'timestamp with time zone');
     const days = times.filter(({ name }) => name.endsWith('_at'));
@@ -83,29 +83,32 @@ describe.each(ZONES)('with days that begin in %s', (timezone) => {
   test.each([
     ['training_status_daily', 'training_employee_status_history', 'employees'],
     ['equipment_status_daily', 'equipment_history', 'equipment'],
-  ] as const)('%s counts what %s holds at the end of each day', async (view, history, column) => {
-    await spreadStates();
-    const today = dayOf(String(Date.now()), timezone) ?? '';
-    const states = (await readHistory(worker, history)).map(({ row, from, to }) => ({
-      status: String(row['status']),
-      isInService: row['is_in_service'] === true,
-      ...daysOf(from, to, timezone),
-    }));
-    const expected = countDays(states, today);
-    expect(expected.length).toBeGreaterThan(10);
-    const extra = view === 'equipment_status_daily';
-    const found = await readView(view, ['date', 'status', column, ...(extra ? ['in_service'] : [])]);
-    expect(sorted(found)).toEqual(
-      sorted(
-        expected.map(({ date, status, all, inService }) => ({
-          date,
-          status,
-          [column]: String(all),
-          ...(extra ? { in_service: String(inService) } : {}),
-        })),
-      ),
-    );
-  });
+  ] as const)(
+    '%s equals the number of states in %s at the end of each day',
+    async (view, history, column) => {
+      await spreadStates();
+      const today = dayOf(String(Date.now()), timezone) ?? '';
+      const states = (await readHistory(worker, history)).map(({ row, from, to }) => ({
+        status: String(row['status']),
+        isInService: row['is_in_service'] === true,
+        ...daysOf(from, to, timezone),
+      }));
+      const expected = countDays(states, today);
+      expect(expected.length).toBeGreaterThan(10);
+      const extra = view === 'equipment_status_daily';
+      const found = await readView(view, ['date', 'status', column, ...(extra ? ['in_service'] : [])]);
+      expect(sorted(found)).toEqual(
+        sorted(
+          expected.map(({ date, status, all, inService }) => ({
+            date,
+            status,
+            [column]: String(all),
+            ...(extra ? { in_service: String(inService) } : {}),
+          })),
+        ),
+      );
+    },
+  );
 });
 
 const readViewColumns = () =>
@@ -115,7 +118,7 @@ const readViewColumns = () =>
      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' order by 1, a.attnum`,
   );
 
-test('every id of a form, training, type, schedule, category, office, client, business or field has its name beside it', async () => {
+test('every id of a label kind in a view has a _label column with its label, or else the id', async () => {
   const KINDS: Readonly<Record<string, string>> = {
     ...Object.fromEntries(LABEL_KINDS.map((kind) => [`${kind}_id`, kind])),
     item_id: 'metafield_item',
@@ -151,7 +154,7 @@ test('every id of a form, training, type, schedule, category, office, client, bu
   }
 });
 
-test('every person in a view has name and key beside the id, and each key has its row in people before the name was looked up', async () => {
+test('every user id in a view has a name and a key column, and each key has a row in people before its name is looked up', async () => {
   const { store } = worker.sandbox;
   store.followups.put({
     ...(SPECIMENS.followups.build('of newcomers') as unknown as Followup),
@@ -205,7 +208,7 @@ test('every person in a view has name and key beside the id, and each key has it
   expect(trained.toSorted()).toEqual([...store.employees.keys()].toSorted());
 });
 
-test('a sync leaves labels alone', async () => {
+test('a sync does not change labels', async () => {
   const labels = `select * from safety.labels order by kind, id`;
   const before = await worker.query(labels);
   for (const result of await worker.runAll({ kind: 'reconcile', force: true })) expectSucceeded(result);
@@ -259,7 +262,7 @@ function countDays(states: readonly Counted[], today: string) {
   return counts;
 }
 
-test('what was raised before the calendar begins counts from the first of its days on', async () => {
+test('a follow-up that was raised before the first day of the calendar is counted from that day on', async () => {
   // Raised in 1995: one still open, one closed in 1997, one due in 2000; and one with a broken time.
   await worker.query(
     `insert into safety.followups (account_id, id, is_open, created_at, due_on, resolved_at, _valid_from, _synced_at, _run_id)
@@ -290,7 +293,7 @@ test('what was raised before the calendar begins counts from the first of its da
   expect(days?.rows).toBe(days?.expected);
 });
 
-test('the planner thinks no view expensive enough to compile it, which would take longer than the view', async () => {
+test('the estimated cost of every view is below jit_above_cost, because its compilation would take longer than the query', async () => {
   await worker.query('analyze');
   const views = await worker.query<{ name: string }>(
     `select viewname as name from pg_views where schemaname = 'safety' order by 1`,
@@ -354,7 +357,7 @@ function readsOfAllAccounts(node: PlanNode): string[] {
   return [...(isShared || isBound ? [] : [table]), ...below.flatMap(readsOfAllAccounts)];
 }
 
-test('a filter on the account reaches the tables below every view', async () => {
+test('a filter on account_id reaches the tables of every view', async () => {
   const views = await worker.query<{ name: string }>(
     `select viewname as name from pg_views where schemaname = 'safety' order by 1`,
   );
@@ -382,7 +385,7 @@ test.each([
   ['training_compliance', 'user_id', `'x'`, ['training_employee_status', 'training_completions']],
   ['current_resource_versions', 'resource_id', `'x'`, ['resources', 'resource_versions']],
   ['resource_version_overview', 'resource_id', `'x'`, ['resources', 'resource_versions']],
-] as const)('a filter of %s on %s reaches its tables', async (view, column, value, tables) => {
+] as const)('a filter of %s on %s reaches the tables of the view', async (view, column, value, tables) => {
   const plan = await readPlan(
     `select * from safety.${view} where account_id = 'default' and ${column} = ${value}`,
   );

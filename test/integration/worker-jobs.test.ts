@@ -75,7 +75,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
       }
       passedMs = endMs;
     },
-    /** Methods asked since the last time. */
+    /** Methods requested since the last call. */
     asked() {
       const methods = new Set(sandbox.requests.map(({ method }) => method));
       sandbox.requests.length = 0;
@@ -85,7 +85,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
   };
 }
 
-it('a token that is active again with one right less: the other streams go at once, the last one when the right is back', async () => {
+it('if a token is active again without the right to one stream, the other streams run at once and that stream when the right is back', async () => {
   const stage = await createStage();
   const { sandbox } = stage;
   sandbox.access.set('inactive');
@@ -114,7 +114,7 @@ it('a token that is active again with one right less: the other streams go at on
   expect(stage.logged('info')).toContain('the service lets the token read resources again');
 });
 
-it('a trial that has nothing to ask is followed by one of another stream a minute later', async () => {
+it('a try without a request is followed by a try of another stream within a minute', async () => {
   const stage = await createStage();
   for (const stream of STREAM_NAMES) await stage.run(stream);
   stage.sandbox.access.set('inactive');
@@ -131,7 +131,7 @@ it('a trial that has nothing to ask is followed by one of another stream a minut
   );
 });
 
-it('without a schedule that ticks in between, a service that accepts everything is asked within an hour', async () => {
+it('a service that accepts the credentials again is tried within an hour without any scheduled run', async () => {
   const stage = await createStage();
   stage.sandbox.access.set('inactive');
   for (const stream of STREAM_NAMES) await stage.run(stream);
@@ -145,7 +145,7 @@ it('without a schedule that ticks in between, a service that accepts everything 
   );
 });
 
-it('that another worker has the stream is logged for debugging only', async () => {
+it('a run that is skipped because another worker holds the stream is logged at level debug only', async () => {
   const stage = await createStage(['resources']);
   await openFreeStream(stage.databaseUrl, 'resources');
   await stage.run('resources');

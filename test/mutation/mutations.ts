@@ -34,7 +34,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       breaks: 'a failed run is closed inside of a transaction that is rolled back',
       file: 'src/engine/sync/run-stream.ts',
       search: 'await load?.abort();',
-      tests: ['test/integration/snapshots.test.ts > an empty response is refused'],
+      tests: ['test/integration/snapshots.test.ts > an empty response fails'],
     },
     {
       breaks: 'a run whose connections break twice is left open',
@@ -110,7 +110,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'migrations/views/reporting_clock.sql',
       search: 'max(s.timezone) as timezone, (now() at time zone max(s.timezone))::date as today',
       replace: 's.timezone, (now() at time zone s.timezone)::date as today',
-      tests: ['test/integration/schema.test.ts > leans on a primary key'],
+      tests: ['test/integration/schema.test.ts > depends on a primary key'],
     },
     {
       breaks: 'readers see a retry of stored issues as the last success of the stream',
@@ -130,14 +130,14 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       breaks: 'a stop waits for statements that take long',
       file: 'src/engine/database/connection.ts',
       search: 'statements?.add(query);',
-      tests: ['test/e2e/early-signal.test.ts > while a statement goes on'],
+      tests: ['test/e2e/early-signal.test.ts > during a statement'],
     },
     {
       breaks: 'a command whose reader goes away leaves its database server running',
       file: 'src/main.ts',
       search: "stop.abort(new Error('the end of the reader'));",
       replace: 'process.exit(0);',
-      tests: ['test/e2e/embedded.test.ts > reader goes away'],
+      tests: ['test/e2e/embedded.test.ts > reader of its output ends'],
     },
     {
       breaks: 'time-outs of the role end a load',
@@ -197,7 +197,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/history/retention.ts',
       search:
         "and status <> 'running'\n      and run_id not in (select max(run_id) from safety_sync.runs where ${ofStream}\n        group by kind, status, requests > 0, backend_pid is null)",
-      tests: ['test/integration/retention.test.ts > stays known'],
+      tests: ['test/integration/retention.test.ts > keeps the newest run'],
     },
     {
       breaks: 'a view that a migration replaced shows a confined reader every account',
@@ -234,8 +234,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       search: '? sql``\n    : sql`, _deleted_at = null, _run_id',
       replace: '? sql`, _deleted_at = null`\n    : sql`, _deleted_at = null, _run_id',
       tests: [
-        'test/integration/privacy.test.ts > turned on later',
-        'test/integration/privacy.test.ts > keeps its times',
+        'test/integration/privacy.test.ts > a cleaning for later settings',
+        'test/integration/privacy.test.ts > keep their times',
       ],
     },
     {
@@ -249,14 +249,14 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/privacy/clean-stored.ts',
       search: 'if (ids.size === 0) continue;',
       replace: 'if (ids.size >= 0) continue;',
-      tests: ['test/integration/privacy.test.ts > turned on later'],
+      tests: ['test/integration/privacy.test.ts > a cleaning for later settings'],
     },
     {
       breaks: 'a worker with another key brings back who was forgotten',
       file: 'src/engine/privacy/settings.ts',
       search: 'secretId !== pseudonyms?.secretId',
       replace: 'secretId === null',
-      tests: ['test/integration/privacy.test.ts > another key, or none'],
+      tests: ['test/integration/privacy.test.ts > missing or another one'],
     },
     {
       breaks: 'a confined reader with an aggregate of its own sees how fresh every account is',
@@ -272,7 +272,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       breaks: 'runs write by the isolation that the database has by default',
       file: 'src/engine/database/session-settings.ts',
       search: `set_config('default_transaction_isolation', 'read committed', false),`,
-      tests: ['test/integration/server-settings.test.ts > change nothing of what is stored'],
+      tests: ['test/integration/server-settings.test.ts > no effect on stored data'],
     },
     {
       breaks: 'a worker that runs does not ask whether a newer program has migrated',
@@ -285,13 +285,13 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'migrations/0000_warehouse.sql',
       search: `"program_version" text NOT NULL,`,
       replace: `"program_version" text DEFAULT 'unknown' NOT NULL,`,
-      tests: ['test/integration/program-and-schema.test.ts > cannot open a run'],
+      tests: ['test/integration/program-and-schema.test.ts > without program_version'],
     },
     {
       breaks: 'a run under way goes on storing while a newer program migrates',
       file: 'src/warehouse/migrate.ts',
       search: 'if (missing.length > 0) await endRuns(connection);',
-      tests: ['test/e2e/next-release.test.ts > is ended by a migration'],
+      tests: ['test/e2e/next-release.test.ts > ends the session of a running sync'],
     },
     {
       breaks:
@@ -299,7 +299,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/control-tables/stream-session.ts',
       search: 'greatest(now(), complete_until)',
       replace: 'greatest(now(), null::timestamptz)',
-      tests: ['test/integration/reading-changes.test.ts > no way of storing loses a row'],
+      tests: ['test/integration/reading-changes.test.ts > a reader misses no row'],
     },
     {
       breaks: 'a new follow-up is not added to the days before today',
@@ -336,7 +336,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/database/connection.ts',
       search: ', ...TEXT_SETTINGS }',
       replace: ' }',
-      tests: ['test/integration/server-settings.test.ts > change nothing of what is stored'],
+      tests: ['test/integration/server-settings.test.ts > no effect on stored data'],
     },
   ],
   3: [
@@ -345,7 +345,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/reading/cached-list.ts',
       search: 'if (isOlder(calculatedAtMs, state.calculatedAt, responseClock)) {',
       replace: 'if (isOlder(calculatedAtMs, null, responseClock)) {',
-      tests: ['test/integration/training.test.ts > a last_updated that moved'],
+      tests: ['test/integration/training.test.ts > if last_updated moved'],
     },
   ],
   4: [
@@ -395,7 +395,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/control-tables/stream-session.ts',
       search: 'connection.abortedBy !== undefined;',
       replace: 'connection.abortedBy === null;',
-      tests: ['test/crash/connection.test.ts > with the reason'],
+      tests: ['test/crash/connection.test.ts > with the error that aborted it'],
     },
   ],
   7: [
@@ -461,7 +461,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/control-tables/lock-holders.ts',
       search: "coalesce(has_table_privilege(a.usesysid, 'safety_sync.runs', 'insert'), true) as is_loader",
       replace: 'true as is_loader',
-      tests: ['test/integration/status-readers.test.ts > whose session it is'],
+      tests: ['test/integration/status-readers.test.ts > describe its session'],
     },
     {
       breaks: 'an account is renamed while a run of its new name is under way',
