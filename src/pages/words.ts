@@ -41,7 +41,7 @@ interface Badge {
 
 type Known = Pick<DatabaseStatus, 'isUp' | 'isTooOld' | 'readAtMs' | 'pendingMigrations'>;
 
-/** Shows a good state only as the last known one, when it is not current. */
+/** A good or busy state that is not current is shown as `last known: …`. */
 export function knownBadge({ level, text }: Badge, database: Known): Badge {
   const isCurrent = database.isUp && !database.isTooOld;
   if (isCurrent || (level !== 'good' && level !== 'busy')) return { level, text };

@@ -164,7 +164,7 @@ export const READ_ERRORS = {
   read_incomplete: {
     recovery: 'fail_stream',
     meaning:
-      'Responses contradict their own totals, or announce pages that cannot be read, each time the read is repeated. The records that arrived are stored, and the watermark does not move.',
+      'In every repetition of the read, responses contradict their own totals or announce pages that cannot be read. The records that arrived are stored, and the watermark does not move.',
     advice:
       'The service announces other records than it delivers; the records that arrived are stored, no row was deleted.',
     details:

@@ -43,7 +43,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared version.ts engine/streams engine/database',
   },
   'engine/history': {
-    owns: 'what was when: states of rows, days, and how long they are kept',
+    owns: 'states of rows, daily counts, and retention',
     mayImport: 'shared engine/streams engine/database engine/control-tables',
   },
   'engine/loading': {

@@ -160,7 +160,7 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
 
 const test: Verb<CommonOptions> = {
   name: 'test',
-  about: 'send one alert by each configured way and print whether it arrived; needs no database',
+  about: 'send one test alert through each configured channel and print whether it was accepted; needs no database',
   options: [JSON_OPTION],
   run: runTest,
 };

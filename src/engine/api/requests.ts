@@ -20,7 +20,7 @@ export interface ApiClientOptions {
   /** Upper bound, spaced evenly; undefined: none. */
   readonly requestsPerMinute: number | undefined;
   readonly requestTimeoutMs: number;
-  /** Retries after the first attempt. */
+  /** Repetitions after the first attempt: a request is sent one more time than this. */
   readonly retryAttempts: number;
   /** The longest delay of the first retry; doubled with each further one. Also the shortest cool-down. */
   readonly retryMinDelayMs: number;

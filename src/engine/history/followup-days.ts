@@ -24,7 +24,7 @@ export const followupDays = safetySchema.table(
     id: text().notNull(),
     /** First day of the first span. */
     from_on: date({ mode: 'string' }).notNull(),
-    /** Day after the last span; `infinity` while nothing changes. */
+    /** Day after the last span; `infinity` if the last span has no end. */
     to_on: date({ mode: 'string' }).notNull(),
     /** First day of each span, in order; each span ends where the next one begins. */
     days: date({ mode: 'string' }).array().notNull(),
@@ -208,7 +208,7 @@ interface DayCount extends TransactionTime {
   readonly keepsSpans: boolean;
 }
 
-/** The end of a successful run: today is counted. Part of the transaction that stores. */
+/** Counts today at the end of a successful run. Runs in the transaction that stores the last rows. */
 export async function countDays(db: Queryable, request: DayCount): Promise<void> {
   const { accountId: account, stream, now, keepsSpans } = request;
   if (keepsSpans && (await readCountedDays(db, account)) === null) await countAll(db, account);

@@ -39,7 +39,7 @@ async function findOldest(read: ReadRequest, range: TimeSlice, first: ListPage):
   }
 }
 
-/** If the service fails for the newest record, another one is enough for a plan. */
+/** A plan needs one record of the range. If the request for the newest record fails, another record is requested. */
 async function fetchFirst(range: TimeSlice, reader: SliceReader): Promise<SliceResponse> {
   try {
     return await reader.fetch(range);

@@ -119,7 +119,8 @@ export class PageTally {
       // Without a total every page that was announced must have brought new records.
       if (this.lastPage !== undefined && this.lastPage > Math.max(1, this.#pagesWithNews))
         return `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`;
-      // The pages may end at the number of different records, which is too early for pages that repeat some.
+      // The service may end the pages after as many rows as it has distinct records. If pages repeat records, the last records are
+      // then missing.
       return this.#hasRowsTwice ? 'pages repeat records, and the service returns no total' : null;
     }
     for (const [at, total] of this.#totals.entries()) {

@@ -73,7 +73,7 @@ export function buildWorld({
   };
 }
 
-/** Mostly decimal text, except for ids from a directory or an import. */
+/** Ids are decimal text; with oddities, one in 13 has the form of an id from a directory or an import. */
 function personId(seed: number, index: number, oddities: boolean): string {
   const random = Random.of(seed, STREAM.users, index, 1);
   const number = 10_001 + index * 7 + random.int(0, 6);
