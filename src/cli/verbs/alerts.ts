@@ -160,7 +160,8 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
 
 const test: Verb<CommonOptions> = {
   name: 'test',
-  about: 'send one test alert through each configured channel and print whether it was accepted; needs no database',
+  about:
+    'send one test alert through each configured channel and print whether it was accepted; needs no database',
   options: [JSON_OPTION],
   run: runTest,
 };
