@@ -58,7 +58,7 @@ export async function buildProgram(
     .addHelpText('after', () =>
       wrapLines(OVERVIEW, process.stdout.isTTY ? process.stdout.columns : PIPE_WIDTH),
     )
-    // Required for verbs with verbs behind them.
+    // Commander requires this for verbs that have verbs of their own, such as `labels import`.
     .enablePositionalOptions()
     .exitOverride();
   const named = Object.hasOwn(VERBS, first) ? VERBS[first] : undefined;

@@ -19,7 +19,7 @@ export function untilOf(ms: number, nowMs: number): string {
 /** By time zone. Formatters are kept, because creating one takes longer than formatting a hundred texts. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** For example `2026-03-06 14:30:05`: Sweden writes times in this form. */
+/** For example `2026-03-06 14:30:05`, the form of times in Swedish texts. */
 function localTime(ms: number, timeZone: string): string {
   const known = clocks.get(timeZone);
   const clock =

@@ -100,7 +100,7 @@ async function checkAccount(
   }
 }
 
-/** Accounts that are checked side by side. */
+/** Number of accounts that are checked concurrently. */
 const ACCOUNTS_AT_ONCE = 4;
 
 function exitCodeOfChecks(checks: readonly Check[]): number {

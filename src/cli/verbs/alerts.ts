@@ -43,7 +43,7 @@ function listAlerts(rows: readonly AlertRow[], conditions: readonly Condition[])
     ...rows.map((row) => ({
       ...row,
       row,
-      // It is in no condition, because only the worker that cannot use the database knows it.
+      // An outage of the database is no condition, because it cannot be read from the database.
       isOver: row.endedMs !== null || (row.event !== 'database_away' && !present.has(textOfKey(row))),
     })),
     ...conditions

@@ -36,7 +36,7 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'content_not_found',
 ]);
 
-/** The error, if it says that records are missing; other errors are thrown. */
+/** Returns a `read_incomplete` error; throws other errors. */
 export function toIncomplete(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
   throw error;
@@ -134,7 +134,7 @@ export class PageTally {
 }
 
 /**
- * Yields the pages of a list in their order, and adds each to the tally when the consumer asks for the next one. A refused
+ * Yields the pages of a list in their order, and adds each to the tally when the consumer requests the next one. A refused
  * page ends the list, unless it is the first one.
  */
 export async function* pages(
@@ -157,7 +157,7 @@ export async function* pages(
   }
 }
 
-/** A list for which `countExtraRows` counts. */
+/** The argument of `countExtraRows`: a list with repeated records, and its requests. */
 interface DoubtfulList {
   readonly repeated: PageTally['repeated'];
   /** Requests the whole list. */

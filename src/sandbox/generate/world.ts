@@ -8,7 +8,7 @@ export interface SandboxSize {
   employees: number;
   equipment: number;
   resources: number;
-  /** Accounts that observe, assign and complete. `users.info` knows the other employees, too. */
+  /** Accounts that observe, assign and complete. `users.info` also returns the other employees. */
   users: number;
 }
 
