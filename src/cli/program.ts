@@ -139,7 +139,7 @@ export async function runProgram(given: readonly string[], context: CommandConte
     }
     const error =
       context.signal.aborted && isCancelled(caught)
-        ? new SafetySyncError('interrupted', 'a statement was cancelled because a stop was asked for', {
+        ? new SafetySyncError('interrupted', 'a statement was cancelled because a stop was requested', {
             cause: caught,
           })
         : toKnownError(caught);

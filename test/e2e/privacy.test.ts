@@ -34,7 +34,7 @@ test('check reports that no person is forgotten yet, only with a key', async () 
   const checked = await stage.run(['check', '--json'], privacy());
   const { checks } = JSON.parse(checked.stdout) as { checks: { what: string; finding: string }[] };
   expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
-    { finding: 'nobody is forgotten' },
+    { finding: 'no person is forgotten' },
   ]);
   expect((await stage.run(['check'])).stdout).not.toContain('forgotten');
 });

@@ -95,7 +95,7 @@ function checkClocks(aheadMs: number): Check {
   return skipped(
     'clocks',
     `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
-    `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not harmed: ages and alerts are judged by the clock of the database, and what is asked for by times of the service.`,
+    `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not affected: ages and alerts follow the clock of the database, and requests the times of the service.`,
   );
 }
 
