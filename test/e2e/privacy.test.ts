@@ -181,7 +181,7 @@ test('forget says what it did; without a key it says what is missing', async () 
   });
   await stage.query(`delete from safety.users where id like 'N-%'`);
   const restored =
-    'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.';
+    'After a restore from a backup, forget all people again who were forgotten after the backup: it still contains them.';
   const shown = await stage.run(['privacy'], privacy());
   expect(shown.stdout).toMatch(
     /^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m,
