@@ -30,7 +30,7 @@ export const RARE = {
   ),
   RETRY_ATTEMPTS: variable(
     form.wholeNumber(0, 100),
-    'Most repetitions of a request that can succeed later, after a 429 too. The first attempt is not counted, so 8 repetitions are 9 attempts.',
+    'Most repetitions of a request that can succeed later, after a 429 too. The first attempt is not counted, so 8 repetitions are 9 attempts. Some requests are repeated fewer times ([why](design.md#asking)).',
     { default: '8' },
   ),
   RETRY_MIN_DELAY_MS: variable(
