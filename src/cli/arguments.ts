@@ -6,7 +6,7 @@ import type { StreamName } from '../engine/streams/stream.ts';
 
 const MOST_CHANGES = 2;
 
-/** The name that was probably meant: the beginning of one, or one that was mistyped. */
+/** Returns the name that begins with the typed text, otherwise the first name with at most two typing errors. */
 function closestName(typed: string, names: readonly string[]): string | undefined {
   const text = typed.toLowerCase();
   const begun = text.length < 3 ? undefined : names.find((name) => name.startsWith(text));

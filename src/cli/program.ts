@@ -58,7 +58,7 @@ export async function buildProgram(
     .addHelpText('after', () =>
       wrapLines(OVERVIEW, process.stdout.isTTY ? process.stdout.columns : PIPE_WIDTH),
     )
-    // Required for verbs with verbs behind them.
+    // Commander requires this for verbs that have verbs of their own, such as `labels import`.
     .enablePositionalOptions()
     .exitOverride();
   const named = Object.hasOwn(VERBS, first) ? VERBS[first] : undefined;
@@ -139,7 +139,7 @@ export async function runProgram(given: readonly string[], context: CommandConte
     }
     const error =
       context.signal.aborted && isCancelled(caught)
-        ? new SafetySyncError('interrupted', 'a statement was cancelled because a stop was asked for', {
+        ? new SafetySyncError('interrupted', 'a statement was cancelled because a stop was requested', {
             cause: caught,
           })
         : toKnownError(caught);

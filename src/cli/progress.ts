@@ -64,7 +64,7 @@ export function createProgress(log: Logger, isInteractive: boolean) {
       first ??= progress.records;
       const nowMs = performance.now();
       const elapsedMs = nowMs - startedMs;
-      // Records of an earlier run say nothing about the rate of this one.
+      // Records of an earlier run are subtracted, because the rate is that of this run.
       const rate = elapsedMs <= 0 ? 0 : ((progress.records - first) / elapsedMs) * SECOND_MS;
       const text = describePace(progress, rate);
       if (isInteractive) {

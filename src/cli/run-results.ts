@@ -28,11 +28,11 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] = [
   [
     String(EXIT.ok),
-    'every requested stream succeeded or had no work; verify: equal or repaired; status, alerts: all is well',
+    'every requested stream succeeded or had no work; verify: the record is equal or was repaired; status, alerts: no problem was found',
   ],
   [
     String(EXIT.failed),
-    'a stream failed, the others still ran; or the warehouse cannot be used; verify: different; access: a role sees more than granted; status, alerts: not all is well',
+    'a stream failed, the others still ran; or the warehouse cannot be used; verify: the record differs; access: a role sees more than granted; status, alerts: a problem was found',
   ],
   [
     String(EXIT.usage),

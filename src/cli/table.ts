@@ -1,4 +1,4 @@
-/** Aligned tables whose columns know their cells. */
+/** Aligned tables. Each column has a function that returns its cell of a row. */
 import { stripVTControlCharacters } from 'node:util';
 import { formatCount } from '../shared/format.ts';
 import { widthOf } from '../shared/wrap-lines.ts';

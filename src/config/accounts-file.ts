@@ -55,7 +55,7 @@ const SCHEDULE_ENTRY = z.custom<FileEntry>(isMap).describe('off, or a map from s
 interface MapOptions {
   readonly keys: readonly string[];
   readonly required?: readonly string[];
-  /** The path of the map in its entry, with a dot behind it. */
+  /** Path of the map in its entry, with a dot at the end, because names of keys are appended. */
   readonly path?: string;
   /** Receives the problems: first the unknown keys, then those of each read value. */
   readonly problems: string[];

@@ -44,7 +44,7 @@ export function notificationsOf(
   return {
     /** The URL is enough to post there, so it is a secret as a whole. */
     webhookUrl: values.ALERT_WEBHOOK_URL,
-    /** A GET there says that every stream is fresh: a secret as a whole. */
+    /** A GET to this URL reports that every stream is fresh, so the whole URL is a secret. */
     heartbeatUrl: values.ALERT_HEARTBEAT_URL,
     /** undefined: nothing is mailed. The URL usually holds a password. */
     mail: smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from },

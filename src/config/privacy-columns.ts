@@ -25,7 +25,7 @@ function nearest(name: string, names: readonly string[]): string {
 
 const listed = (columns: readonly StoredColumn[]): string => columns.map(columnName).join(', ');
 
-/** Sentences about impossible settings; none: all are possible. */
+/** Returns one sentence for each invalid setting; an empty list means that all settings are valid. */
 export function privacyProblems(
   { omit, pseudonymize, key }: PrivacyConfig,
   streams: readonly StreamDefinition[],

@@ -30,7 +30,7 @@ export const RARE = {
   ),
   RETRY_ATTEMPTS: variable(
     form.wholeNumber(0, 100),
-    'Most retries of a request that can succeed later, after a 429 too: 8 retries are 9 attempts.',
+    'Most retries of a request that can succeed later, after a 429 too: 8 retries are 9 attempts. Some requests get fewer ([why](design.md#requests)).',
     { default: '8' },
   ),
   RETRY_MIN_DELAY_MS: variable(

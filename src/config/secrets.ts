@@ -1,6 +1,6 @@
 import type { Config } from './load-config.ts';
 
-/** A short password is also a word: redacting it everywhere would make logs unreadable, so only its place in a URL is. */
+/** A short password is redacted in its URL only, because it may also be a word, and logs without that word would be unreadable. */
 export function secretsOfUrl(url: string): string[] {
   const { username, password } = new URL(url);
   if (password === '') return [];

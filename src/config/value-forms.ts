@@ -1,6 +1,6 @@
 /**
- * Forms of values in variables and in the accounts file. Each reads a text, and has the words of every error about it as its
- * description.
+ * Forms of values in variables and in the accounts file. Each parses a text; its description is the text of every error about a
+ * value.
  */
 import { validate as isCron } from 'node-cron';
 import * as z from 'zod';
@@ -69,7 +69,7 @@ export const recordUrl = z
     'an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}',
   );
 
-/** `expected`: what is there. */
+/** `expected`: describes the file or directory at the path. */
 export const path = (expected: string) =>
   z
     .string()

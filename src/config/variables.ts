@@ -95,7 +95,7 @@ const SCHEDULE = {
 const PAGES = {
   HTTP_HOST: variable(
     z.string().regex(/^\S+$/).describe('a host name or address'),
-    'Address on which `start` serves status page, health and metrics (in the container: 0.0.0.0). They have no password.',
+    'Address on which `start` serves status page, health and metrics (in the container: 0.0.0.0). The pages have no password.',
     { default: '127.0.0.1' },
   ),
   HTTP_PORT: variable(form.wholeNumber(0, 65_535, 'a port, 0 to 65535'), 'Its port; 0: any that is free.', {

@@ -40,7 +40,7 @@ export const keyTo = (what: string, id: string): string =>
 export const linkTo = (what: string, kind: string): string =>
   `Address of ${what} in the service, by RECORD_URL_TEMPLATE_${kind}; null without that, and for an id that an address cannot show as it is.`;
 
-/** The columns beside the id of a person, who is named in a sentence and at its beginning. */
+/** Meanings of the columns `…_name` and `…_key`. `named` is the text for the middle of a sentence, `Named` for its beginning. */
 export const person = (column: string, named: string, Named: string): Meanings => ({
   [`${column}_name`]: `Name of ${named}; null without a person, or when the service sends no name.`,
   [`${column}_key`]: `${Named}, as the key of joins with people.user_key, in the form account_id/${column}_id; null without a person.`,

@@ -156,12 +156,12 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       },
     ),
     followup_days: relation(
-      'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A row holds those that begin in one year. Future ones are for the case that nothing changes.',
+      'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A row holds the spans that begin in one year. Spans in the future show the counts that result if nothing changes.',
       {
         counted_by: 'View that uses the spans: all, assignee or form.',
         id: 'Assignee or form; empty: none, or all follow-ups.',
         from_on: 'First day of the first span.',
-        to_on: 'Day after the last span; infinity: until something changes.',
+        to_on: 'Day after the last span; infinity: the last span has no end.',
         days: 'First day of each span. A span ends before the next one begins.',
         open: 'Open follow-ups that are not overdue, per span.',
         overdue: 'Open follow-ups after their due day, per span.',

@@ -96,7 +96,7 @@ function stepsTo(most: number): number[] {
 }
 
 interface CountAxis {
-  /** Horizontal range of its lines. */
+  /** X coordinates at which the lines begin and end, px. */
   readonly from: number;
   readonly to: number;
   readonly most: number;

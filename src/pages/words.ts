@@ -19,7 +19,7 @@ export function untilOf(ms: number, nowMs: number): string {
 /** By time zone. Formatters are kept, because creating one takes longer than formatting a hundred texts. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** For example `2026-03-06 14:30:05`: Sweden writes times in this form. */
+/** For example `2026-03-06 14:30:05`, the form of times in Swedish texts. */
 function localTime(ms: number, timeZone: string): string {
   const known = clocks.get(timeZone);
   const clock =
@@ -41,7 +41,7 @@ interface Badge {
 
 type Known = Pick<DatabaseStatus, 'isUp' | 'isTooOld' | 'readAtMs' | 'pendingMigrations'>;
 
-/** Shows a good state only as the last known one, when it is not current. */
+/** A good or busy state that is not current is shown as `last known: …`. */
 export function knownBadge({ level, text }: Badge, database: Known): Badge {
   const isCurrent = database.isUp && !database.isTooOld;
   if (isCurrent || (level !== 'good' && level !== 'busy')) return { level, text };

@@ -12,10 +12,11 @@ export interface Backoff {
 /** Draws the delay between `leastMs` and the full one, so that callers that failed together are spread. */
 interface Jitter {
   readonly random: () => number;
+  /** Default: 0. */
   readonly leastMs?: number;
 }
 
-/** Delay after the given number of failures in a row, at least one. */
+/** Delay after the given number of failures in a row, at least one. Without the third argument it is the full delay, not a random one. */
 export function backoff(
   failures: number,
   { firstMs, mostMs, factor = 2 }: Backoff,
@@ -28,6 +29,7 @@ export function backoff(
 }
 
 interface RetryOptions {
+  /** All attempts, the first one included; `RETRY_ATTEMPTS` counts only the retries of a request. */
   readonly mostAttempts: number;
   readonly delays: Backoff;
   /** No attempt begins after an abort. */

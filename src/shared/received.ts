@@ -23,7 +23,7 @@ export class Received {
   readonly bytes: Buffer;
   readonly excess: string | null;
   readonly hasLongNumber: boolean;
-  /** Set by `recordKey`, because readers ask for the key several times; undefined: not read yet. */
+  /** Set by `recordKey`, because readers need the key several times; undefined: not read yet. */
   key: string | null | undefined;
   private readonly fields: Readonly<Record<string, unknown>>;
   private readonly value: About['value'];

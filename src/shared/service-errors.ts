@@ -52,7 +52,7 @@ export const SERVICE_ERRORS = {
     meaning:
       'The service throttles: the token sent more requests than it may (also any response with HTTP 429). All streams of the account pause together and go on with half the requests in flight. The pause is random, from `RETRY_MIN_DELAY_MS` to twice that, with an upper end that doubles with every further pause in a row; a longer `Retry-After` counts instead. Neither exceeds `RETRY_MAX_DELAY_MS`. The worker learns the rate that the service allows. The stream fails only when `RETRY_ATTEMPTS` retries of one request were throttled too.',
     advice: 'Lower API_CONCURRENCY or set API_REQUESTS_PER_MINUTE; other users of the token count too.',
-    details: 'Several workers do not know of each other’s requests: give each its share.',
+    details: 'Several workers do not count each other’s requests: give each its share.',
   },
   token_missing: {
     recovery: 'fail_run',
@@ -164,7 +164,7 @@ export const READ_ERRORS = {
   read_incomplete: {
     recovery: 'fail_stream',
     meaning:
-      'Responses contradict their own totals, or announce pages that cannot be read, each time the read is repeated. The records that arrived are stored, and the watermark does not move.',
+      'In every repetition of the read, responses contradict their own totals or announce pages that cannot be read. The records that arrived are stored, and the watermark does not move.',
     advice:
       'The service announces other records than it delivers; the records that arrived are stored, no row was deleted.',
     details:
@@ -182,7 +182,7 @@ export const READ_ERRORS = {
     meaning:
       'Pages of the training list kept coming from different calculations of it (`last_updated` differed), each time the read was repeated. They are not mixed, and none is stored.',
     advice: 'The training list changed between pages again and again; the next run tries it again.',
-    details: 'If it lasts, the service recalculates more often than its 15-minute cache says.',
+    details: 'If it lasts, the service recalculates more often than its 15-minute cache allows.',
   },
   privacy_key_wrong: {
     recovery: 'fail_stream',

@@ -89,7 +89,7 @@ export const PROGRAM_ERRORS = {
   worker_died: {
     recovery: 'fail_stream',
     meaning:
-      'A run is recorded as running, but its worker no longer holds the lock. The worker was killed before it could close the run, or it lost its database session and its machine does not respond. (If the worker itself closes such a run, the code is `lock_lost`.)',
+      'A run is recorded as running, but no session holds its lock, because its worker was killed, or because it lost its database session and could not close the run. (If the worker itself closes such a run, the code is `lock_lost`.)',
     advice:
       'The worker of that run, or its database session, ended without closing it (killed, power, memory); nothing was half stored.',
     details:

@@ -8,7 +8,7 @@ import { nameSome } from '../shared/format.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Reads a schema other than its own, where readers have no rights. */
+/** True for a view `c` that reads a schema other than `safety`: readers have no rights there. */
 const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
     and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
     where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
@@ -16,7 +16,7 @@ const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.
 export const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
 const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
 
-/** Views that nevertheless do so, as their owner. */
+/** The views that read another schema all the same, with the rights of their owner. */
 const OWNERS_VIEWS = `('freshness', 'people')`;
 
 /**

@@ -60,7 +60,7 @@ async function readWaysOut(connection: TextQueries, roles: readonly string[]): P
   }));
 }
 
-/** By which these roles, or roles that inherit from them, see more than the accounts of the policies. */
+/** Reads the rights by which these roles, or roles that inherit from them, see more than the accounts of the policies. */
 export const readFaults = async (
   connection: TextQueries,
   roles: readonly string[],

@@ -86,7 +86,7 @@ export function confineStatements(table: PolicyTable, role: string, accounts: re
   const { name, isEnabled, isOpen } = table;
   const known = table.policies.get(role);
   const condition = toCondition(accounts);
-  // A role that was renamed leaves its old name to its policies.
+  // The policies of a renamed role keep its old name, so another role may find its own name taken.
   let policy = role;
   while ([...table.policies.values()].some((one) => one.name === policy)) policy += ' again';
   const own =

@@ -17,7 +17,7 @@ import { hasRole, readFaults } from './access-roles.ts';
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
-/** The time for which statements of other sessions may wait behind a statement that waits for its lock. */
+/** Lock timeout, because statements of other sessions wait behind a statement that waits for its lock. */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_ATTEMPTS = { mostAttempts: 15, delays: { firstMs: 200, mostMs: 200 } };
 const LISTED_NAMES = 10;

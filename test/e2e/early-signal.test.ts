@@ -88,7 +88,7 @@ describe('a SIGTERM during a statement', () => {
       await writeFile(join(stage.cli.directory, 'labels.csv'), 'kind,id,label\nform,1,One\n');
       const { code, stderr, tookMs } = await stopWhileBlocked(table, args);
       expect(code).toBe(1);
-      expect(stderr).toContain('interrupted: a statement was cancelled because a stop was asked for');
+      expect(stderr).toContain('interrupted: a statement was cancelled because a stop was requested');
       expect(tookMs).toBeLessThan(7000);
     },
   );

@@ -34,7 +34,7 @@ test('check reports whether a person is forgotten only if PRIVACY_KEY is set', a
   const checked = await stage.run(['check', '--json'], privacy());
   const { checks } = JSON.parse(checked.stdout) as { checks: { what: string; finding: string }[] };
   expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
-    { finding: 'nobody is forgotten' },
+    { finding: 'no person is forgotten' },
   ]);
   expect((await stage.run(['check'])).stdout).not.toContain('forgotten');
 });
@@ -181,7 +181,7 @@ test('forget reports rewritten rows, namesakes and names that were not searched,
   });
   await stage.query(`delete from safety.users where id like 'N-%'`);
   const restored =
-    'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.';
+    'After a restore from a backup, forget all people again who were forgotten after the backup: it still contains them.';
   const shown = await stage.run(['privacy'], privacy());
   expect(shown.stdout).toMatch(
     /^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m,

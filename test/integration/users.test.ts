@@ -167,7 +167,7 @@ test('user ids with failed requests do not stop the other ids, and are requested
   expect(new Set(asked().map(String))).toContain(ids[0]);
   expect(await failures()).toEqual(expected(2));
   const [run] = await runsOf(worker, 'users');
-  expect(run?.note).toContain('3 user ids cannot be looked up and are asked for again later');
+  expect(run?.note).toContain('3 user ids cannot be looked up and are requested again later');
   worker.sandbox.hooks.rewriteResponse = undefined;
   await worker.query('update safety_sync.user_lookups set due_at = now() where failures > 0');
   await sync();

@@ -21,7 +21,10 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     owns: 'the service itself, from its specification; of shared only the names of durations, because one misreading must not pass on both sides',
     mayImport: 'shared',
   },
-  embedded: { owns: 'a PostgreSQL server of one’s own; knows no warehouse', mayImport: 'shared' },
+  embedded: {
+    owns: 'a PostgreSQL server that this program starts; independent of the warehouse',
+    mayImport: 'shared',
+  },
   'engine/streams': {
     owns: 'one file a stream: tables, columns with their fields, `toRows`; the registry',
     mayImport: 'shared dictionary',
@@ -43,7 +46,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared version.ts engine/streams engine/database',
   },
   'engine/history': {
-    owns: 'what was when: states of rows, days, and how long they are kept',
+    owns: 'states of rows, daily counts, and retention',
     mayImport: 'shared engine/streams engine/database engine/control-tables',
   },
   'engine/loading': {

@@ -23,7 +23,7 @@ const WHAT_HAPPENS: Readonly<Record<Recovery, string>> = {
   retry: 'Retried; when attempts run out the stream fails.',
   fail_stream: 'The stream fails.',
   fail_run: 'The run sends no further request.',
-  send_later: 'Everything else goes on, and it is sent again later.',
+  send_later: 'All other work continues. The message or report is sent again later.',
   fix_usage: 'Nothing is tried.',
 };
 

@@ -84,7 +84,7 @@ function renderDictionary(relations: readonly Relation[]): string {
     ].join('\n\n');
   return [
     '# Data dictionary',
-    `${NOTE} The same texts are COMMENTs in the database. Key columns are bold. Times are points in time; days without a time are dates.`,
+    `${NOTE} The comments in the database have these texts. Key columns are bold. Times are points in time; days without a time are dates.`,
     part('Views', 'v'),
     part('Tables', 'r'),
   ].join('\n\n');

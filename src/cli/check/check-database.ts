@@ -27,7 +27,7 @@ interface Server {
   readonly is_read_only: boolean;
   readonly database: string;
   readonly owner: string;
-  /** Both as they are written in a statement. */
+  /** The quoted names of the database and its user, for SQL statements. */
   readonly quoted_database: string;
   readonly quoted_owner: string;
   readonly may_create: boolean;
@@ -43,7 +43,7 @@ const SERVER = `select current_setting('server_version') as version, current_set
   has_database_privilege(current_database(), 'temporary') as may_use_temporary,
   (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`;
 
-/** `whose`: names the accounts of the tables in messages. */
+/** `whose`: the text in messages that names the accounts of the tables. */
 export async function checkDatabase(
   connection: Connection,
   whose: string,
@@ -95,11 +95,11 @@ function checkClocks(aheadMs: number): Check {
   return skipped(
     'clocks',
     `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
-    `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not harmed: ages and alerts are judged by the clock of the database, and what is asked for by times of the service.`,
+    `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not affected: ages and alerts follow the clock of the database, and requests the times of the service.`,
   );
 }
 
-/** Empty where roles could be confined to accounts and none is. */
+/** Returns no check if roles could be confined to accounts and none is. */
 async function checkAccess(connection: Connection): Promise<Check[]> {
   const { unsupported, confined, problems } = await readAccess(connection);
   const what = 'row-level security';
@@ -114,7 +114,7 @@ async function checkAccess(connection: Connection): Promise<Check[]> {
   ];
 }
 
-/** Empty without Citus. */
+/** Returns no check without Citus. */
 async function checkCitus(connection: Connection): Promise<Check[]> {
   const citus = await readCitus(connection);
   if (citus === undefined) return [];
@@ -135,7 +135,7 @@ async function checkCitus(connection: Connection): Promise<Check[]> {
   ];
 }
 
-/** Without the role everything else works: BI then needs grants of its own. */
+/** A missing role is no failure, because only BI needs it, and can have grants of its own. */
 async function checkReader(connection: Connection): Promise<Check> {
   const reader = await readReaderRole(connection);
   const advice = adviseOnReader(reader);

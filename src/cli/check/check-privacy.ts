@@ -23,10 +23,10 @@ export async function findForgotten(db: Queryable, accountIds: readonly string[]
     ...counted,
     finding:
       lastMs === null
-        ? 'nobody is forgotten'
+        ? 'no person is forgotten'
         : `${people} ${are} forgotten, the last since ${formatTime(lastMs)}`,
     advice:
-      'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.',
+      'After a restore from a backup, forget all people again who were forgotten after the backup: it still contains them.',
   };
 }
 

@@ -68,7 +68,7 @@ export async function checkService({
     if (state.refused || state.unreachable) return;
     const what = `service: ${method}`;
     if (userId === undefined) {
-      onCheck(skipped(what, 'no user id is known yet to ask for'));
+      onCheck(skipped(what, 'no user id is known yet'));
       return;
     }
     try {

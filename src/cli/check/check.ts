@@ -100,7 +100,7 @@ async function checkAccount(
   }
 }
 
-/** Accounts that are checked side by side. */
+/** Number of accounts that are checked concurrently. */
 const ACCOUNTS_AT_ONCE = 4;
 
 function exitCodeOfChecks(checks: readonly Check[]): number {
@@ -140,7 +140,7 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
       return { accountId: account.accountId, found };
     }),
   );
-  // In the order of the accounts, with the results of one account together, whichever responds first.
+  // Results are printed in the order of the accounts, because accounts are checked concurrently.
   for (const { accountId, found } of await Promise.all(asked)) print(found, accountId);
   const failures = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));

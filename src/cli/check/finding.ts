@@ -16,5 +16,5 @@ const checkOf =
 
 export const ok = checkOf('ok');
 export const failed = checkOf('failed');
-/** Nothing is broken, but not everything is there, or checked. */
+/** Nothing is broken, but something is missing or could not be checked. */
 export const skipped = checkOf('skipped');

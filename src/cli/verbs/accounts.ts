@@ -40,7 +40,7 @@ async function listAccounts({ accountIds: configured, connection, db, clock }: A
       live_rows: own.reduce((sum, { live }) => sum + live, 0),
       deleted_rows: own.reduce((sum, { deleted }) => sum + deleted, 0),
       last_success_at: successes.length === 0 ? null : toIso(Math.max(...successes)),
-      /** The command that finishes a rename or removal of the account which was cut off. */
+      /** The command that finishes an interrupted rename or removal of the account. */
       unfinished: change === undefined ? null : commandOf(change),
     };
   });

@@ -43,7 +43,7 @@ function listAlerts(rows: readonly AlertRow[], conditions: readonly Condition[])
     ...rows.map((row) => ({
       ...row,
       row,
-      // It is in no condition, because only the worker that cannot use the database knows it.
+      // An outage of the database is no condition, because it cannot be read from the database.
       isOver: row.endedMs !== null || (row.event !== 'database_away' && !present.has(textOfKey(row))),
     })),
     ...conditions
@@ -160,7 +160,8 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
 
 const test: Verb<CommonOptions> = {
   name: 'test',
-  about: 'send one alert by each configured way and print whether it arrived; needs no database',
+  about:
+    'send one test alert through each configured channel and print whether it was accepted; needs no database',
   options: [JSON_OPTION],
   run: runTest,
 };

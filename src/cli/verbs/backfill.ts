@@ -101,7 +101,7 @@ async function forecast(
   const open = resumed?.filter(isOpen).length ?? slices;
   const done = resumed?.reduce((sum, slice) => sum + (isOpen(slice) ? toOpen(slice) : slice).records, 0) ?? 0;
   const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
-  // A new backfill begins with the newest page, which may show all; else it asks for the oldest record.
+  // A new backfill requests the newest page, which may contain all records; otherwise it also requests the oldest record.
   const isOnePage = resumed === undefined && left !== null && left <= readMode.pageSize;
   const first = resumed === undefined ? 2 : 1;
   const several = left === null ? null : Math.ceil(left / readMode.pageSize) + open + first + CHECK_REQUESTS;

@@ -14,7 +14,7 @@ interface IssuesOptions extends CommonOptions {
   readonly retry?: true;
 }
 
-/** The fate of the value or record. */
+/** Where the value or record is stored, for each kind of issue. */
 export const MEANING: Readonly<Record<IssueKind, string>> = {
   record_rejected: 'not stored; the issue holds it',
   field_nulled: 'stored as null',
@@ -26,7 +26,7 @@ interface ListedIssueGroup extends IssueRow {
   records: number;
 }
 
-/** Issues that differ only in the record and in positions are one line for a person. */
+/** Groups issues that differ only in the record and in positions, because the output has one line for them. */
 function groupIssues(issues: readonly IssueRow[]): ListedIssueGroup[] {
   const groups = new Map<string, ListedIssueGroup>();
   for (const issue of issues) {

@@ -112,7 +112,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {
   try {
-    // One byte more than may be there.
+    // The read ends one byte after the limit (`end` is inclusive), because a longer file is then recognized by its length.
     const bytes = await buffer(createReadStream(path, { end: MOST_BYTES, signal }));
     if (bytes.length <= MOST_BYTES) return bytes;
   } catch (cause) {

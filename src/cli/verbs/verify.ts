@@ -113,7 +113,7 @@ function describe(verification: Verification, terminal: Terminal): string[] {
     lines.push('', renderRows(fields, columns, terminal));
   }
   if (remarks.length > 0) {
-    lines.push('', 'What the service says and is not stored as it came:');
+    lines.push('', 'Values of the service that are not stored as received:');
     for (const { kind, field, problem } of remarks) {
       const where = field === null ? '' : ` ${field}`;
       lines.push(`  ${colors.bold(kind)}${where}: ${problem} (${MEANING[kind]})`);

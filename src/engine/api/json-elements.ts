@@ -19,10 +19,10 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const OPENING_BRACKET = 0x5b;
 export const CLOSING_BRACKET = 0x5d;
-/** With this bit a bracket becomes the brace of that side, and a capital letter becomes a small one. */
+/** This bit turns a bracket into the brace of the same side, and a capital letter into a small one. */
 const LOWER_BIT = 0x20;
 
-/** A number of fewer characters has no more digits than a double holds. */
+/** A double holds all digits of a number with fewer characters. */
 const LONG_NUMBER_BYTES = 16;
 
 const TRUE = Buffer.from('true');

@@ -20,7 +20,7 @@ import { createSendingRate } from './sending-rate.ts';
 const SUCCESSES_PER_STEP = 4;
 /** Period for which a throttled concurrency is not tried again; it doubles each time. */
 const HOLD = { firstMs: MINUTE_MS, mostMs: 16 * MINUTE_MS };
-/** During a longer pause between two requests no request was waiting. */
+/** A pause between two requests that is longer counts as time without a waiting request. */
 const IDLE_MS = SECOND_MS;
 
 export type LimiterOptions = Pick<

@@ -22,7 +22,7 @@ function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
     default:
       throw new UnusableResponse(
         'response_not_json',
-        'the response has a content encoding that was not asked for',
+        'the response has a content encoding that was not requested',
       );
   }
 }
@@ -57,7 +57,7 @@ function toUnusable(error: unknown): UnusableResponse | undefined {
     return new UnusableResponse('response_cut', 'the compressed response ends in the middle');
   }
   if (typeof code === 'string' && (code.startsWith('Z_') || code.startsWith('ERR__ERROR_FORMAT'))) {
-    return new UnusableResponse('response_not_json', 'the response is not compressed in the way it says');
+    return new UnusableResponse('response_not_json', 'the response is not compressed as its header states');
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** Schema `safety_sync`: what the worker knows about its own work. */
+/** Schema `safety_sync`: runs, progress and problems of the worker itself. */
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
@@ -64,7 +64,7 @@ export const runs = controlSchema.table(
     error_message: text(),
     /** The service's identifier of the failing call; of the last call when nothing failed. */
     request_id: text(),
-    /** Why a run was skipped, or what the reader should know of a run that succeeded. */
+    /** The reason why a run was skipped, or a remark about a run that succeeded. */
     note: text(),
     /** Host, process and database session of the worker that holds the stream's lock. */
     owner: text().notNull(),
@@ -189,7 +189,7 @@ export const forgotten = controlSchema.table(
     person: text().notNull(),
     /** null: an id. For a name: its number of words. */
     words: integer(),
-    /** Identifies the secret with which they were made. */
+    /** The id of the `PRIVACY_KEY` with which the pseudonyms were made. */
     key_id: text().notNull(),
     forgotten_at: instant().notNull().defaultNow(),
   },

@@ -91,7 +91,7 @@ export async function recordRun(
   return row.run_id;
 }
 
-/** Removes a run that has nothing to report; part of the transaction that ends it. */
+/** Removes a scheduled run without requests; part of the transaction that ends it. */
 export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
   await db.delete(runs).where(isRun(run));
 }

@@ -163,7 +163,7 @@ function buildSession(opened: Opened): StreamSession {
     async begin() {
       const sent = ['begin', ...first].map((text) => connection.query(text));
       const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
-      // A change of the account stores no rows of the stream.
+      // A rename or removal of an account gets no `_synced_at`, because it stores no rows of the stream.
       const advanced =
         changesAccount === true ? [] : connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
       const [[row], [own]] = await Promise.all([begun, advanced, ...sent]);

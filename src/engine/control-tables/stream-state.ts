@@ -32,7 +32,7 @@ export async function readStreamState(
       ago: sql<
         number | null
       >`(extract(epoch from clock_timestamp() - ${streamState.checked_at_database}) * 1000)::float8`,
-      // As text: the session's client would pass it through, others would not.
+      // The column is read as text, because only the client of the session leaves jsonb unparsed.
       keyless: sql<string | null>`${streamState.keyless}::text`,
     })
     .from(streamState)

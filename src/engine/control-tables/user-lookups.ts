@@ -50,7 +50,7 @@ export function createLookupReads(db: Queryable, accountId: string) {
   };
 }
 
-/** Part of the transaction that stores the users themselves. */
+/** Runs in the transaction that stores the users themselves. */
 export async function writeLookupResults(
   db: Queryable,
   { accountId, begunAt, now }: TransactionTime & { readonly accountId: string; readonly begunAt: string },

@@ -54,10 +54,7 @@ export interface Connection {
   copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
-  /**
-   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL says only that it was
-   * (25P02).
-   */
+  /** The reason why a transaction of a session was aborted, because PostgreSQL answers every later statement with 25P02 only. */
   readonly abortedBy: unknown;
   close(): Promise<void>;
 }

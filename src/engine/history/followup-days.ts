@@ -1,7 +1,7 @@
 /**
  * Days of follow-ups. A span is a range of days with equal numbers of open, overdue and closed follow-ups. A row of
  * `safety.followup_days` holds those of an assignee, a form or all that begin in one year, as arrays, because a row for
- * each span takes eight times the space. Spans in the future are for the case that nothing changes (open today, overdue
+ * each span takes eight times the space. Spans in the future show the counts that result if nothing changes (open today, overdue
  * after its due day). So the start of a day writes none; the views end at `safety.counted_days.counted_to`.
  *
  * A change removes its follow-ups from the spans with their old values, and adds them with their new values, in its
@@ -24,7 +24,7 @@ export const followupDays = safetySchema.table(
     id: text().notNull(),
     /** First day of the first span. */
     from_on: date({ mode: 'string' }).notNull(),
-    /** Day after the last span; `infinity` while nothing changes. */
+    /** Day after the last span; `infinity` if the last span has no end. */
     to_on: date({ mode: 'string' }).notNull(),
     /** First day of each span, in order; each span ends where the next one begins. */
     days: date({ mode: 'string' }).array().notNull(),
@@ -44,7 +44,7 @@ export const countedDays = safetySchema.table(
     /** The time zone of the days. */
     timezone: text().notNull(),
     counted_to: date({ mode: 'string' }).notNull(),
-    /** Days before it count rows that were removed: they cannot be counted again. */
+    /** Days before this one are final: rows behind them were removed, so they cannot be counted again. */
     final_before: date({ mode: 'string' }),
     /** false: rows were changed in place, so the next run counts all days again. */
     is_valid: boolean().notNull().default(true),
@@ -208,11 +208,11 @@ interface DayCount extends TransactionTime {
   readonly keepsSpans: boolean;
 }
 
-/** The end of a successful run: today is counted. Part of the transaction that stores. */
+/** Counts today at the end of a successful run. Runs in the transaction that stores the last rows. */
 export async function countDays(db: Queryable, request: DayCount): Promise<void> {
   const { accountId: account, stream, now, keepsSpans } = request;
   if (keepsSpans && (await readCountedDays(db, account)) === null) await countAll(db, account);
-  // A row that is right is not written, not even locked.
+  // A correct row is neither written nor locked.
   await db.execute(sql`
     insert into ${countedDays} as n (account_id, stream, timezone, counted_to)
     select ${account}::text, ${stream}::text, z.timezone, z.today
@@ -254,7 +254,7 @@ async function countAll(db: Queryable, account: string, renamed: readonly Rename
   return timezone;
 }
 
-/** Days before this time keep what is about to be removed. Returns whether they are counted. */
+/** Makes the days before this time final, because rows behind them are about to be removed. Returns whether days are counted. */
 export async function finishDays(db: Queryable, account: string, before: string): Promise<boolean> {
   const { count } = await db.execute(sql`update ${countedDays} n
     set final_before = greatest(n.final_before, (${before}::timestamptz at time zone n.timezone)::date)

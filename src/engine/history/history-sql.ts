@@ -4,8 +4,8 @@
  * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`.
  *
  * A live row without a hash was changed in the warehouse (drift-sql.ts removed its hash): its content was never a state of
- * the source. The merge corrects it in place, and its state continues. A version that this transaction stored before creates
- * no state either, because two versions in one response are not consecutive states.
+ * the source. The merge corrects it in place, and its state continues. A copy of a record that this transaction stored
+ * before creates no state either, because two copies in one response are not consecutive states.
  *
  * Every state lasts at least a tick and begins no earlier than the end of the one before it, even if a clock is wrong.
  */
@@ -42,7 +42,7 @@ const stateBegin = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NO_SQL = sql``;
 
-/** The row `t` contains another version of a record that was received twice in this transaction. */
+/** The row `t` contains another copy of a record that was received twice in this transaction. */
 const isRepeated = (scope: RunKey & WriteTime): SQL =>
   sql`(t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`;
 

@@ -56,7 +56,7 @@ export interface Stored extends BatchResult {
   readonly hasIssues: boolean;
 }
 
-/** A record that is not stored as it was received. */
+/** A record that is not stored as it was received; in a full compare, any record. */
 interface News {
   readonly read: KeyedRecord;
   /** No row has its key. */
@@ -71,8 +71,8 @@ function changeTimeOf(stream: StreamDefinition, read: KeyedRecord): number {
 }
 
 /**
- * One version of each record, the newest by the rule of the merge: by the source's own time, then by the order of reading.
- * If versions were compared one by one, the stored version would count as unchanged and the others as changes, again in
+ * One copy of each record, the newest by the rule of the merge: by the source's own time, then by the order of reading.
+ * If copies were compared one by one, the stored copy would count as unchanged and the others as changes, again in
  * every run.
  */
 function newestOfEach(stream: StreamDefinition, records: readonly KeyedRecord[]): readonly KeyedRecord[] {
@@ -127,7 +127,7 @@ export function createBatches(options: LoadOptions) {
     const resolvedKeys: string[] = [];
     for (const [at, read] of records.entries()) {
       const hash = stored.get(read.key);
-      // If another version is staged, the merge needs both to keep the newer one.
+      // If another copy of the record is staged, the merge needs both to keep the newer one.
       const isUnchanged = (hash !== undefined || statuses[at] === 'unchanged') && !staged.has(read.key);
       if (!isUnchanged || fullCompare) {
         news.push({ read: hash === undefined ? read : { ...read, hash }, isNew: statuses[at] === 'added' });

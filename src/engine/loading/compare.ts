@@ -6,12 +6,13 @@ import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
 /**
- * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row has another
+ * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row was stored with another
  * `normalizerVersion`, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
  * still equal the stored one.
  */
 type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
 
+/** The digits in the result of `checksums` are positions in this list. */
 const CHANGE_STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
 
 interface ParsedRow {

@@ -40,7 +40,7 @@ const openIssues = ({ accountId, stream }: StreamKey): SQL =>
 /** Issues that this transaction did not see: `recordIssues` runs first and gives staged issues the transaction's time. */
 const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
 
-/** Issues of versions that the merge does not store: dropped from the staging tables, or replaced by the staged version. */
+/** Deletes issues of copies that the merge does not store: dropped from the staging tables, or replaced by the staged copy. */
 export function dropOrphanIssues(parent: TableShape): SQL {
   return sql`delete from pg_temp.stage_issues i where i.of_row and case
     when i.is_staged then not exists (select from ${stage(parent)} p where p.ord = i.ord)

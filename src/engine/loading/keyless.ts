@@ -29,7 +29,7 @@ interface KeylessRead {
   readonly appeared: number;
 }
 
-/** The number of common elements, each as often as in the list that has fewer of it. */
+/** The number of common elements. An element that both lists contain several times counts as often as in the list with fewer. */
 function countCommon(one: readonly string[], other: readonly string[]): number {
   const left = new Map<string, number>();
   for (const text of one) left.set(text, (left.get(text) ?? 0) + 1);
@@ -47,7 +47,7 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
  * than those of the last read explain.
  */
 export function hasLostKeys({ before, fingerprints, missing, appeared }: KeylessRead): boolean {
-  // The number of kept rows that are present again, so as many records have their key again.
+  // The number of kept rows that are present again: each stands for one record that has its key again.
   const withKeyAgain = before.kept.filter((key) => !missing.has(key)).length;
   const stillWithout = Math.max(0, before.fingerprints.length - withKeyAgain);
   const unchanged = Math.min(countCommon(before.fingerprints, fingerprints), stillWithout);

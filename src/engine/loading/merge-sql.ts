@@ -27,8 +27,8 @@ import type { Coverage } from '../streams/stream.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 
 /**
- * Keeps the newest version of each record: by the source's own time if it has one, otherwise by the order of reading. Two
- * rows with one key in one statement would be an error (SQLSTATE 21000).
+ * Keeps the newest copy of each record that was received several times: by the source's own time if it has one, otherwise by
+ * the order of reading. Two rows with one key in one statement would be an error (SQLSTATE 21000).
  */
 export function dropSuperseded(parent: TableShape, changeTimeColumn: string | null): SQL {
   const changeTime = (alias: string) =>
@@ -38,7 +38,7 @@ export function dropSuperseded(parent: TableShape, changeTimeColumn: string | nu
 }
 
 /**
- * Like `dropSuperseded`, where the later version is the stored one, which is not staged because it is unchanged. Every batch
+ * Like `dropSuperseded`, where the later copy is the stored one, which is not staged because it is unchanged. Every batch
  * records its keys as seen with numbers no greater than its last record's, so a number greater than a row's own is from a
  * later batch.
  */
@@ -47,7 +47,7 @@ export function dropSeenLater(parent: TableShape): SQL {
     where s.key = p.${keyColumn(parent)} and s.ord > p.ord`;
 }
 
-/** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
+/** Within one run an older copy never overwrites a newer one that an earlier commit of this run stored. */
 export function dropOlderThanStored(
   parent: TableShape,
   changeTimeColumn: string,
@@ -59,7 +59,7 @@ export function dropOlderThanStored(
     where t._run_id = ${runId}::bigint and t.${name(changeTimeColumn)} > s.${name(changeTimeColumn)})`;
 }
 
-/** Counts staged versions of records with another version that this transaction has stored. */
+/** Counts staged copies of records with another copy that this transaction has stored. */
 export function countRepeated(parent: TableShape, within: RunKey & WriteTime): SQL {
   return sql`select count(*)::int as count from ${staged(parent, parent.key)} s join ${target(parent)} t
       on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
@@ -72,7 +72,7 @@ export function countReturning(parent: TableShape, accountId: string): SQL {
       on t.account_id = ${accountId} and ${same('t', 's', parent.key)} where t._deleted_at is not null`;
 }
 
-/** Deletes rows of children after the version of their parent was dropped. */
+/** Deletes rows of children after the copy of their parent was dropped. */
 export function dropOrphans(parent: TableShape, child: TableShape): SQL {
   return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
 }

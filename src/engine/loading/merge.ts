@@ -143,7 +143,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }
-  // Two versions in one transaction count as one insert and one version that was not needed.
+  // Two copies of a record in one transaction count as one insert and one unchanged record.
   const [repeated] = isRepeated
     ? await tx.execute<{ count: number }>(statements.countRepeated(parent, request))
     : [];
@@ -199,7 +199,7 @@ async function mergeIssues(
 
 /**
  * Merges the staged rows, marks rows that a complete snapshot did not show as deleted, and updates the data issues. Counts
- * updated and deleted rows; `unchanged` counts staged versions that were not needed.
+ * updated and deleted rows; `unchanged` counts staged copies that were not needed.
  */
 export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
   const { accountId, covered } = request;

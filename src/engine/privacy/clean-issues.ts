@@ -47,7 +47,7 @@ function toCleaned(
   const key = issue.record_id === null ? null : protection.ofKey(issue.record_id);
   const kept = isOfPerson(issue, { key, stream, protection }) ? null : protection.ofValue(value);
   if (kept === value && key === issue.record_id) return undefined;
-  const problem = kept === value || isUnknown ? issue.problem : 'what came names somebody who was forgotten';
+  const problem = kept === value || isUnknown ? issue.problem : 'the received value names a forgotten person';
   return { ...issue, fingerprint: fingerprintOf(issue, key), record_id: key, problem, value: kept };
 }
 

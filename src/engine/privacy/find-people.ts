@@ -20,7 +20,7 @@ interface PeopleFinder {
   readonly ofUsers: (value: unknown) => unknown;
   /** Replaces people in a field that the specification does not name, and in its name. */
   readonly inField: FieldChange;
-  /** Reduces a person's own record; undefined: the person was not forgotten. */
+  /** Returns the record of a forgotten person without its personal fields; undefined: the person was not forgotten. */
   readonly ofOwn: (record: WireRecord, keyField: string) => WireRecord | undefined;
 }
 

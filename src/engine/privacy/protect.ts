@@ -126,7 +126,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     return isKeyColumn(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
   }
 
-  /** The names of the entries are not checked as words, because they say what was measured. */
+  /** The names of the entries are not checked as words, because they are names of measured values. */
   const ofMeasures: Replacement = (value) =>
     isWireRecord(value)
       ? changeFields(value, (one, name) => [name, finder.in(one, 'measured')])

@@ -39,7 +39,7 @@ async function findOldest(read: ReadRequest, range: TimeSlice, first: ListPage):
   }
 }
 
-/** If the service fails for the newest record, another one is enough for a plan. */
+/** A plan needs one record of the range. If the request for the newest record fails, another record is requested. */
 async function fetchFirst(range: TimeSlice, reader: SliceReader): Promise<SliceResponse> {
   try {
     return await reader.fetch(range);
@@ -55,7 +55,7 @@ export interface MadePlan {
   readonly slices: readonly LedgerSlice[];
   /** Records in its range; undefined when the service returns no total. */
   readonly total: number | undefined;
-  /** Records of a slice. */
+  /** Planned number of records in a slice. */
   readonly sliceRecords: number;
   /** One response held all records, and they were yielded. */
   readonly isRead: boolean;
@@ -69,7 +69,7 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const { clock } = read.service;
   const { page: first, distinct, shortfall } = await fetchFirst(range, reader);
   if (shortfall !== null) {
-    // Without a plan, but `read_incomplete` says that the records that arrived are stored.
+    // No plan is made, but the received records are stored, because the text of `read_incomplete` promises that.
     yield { ...records(first.records), notes: [] };
     yield { kind: 'commit' };
     throw shortfall;

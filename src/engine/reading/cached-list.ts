@@ -62,9 +62,9 @@ function toCalculatedAt(calculatedAtMs: number | undefined, clock: ResponseClock
 }
 
 /**
- * Whether the first page is the whole list although the empty page after it belongs to another list, because the
- * service keeps a list for each different request. A request with another limit gets a new calculation: if its records
- * are equal, the first page was complete.
+ * Checks whether the first page is complete. The empty second page proves nothing if it belongs to another list, because the
+ * service keeps a list for each different request. Therefore the first page is requested again with another limit, which
+ * gets a new calculation: equal records show that the first page was complete.
  */
 async function isStillWhole(
   read: ReadRequest,

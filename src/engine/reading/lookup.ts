@@ -138,7 +138,7 @@ async function describeFailing({ warehouse }: ReadRequest): Promise<string | nul
   const more = total > some.length ? ` and ${total - some.length} more` : '';
   const what =
     total === 1 ? '1 user id cannot be looked up and is' : `${total} user ids cannot be looked up and are`;
-  return `${what} asked for again later: ${names}${more}`;
+  return `${what} requested again later: ${names}${more}`;
 }
 
 export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {

@@ -28,7 +28,7 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
     return await findRecord(read, known);
   } catch (error) {
     if (!(error instanceof SafetySyncError) || error.code !== 'read_incomplete') throw error;
-    // The usual advice says that the records that arrived are stored.
+    // The usual advice is wrong here, because it states that the received records are stored.
     const advice = 'The service announces other records than it delivers: nothing was compared or stored.';
     throw new SafetySyncError(error.code, error.message, { cause: error, advice });
   }

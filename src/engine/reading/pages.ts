@@ -36,7 +36,7 @@ const REFUSED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'content_not_found',
 ]);
 
-/** The error, if it says that records are missing; other errors are thrown. */
+/** Returns a `read_incomplete` error; throws other errors. */
 export function toIncomplete(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
   throw error;
@@ -119,7 +119,8 @@ export class PageTally {
       // Without a total every page that was announced must have brought new records.
       if (this.lastPage !== undefined && this.lastPage > Math.max(1, this.#pagesWithNews))
         return `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`;
-      // The pages may end at the number of different records, which is too early for pages that repeat some.
+      // The service may end the pages after as many rows as it has distinct records. If pages repeat records, the last records are
+      // then missing.
       return this.#hasRowsTwice ? 'pages repeat records, and the service returns no total' : null;
     }
     for (const [at, total] of this.#totals.entries()) {
@@ -133,7 +134,7 @@ export class PageTally {
 }
 
 /**
- * Yields the pages of a list in their order, and adds each to the tally when the consumer asks for the next one. A refused
+ * Yields the pages of a list in their order, and adds each to the tally when the consumer requests the next one. A refused
  * page ends the list, unless it is the first one.
  */
 export async function* pages(
@@ -156,7 +157,7 @@ export async function* pages(
   }
 }
 
-/** A list for which `countExtraRows` counts. */
+/** The argument of `countExtraRows`: a list with repeated records, and its requests. */
 interface DoubtfulList {
   readonly repeated: PageTally['repeated'];
   /** Requests the whole list. */

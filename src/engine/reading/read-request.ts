@@ -20,7 +20,7 @@ export interface SyncSettings {
   /** How far behind the watermark an incremental read starts. */
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
-  /** Slices of a backfill that are read side by side. */
+  /** Number of slices of a backfill that are read concurrently. */
   readonly readers: number;
 }
 

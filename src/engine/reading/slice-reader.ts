@@ -57,7 +57,7 @@ function isShort({ records, paging }: ListPage, distinct: number, pageSize: numb
   return lastPage <= 1 || [distinct, records.length].every((size) => Math.ceil(total / size) !== lastPage);
 }
 
-/** The records of each page; returns how many rows the source has in addition to the first one of the same record. */
+/** Yields the records of each page; returns the number of duplicate rows at the source. */
 type SlicePages = AsyncGenerator<readonly Received[], number, undefined>;
 
 export type SliceReader = ReturnType<typeof createSliceReader>;

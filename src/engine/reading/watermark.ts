@@ -67,14 +67,14 @@ export function updatedAfter(watermarkMs: number, overlapMs: number): number {
   return Math.max(0, watermarkMs - overlapMs - 1);
 }
 
-/** The time by which the service's clock went back since then; 0: unknown. */
+/** ms by which the service's clock went back since the stored offset; 0: it did not, or this is unknown. */
 export function wentBackBy(storedOffsetMs: number | null, clock: ResponseClock): number {
   const offsetMs = offsetOf(clock);
   const backMs = storedOffsetMs === null || offsetMs === null ? 0 : storedOffsetMs - offsetMs;
   return backMs > NOISE_MS ? backMs : 0;
 }
 
-/** Where the read has to begin, without the overlap, according to a response: at the watermark if no clock went back. */
+/** The time at which the read has to begin, without the overlap, by a response: the watermark if no clock went back. */
 export function readFrom(stored: ServiceTime, clock: ResponseClock): number {
   const bound = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.serviceMs ?? clock.ourMs);
   return stored.ms - bound > NOISE_MS ? bound : stored.ms;

@@ -21,7 +21,7 @@ const equipmentFields = {
     'equipmentType_id',
     as.identifier,
     'Type.',
-    'where the record does not say it, the requested type.',
+    'where the record does not contain it, the requested type.',
   ),
   created_at: field('created', as.instant, 'When it was created at the source.'),
   parent_id: field('parent_id', as.identifier, 'Equipment that it is part of: equipment.id; may be empty.'),

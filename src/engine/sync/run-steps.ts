@@ -98,7 +98,7 @@ function retirePartition(partition: string): readonly Step[] {
   ];
 }
 
-/** Part of the transaction that stores the records of the notes. */
+/** Runs in the transaction that stores the records to which the notes belong. */
 async function writeNotes(
   db: Queryable,
   scope: StreamKey & TransactionTime,
@@ -202,7 +202,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         ],
       });
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
-        // A value that a privacy setting excluded was not missed by a sync.
+        // 0 after a privacy setting was lifted, because the values that it had excluded are no missed changes.
         repaired =
           lifted.length > 0
             ? 0

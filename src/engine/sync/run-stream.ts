@@ -41,7 +41,7 @@ const CLOSING_TIMEOUT_MS = 2 * SECOND_MS;
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
   if (signal.aborted && isCancelled(error)) {
-    const message = 'a statement was cancelled because a stop was asked for';
+    const message = 'a statement was cancelled because a stop was requested';
     return new SafetySyncError('interrupted', message, { cause: error });
   }
   return toKnownError(error);

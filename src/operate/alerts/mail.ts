@@ -16,7 +16,7 @@ function toNotAccepted({ code = 'ESMTP', response, command }: SmtpFailure, redac
   return new NotAccepted(excerpt === '' ? code : `${code}${where}: ${excerpt}`);
 }
 
-/** The secrets in the form in which SMTP sends them. */
+/** The password alone, and with the user in the form of SMTP's AUTH PLAIN. */
 function mailSecrets(smtpUrl: string): string[] {
   const { username, password } = new URL(smtpUrl);
   const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];

@@ -80,7 +80,7 @@ const OF_PROCESS: GaugesOf<Status> = {
     ({ database }) => database.pendingMigrations,
   ],
   scheduler_up: ['1 while schedules start runs.', ({ isSchedulerAlive }) => isSchedulerAlive],
-  ready: ['What /readyz says.', ({ isReady }) => isReady],
+  ready: ['Whether /readyz reports ready.', ({ isReady }) => isReady],
   alerts_open: ['Open alerts, sent or not yet sent.', ({ alerts }) => alerts.open],
   alerts_waiting: [
     'Alerts that a webhook or mail server has not accepted yet.',

@@ -15,7 +15,7 @@ export interface WarehouseState {
   readonly counted: Volumes | null;
   /** When the count started, by this process's clock; null: never. */
   readonly countedAtMs: number | null;
-  /** Why the database is unreachable. A slow database is not: its last read is shown with its age. */
+  /** Why the database is unreachable; null: it responds. A slow database counts as reachable: its last read is shown with its age. */
   readonly problem: string | null;
   /** The newest read timed out, though the database responds. */
   readonly isSlow: boolean;

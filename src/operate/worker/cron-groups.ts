@@ -74,7 +74,7 @@ const STEP_BACK_MS = MINUTE_MS;
 /** A hash of a name as a number from 0 to 1. */
 export const shareOf = (name: string): number => parseInt(hash('sha256', name).slice(0, 8), 16) / 2 ** 32;
 
-/** The next run by `clock`. node-cron computes it first, because that takes ms, in which both clocks go on. */
+/** The next run by `clock`. The times of both clocks are read after the computation of node-cron, because it takes several ms. */
 function nextAtMs(task: ScheduledTask, clock: Clock): number {
   const nextMs = task.getNextRuns(1)[0]?.getTime() ?? Infinity;
   return nextMs - Date.now() + clock.now();

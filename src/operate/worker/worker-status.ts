@@ -140,7 +140,7 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
   async function lookAtOne(accountId: string): Promise<WarehouseState> {
     try {
       const read = await withTimeout(readOne(accountId), ONE_ACCOUNT_TIMEOUT_MS);
-      // The monitor knows whether the database is reachable.
+      // The monitor detects an unreachable database; without its `problem` the database is only slow.
       const { problem } = monitor.latest;
       const result = read.inTime ? read.value : { isSlow: problem === null };
       return { ...NO_WAREHOUSE_STATE, problem, ...result };

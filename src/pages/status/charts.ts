@@ -12,7 +12,7 @@ const BAR_WIDTH = 7;
 const UP = 34;
 const DOWN = 16;
 
-/** Square roots, so that a first sync of hours does not flatten the other runs. */
+/** The height grows with the square root of the value, because a first sync of hours would flatten the other runs. */
 function scaled(value: number, most: number, height: number): number {
   if (value <= 0 || most <= 0) return 0;
   return Math.max(1.5, (Math.sqrt(value) / Math.sqrt(most)) * height);

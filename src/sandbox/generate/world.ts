@@ -8,7 +8,7 @@ export interface SandboxSize {
   employees: number;
   equipment: number;
   resources: number;
-  /** Accounts that observe, assign and complete. `users.info` knows the other employees, too. */
+  /** Accounts that observe, assign and complete. `users.info` also returns the other employees. */
   users: number;
 }
 
@@ -73,7 +73,7 @@ export function buildWorld({
   };
 }
 
-/** Mostly decimal text, except for ids from a directory or an import. */
+/** Ids are decimal text; with oddities, one in 13 has the form of an id from a directory or an import. */
 function personId(seed: number, index: number, oddities: boolean): string {
   const random = Random.of(seed, STREAM.users, index, 1);
   const number = 10_001 + index * 7 + random.int(0, 6);

@@ -31,7 +31,7 @@ interface FollowupTableOptions {
 
 interface Row {
   readonly key: string;
-  /** Never changes. Of records created in one millisecond, the later slot is the newer one. */
+  /** Number of the record, which never changes. If two records were created in one millisecond, the one with the higher number is newer. */
   readonly slot: number;
   created: number;
   updated: number;

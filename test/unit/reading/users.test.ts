@@ -57,7 +57,7 @@ describe('user ids for which the service always fails', () => {
       // Five attempts at most for each, and at most one other id requested twice for each four.
       expect(requests).toBeLessThanOrEqual(others.length + count * attempts + count / 4);
       expect(note).toContain(
-        `${count} user ids cannot be looked up and are asked for again later: ${ids[0]} (`,
+        `${count} user ids cannot be looked up and are requested again later: ${ids[0]} (`,
       );
       expect(failures()).toMatchObject([...failing].map((user_id) => ({ user_id, failures: 1, hours: 0 })));
     },
