@@ -8,8 +8,7 @@ import { openConnection } from '../../src/engine/database/connection.ts';
 import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { clientFor } from '../support/api-client.ts';
 import { createCliStage } from '../support/cli-stage.ts';
-import { forEachTest } from '../support/lifetime.ts';
-import { makeTestFolder } from '../support/test-folder.ts';
+import { folderForTest, forEachTest } from '../support/lifetime.ts';
 
 const NEW_TOKEN = 'new-token-7f31c2';
 
@@ -55,7 +54,7 @@ test('a request with a refused token fails at once if its file is unchanged; aft
 });
 
 test('a worker continues as soon as the token is replaced in its file, without waiting for its next try', async () => {
-  const path = join(await makeTestFolder('safety-sync-secrets-'), 'token');
+  const path = join(await folderForTest('safety-sync-secrets-'), 'token');
   await writeFile(path, stage.sandbox.token);
   const env = { ...stage.env, SAFETY_TOKEN: '' };
   const worker = stage.start(['start'], { ...env, SAFETY_TOKEN_FILE: path, SYNC_CRON: '* * * * * *' });
