@@ -7,10 +7,9 @@ import { type Mutation, MUTATIONS } from './mutations.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
-/** Texts of all tests, with the names of tests. */
-const testTexts = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('mutation'))
-  .map((file) => textOf(join('test', file)))
+/** Texts of the batteries, which hold names of tests. */
+const batteryTexts = readdirSync(join(ROOT, 'test/support'))
+  .map((file) => textOf(join('test/support', file)))
   .join('\n');
 
 /** The defects of an entry; a break compiles or not: see mutations.proof.ts. */
@@ -20,11 +19,11 @@ function defectsOf({ file, search, replace, tests }: Mutation): string[] {
   return [
     ...(found === 1 ? [] : [`its text is in ${file} ${found} times`]),
     ...(replace === search ? ['it changes nothing'] : []),
-    ...chosen.flatMap(([test = '', name = '']) => [
-      ...(existsSync(join(ROOT, test)) ? [] : [`there is no ${test}`]),
+    ...chosen.flatMap(([test = '', name = '']) => {
+      if (!existsSync(join(ROOT, test))) return [`there is no ${test}`];
       // A filter that matches no test would let every break pass.
-      ...(testTexts.includes(name) ? [] : [`no test is called "${name}"`]),
-    ]),
+      return (textOf(test) + batteryTexts).includes(name) ? [] : [`no test of ${test} is called "${name}"`];
+    }),
   ];
 }
 
