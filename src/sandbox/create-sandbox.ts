@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -5,37 +6,32 @@ import type { AddressInfo } from 'node:net';
 import { MINUTE_MS } from '../shared/time.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { buildWorld, defaultSize, STREAM } from './generate/world.ts';
-import { LiveSource } from './live/live-source.ts';
+import { createLiveSource, type LiveSource } from './live/live-source.ts';
 import type { SandboxOptions } from './options.ts';
 import { Random } from './random.ts';
-import { RequestLog, type RequestLogEntry } from './request-log.ts';
+import { createRequestLog, type RequestLogEntry } from './request-log.ts';
 import { Access } from './service/access.ts';
-import type { Hooks } from './service/hooks.ts';
-import { defaultReadings, type Readings } from './service/readings.ts';
+import { defaultReadings } from './service/readings.ts';
 import { handleRequest, type ServiceContext } from './service/request-handler.ts';
-import { createStore, type SandboxStore } from './store/sandbox-store.ts';
+import { createStore } from './store/sandbox-store.ts';
 
-export interface Sandbox {
+/** `readings` and `hooks` can be changed while the sandbox runs. */
+export interface Sandbox extends Pick<
+  ServiceContext,
+  'store' | 'faults' | 'access' | 'readings' | 'hooks' | 'load'
+> {
   /** The base URL, without `/v1`. */
   readonly url: string;
   readonly token: string;
   readonly equipmentTypes: string[];
-  readonly store: SandboxStore;
   readonly live: LiveSource;
-  readonly faults: FaultPlan;
-  readonly access: Access;
   /**
    * Offset of the service's clock in ms (negative: behind); can be changed while the sandbox runs. The Date header,
    * `last_updated`, statuses, the request limit and the times of live changes use this clock.
    */
   readonly serviceClock: { aheadMs: number };
-  /** Its fields can be changed while the sandbox runs. */
-  readonly readings: Readings;
-  readonly hooks: Hooks;
   /** Recent requests, oldest first. May be emptied by `length = 0`. */
   readonly requests: RequestLogEntry[];
-  /** Current and highest number of concurrent requests. Assigning `peak` restarts the measurement. */
-  readonly load: { inFlight: number; peak: number };
   close(): Promise<void>;
 }
 
@@ -61,7 +57,7 @@ export async function createSandbox({
     methods: options.methods ?? {},
     access: new Access(token),
     faults: new FaultPlan(options.faults ?? {}, Random.of(seed, STREAM.faults)),
-    log: new RequestLog(options.requestLogSize ?? 10_000),
+    log: createRequestLog(options.requestLogSize ?? 10_000),
     load: { inFlight: 0, peak: 0 },
     clock,
     latencyMs: options.latencyMs ?? 0,
@@ -73,23 +69,19 @@ export async function createSandbox({
       response.destroy(error instanceof Error ? error : new Error(String(error)));
     });
   });
-  await listen(server, host, askedPort);
+  server.listen(askedPort, host);
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const live = new LiveSource({ world, store: context.store, clock, ...options.live });
+  const live = createLiveSource({ world, store: context.store, clock, ...options.live });
 
   return {
+    ...context,
     url: `${options.tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     token,
     equipmentTypes: [...context.store.metafields.keys()],
-    store: context.store,
     live,
-    faults: context.faults,
-    access: context.access,
     serviceClock,
-    readings: context.readings,
-    hooks: context.hooks,
     requests: context.log.entries,
-    load: context.load,
     close: async () => {
       live.stop();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -105,14 +97,4 @@ function buildServer(tls: SandboxOptions['tls'], listener: RequestListener): Ser
   return tls === undefined
     ? createServer(http, listener)
     : createTlsServer({ minVersion: 'TLSv1.2', ...tls, ...http }, listener);
-}
-
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }

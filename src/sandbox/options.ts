@@ -4,8 +4,8 @@ import type { SandboxSize } from './generate/world.ts';
 import type { LiveOptions } from './live/live-source.ts';
 import type { RequestLogEntry } from './request-log.ts';
 import type { Method } from './service/method.ts';
-import type { Hooks } from './service/hooks.ts';
 import type { Readings } from './service/readings.ts';
+import type { SandboxStore } from './store/sandbox-store.ts';
 
 export interface SandboxOptions {
   /** Equal seed, size and clock give equal data, faults and changes. Default 20240229. */
@@ -38,4 +38,13 @@ export interface SandboxOptions {
   onRequest?: (entry: RequestLogEntry) => void;
   /** Serves HTTPS with this certificate; at least TLS 1.2, unless set otherwise here. */
   tls?: Pick<TlsOptions, 'key' | 'cert' | 'minVersion' | 'maxVersion' | 'ciphers'>;
+}
+
+/** Hooks for tests. Set them in the options, or on `sandbox.hooks` while it runs. */
+export interface Hooks {
+  /** Called after parsing the request and before reading data: a test can change the store between two pages. */
+  beforeResponse?: ((entry: RequestLogEntry, store: SandboxStore) => void | Promise<void>) | undefined;
+  /** Changes the complete response object, also of errors: a test can send wrong data. */
+  rewriteResponse?:
+    ((entry: RequestLogEntry, response: Record<string, unknown>) => Record<string, unknown>) | undefined;
 }

@@ -90,26 +90,12 @@ export interface Equipment {
   schedules: Schedule[];
 }
 
-const isField: Readonly<Record<keyof Equipment, true>> = {
-  id: true,
-  serialNumber: true,
-  equipmentType_id: true,
-  created: true,
-  parent_id: true,
-  fieldOffice_id: true,
-  lineOfBusiness_id: true,
-  clients_id: true,
-  assignedUsers_id: true,
-  title: true,
-  notes: true,
-  isInService: true,
-  metavalues: true,
-  status: true,
-  schedules: true,
-};
-
 /** "The list of valid column names: not shown": here, every field of an equipment. */
-export const equipmentFields: readonly string[] = Object.keys(isField);
+// prettier-ignore
+export const equipmentFields = [
+  'id', 'serialNumber', 'equipmentType_id', 'created', 'parent_id', 'fieldOffice_id', 'lineOfBusiness_id', 'clients_id',
+  'assignedUsers_id', 'title', 'notes', 'isInService', 'metavalues', 'status', 'schedules',
+] as const satisfies readonly (keyof Equipment)[];
 
 export type Metavalue = number | string | { item_ids: number[] };
 

@@ -24,33 +24,32 @@ export interface RequestLogEntry {
   durationMs: number;
 }
 
+export type RequestLog = ReturnType<typeof createRequestLog>;
+
 /** Recent requests, oldest first. The oldest are dropped in a long run. */
-export class RequestLog {
-  readonly entries: RequestLogEntry[] = [];
-  readonly #size: number;
-  #count = 0;
-
-  constructor(size: number) {
-    this.#size = size;
-  }
-
-  open(about: Pick<RequestLogEntry, 'at' | 'httpMethod' | 'method'>): RequestLogEntry {
-    this.#count += 1;
-    const entry: RequestLogEntry = {
-      ...about,
-      number: this.#count,
-      params: {},
-      token: 'absent',
-      outcome: 'pending',
-      requestId: null,
-      fault: null,
-      oddity: null,
-      records: 0,
-      durationMs: 0,
-    };
-    this.entries.push(entry);
-    // Trimmed rarely, because removing from the front of a long list costs its length.
-    if (this.entries.length > this.#size * 1.1) this.entries.splice(0, this.entries.length - this.#size);
-    return entry;
-  }
+export function createRequestLog(size: number) {
+  const entries: RequestLogEntry[] = [];
+  let count = 0;
+  return {
+    entries,
+    open(about: Pick<RequestLogEntry, 'at' | 'httpMethod' | 'method'>): RequestLogEntry {
+      count += 1;
+      const entry: RequestLogEntry = {
+        ...about,
+        number: count,
+        params: {},
+        token: 'absent',
+        outcome: 'pending',
+        requestId: null,
+        fault: null,
+        oddity: null,
+        records: 0,
+        durationMs: 0,
+      };
+      entries.push(entry);
+      // Trimmed rarely, because removing from the front of a long list costs its length.
+      if (entries.length > size * 1.1) entries.splice(0, entries.length - size);
+      return entry;
+    },
+  };
 }

@@ -1,7 +1,6 @@
 import type { Random } from '../random.ts';
 import type { RequestLogEntry } from '../request-log.ts';
 import { type Fault, type FaultKind, type FaultOptions, RATED_FAULTS } from './fault.ts';
-import { RateLimiter } from './rate-limiter.ts';
 
 const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [
   { kind: 'nonJson' },
@@ -23,7 +22,8 @@ export class FaultPlan {
   #options: FaultOptions = {};
   #script: (Fault | null)[] = [];
   #waiting: { predicate: FaultPredicate; fault: Fault; times: number }[] = [];
-  #limiter: RateLimiter | undefined;
+  /** Times of the accepted requests of each token, in the window of the limiter. */
+  readonly #accepted = new Map<string, number[]>();
   #limited = 0;
 
   constructor(options: FaultOptions, random: Random) {
@@ -52,7 +52,7 @@ export class FaultPlan {
       );
     }
     this.#options = merged;
-    if (options.limiter !== undefined) this.#limiter = new RateLimiter(options.limiter);
+    if (options.limiter !== undefined) this.#accepted.clear();
   }
 
   /** Removes all faults: rates, limiter, script and pending `next` faults. Keeps the counters. */
@@ -60,7 +60,6 @@ export class FaultPlan {
     this.#options = {};
     this.#script = [];
     this.#waiting = [];
-    this.#limiter = undefined;
   }
 
   /** One entry per request, in order; takes precedence over rates. null is a request without a fault. */
@@ -79,10 +78,18 @@ export class FaultPlan {
     return fault;
   }
 
-  /** True when the token has used up its window. */
+  /**
+   * Implements "A per-token request limit exists"; its value and window are not specified. True when the token has used up
+   * its window: at most `requests` accepted ones in any `windowMs`. Refused requests do not count.
+   */
   isLimited(token: string, now: number): boolean {
-    const isLimited = this.#limiter?.take(token, now) === false;
+    const { limiter } = this.#options;
+    if (limiter === undefined) return false;
+    const accepted = this.#accepted.get(token) ?? [];
+    const recent = accepted.filter((at) => now - at < limiter.windowMs && at <= now);
+    const isLimited = recent.length >= limiter.requests;
     if (isLimited) this.#limited += 1;
+    this.#accepted.set(token, isLimited ? recent : [...recent, now]);
     return isLimited;
   }
 

@@ -37,7 +37,6 @@ const toBytes = (body: Body): Buffer => Buffer.from(typeof body === 'string' ? b
 
 /** The response of a proxy, without any headers of the service. */
 export function respondAsGateway(response: ServerResponse, fault: Extract<Fault, { kind: 'nonJson' }>): void {
-  for (const name of response.getHeaderNames()) response.removeHeader(name);
   response.sendDate = false;
   response.writeHead(fault.httpStatus ?? 502, { 'content-type': 'text/html', ...fault.headers });
   response.end(fault.body ?? BAD_GATEWAY);

@@ -1,8 +1,7 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { dateNumberAfter, toDateNumber } from '../date-number.ts';
-import { Random } from '../random.ts';
+import type { Random } from '../random.ts';
 import type { Completion, Employee } from '../records.ts';
-import { STREAM, type World } from './world.ts';
 
 interface Training {
   id: number;
@@ -27,13 +26,6 @@ export const trainings: readonly Training[] = [
   { id: 311, name: 'Lock-out tag-out', validDays: 365, noticeDays: 30 },
   { id: 312, name: 'Code of conduct', validDays: null, noticeDays: 0 },
 ];
-
-export function* buildEmployees(world: World): Generator<Employee> {
-  for (let index = 0; index < world.size.employees; index += 1) {
-    const id = world.peopleIds[index];
-    if (id !== undefined) yield buildEmployee(id, Random.of(world.seed, STREAM.employees, index), world.now);
-  }
-}
 
 export function buildEmployee(id: string, random: Random, now: number): Employee {
   const requiredCount = random.chance(0.07) ? 0 : random.int(1, 8);

@@ -2,10 +2,13 @@ import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
 import type { Equipment, Metavalue, Schedule } from '../records.ts';
 import { type EquipmentType, equipmentTypes, type Metafield } from './equipment-types.ts';
-import { clients, items, oddTexts } from './vocabulary.ts';
+import { clients, fieldOffices, items, lineOfBusinesses, oddTexts } from './vocabulary.ts';
 import { STREAM, type World } from './world.ts';
 
 const itemIds = items.map(([id]) => id);
+const clientIds = clients.map(([id]) => id);
+const fieldOfficeIds = fieldOffices.map(([id]) => id);
+const lineOfBusinessIds = lineOfBusinesses.map(([id]) => id);
 
 export function* buildEquipment(world: World): Generator<Equipment> {
   const lastOfType = new Map<string, string>();
@@ -36,8 +39,8 @@ export function buildOneEquipment(about: {
     equipmentType_id: type.id,
     created,
     parent_id: about.parent ?? '',
-    fieldOffice_id: isOdd(0.04) ? [] : random.sample(world.fieldOfficeIds, random.chance(0.85) ? 1 : 2),
-    lineOfBusiness_id: random.pick(world.lineOfBusinessIds),
+    fieldOffice_id: isOdd(0.04) ? [] : random.sample(fieldOfficeIds, random.chance(0.85) ? 1 : 2),
+    lineOfBusiness_id: random.pick(lineOfBusinessIds),
     assignedUsers_id: random.chance(0.5) ? [] : random.sample(world.accountIds, random.int(1, 2)),
     notes: isOdd(0.05) ? random.pick(oddTexts) : random.chance(0.6) ? '' : random.pick(type.notes),
     isInService: !random.chance(0.12),
@@ -46,48 +49,28 @@ export function buildOneEquipment(about: {
     schedules: [],
   };
   if (random.chance(0.7)) {
-    equipment.clients_id = random.sample(
-      clients.map(([clientId]) => clientId),
-      random.int(world.oddities ? 0 : 1, 2),
-    );
+    equipment.clients_id = random.sample(clientIds, random.int(world.oddities ? 0 : 1, 2));
   }
   if (random.chance(0.8)) equipment.title = `${type.name} ${random.int(1, 99)}`;
   if (!isOdd(0.03)) {
-    equipment.schedules = type.schedules.map((schedule) =>
-      buildSchedule(
-        schedule,
-        random,
-        Math.max(created, world.now - schedule.everyDays * DAY_MS * 1.05),
-        world.now,
-      ),
-    );
+    equipment.schedules = type.schedules.map((schedule) => {
+      const from = Math.max(created, world.now - schedule.everyDays * DAY_MS * 1.05);
+      return buildSchedule(schedule, random, from, world.now);
+    });
   }
   return equipment;
 }
 
-function buildSchedule(
-  schedule: { id: string; everyDays: number; noticeDays: number },
-  random: Random,
-  from: number,
-  now: number,
-): Schedule {
+type Inspection = Pick<EquipmentType['schedules'][number], 'id' | 'everyDays' | 'noticeDays'>;
+
+function buildSchedule(schedule: Inspection, random: Random, from: number, now: number): Schedule {
   if (random.chance(0.06)) {
-    return {
-      schedule_id: schedule.id,
-      status: 'uptodate',
-      expiresOn: null,
-      expiringOn: null,
-      lastCompletedOn: null,
-    };
+    return { ...inspectedAt(schedule, 0), expiresOn: null, expiringOn: null, lastCompletedOn: null };
   }
-  const lastCompletedOn = Math.floor(from + random.next() * (now - from));
-  return inspectedAt(schedule, lastCompletedOn);
+  return inspectedAt(schedule, Math.floor(from + random.next() * (now - from)));
 }
 
-export function inspectedAt(
-  schedule: { id: string; everyDays: number; noticeDays: number },
-  at: number,
-): Schedule {
+export function inspectedAt(schedule: Inspection, at: number): Schedule {
   const expiresOn = at + schedule.everyDays * DAY_MS;
   return {
     schedule_id: schedule.id,

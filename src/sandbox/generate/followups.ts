@@ -38,15 +38,14 @@ export function createFollowupBuilder(world: World): (slot: number) => Followup 
     let assignee = random.pick(world.accountIds);
 
     const firstId = 90_000_000 + slot * 10;
-    const messages: FollowupMessage[] = [
-      {
-        id: String(firstId),
-        date: created,
-        m_user_id: observer,
-        note: text(random.pick(form.notes).replace('{place}', place)),
-      },
-    ];
-    decorate(messages[0], random, world);
+    const first: FollowupMessage = {
+      id: String(firstId),
+      date: created,
+      m_user_id: observer,
+      note: text(random.pick(form.notes).replace('{place}', place)),
+    };
+    decorate(first, random, world);
+    const messages = [first];
     let last = created;
     const replyCount = random.int(0, 3);
     for (let index = 1; index <= replyCount; index += 1) {
@@ -97,8 +96,7 @@ export function createFollowupBuilder(world: World): (slot: number) => Followup 
   };
 }
 
-function decorate(message: FollowupMessage | undefined, random: Random, world: World): void {
-  if (message === undefined) return;
+function decorate(message: FollowupMessage, random: Random, world: World): void {
   const roll = random.next();
   if (roll < 0.12) {
     message.attachments = random.sample(attachmentNames, random.int(1, 2)).map((name) => ({

@@ -29,12 +29,6 @@ const changes = [
   'Typos',
 ] as const;
 
-export function* buildResources(world: World): Generator<Resource> {
-  for (let index = 0; index < world.size.resources; index += 1) {
-    yield buildResource(index, world);
-  }
-}
-
 export function buildResource(index: number, world: World): Resource {
   const random = Random.of(world.seed, STREAM.resources, index);
   const [kind, subject] = random.pick(subjects);

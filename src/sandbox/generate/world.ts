@@ -1,6 +1,5 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
-import { fieldOffices, lineOfBusinesses } from './vocabulary.ts';
 
 /** Numbers of records of each kind. */
 export interface SandboxSize {
@@ -33,8 +32,6 @@ export interface World {
   peopleIds: readonly string[];
   /** Observers, assigners, assignees and inspectors. */
   accountIds: readonly string[];
-  fieldOfficeIds: readonly string[];
-  lineOfBusinessIds: readonly string[];
 }
 
 /** One number per generator, so that the generators' random values are independent. */
@@ -68,8 +65,6 @@ export function buildWorld({
     size,
     peopleIds,
     accountIds: size.users > 0 ? peopleIds.slice(0, size.users) : ['10001'],
-    fieldOfficeIds: fieldOffices.map(([id]) => id),
-    lineOfBusinessIds: lineOfBusinesses.map(([id]) => id),
   };
 }
 

@@ -3,7 +3,7 @@ import { equipmentTypes } from '../generate/equipment-types.ts';
 import { buildResource, buildVersion } from '../generate/resources.ts';
 import type { Equipment, Schedule } from '../records.ts';
 import { isListOfObjects } from '../store/status-rules.ts';
-import type { LiveContext } from './live-context.ts';
+import { freshId, type LiveContext } from './live-context.ts';
 
 export function changeEquipment(context: LiveContext): void {
   const { store, random, now } = context;
@@ -52,11 +52,10 @@ function replaceSchedule(
 }
 
 function buyEquipment({ world, store, random, now }: LiveContext): void {
-  let number = 700_000 + random.int(0, 99_999);
-  while (store.equipment.has(String(number))) number += 1;
+  const id = freshId(700_000 + random.int(0, 99_999), store.equipment);
   const type = random.pick(equipmentTypes);
   store.equipment.putLiving({
-    ...buildOneEquipment({ id: String(number), type, random, world, parent: undefined }),
+    ...buildOneEquipment({ id, type, random, world, parent: undefined }),
     created: now,
     schedules: type.schedules.map((schedule) => inspectedAt(schedule, now)),
   });

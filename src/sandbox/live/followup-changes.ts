@@ -1,7 +1,7 @@
 import { dateNumberAfter } from '../date-number.ts';
 import { closings, forms, oddTexts, places, replies } from '../generate/vocabulary.ts';
 import type { Followup, FollowupMessage } from '../records.ts';
-import type { LiveContext } from './live-context.ts';
+import { freshId, type LiveContext } from './live-context.ts';
 
 export function raiseFollowup({ world, store, random, now }: LiveContext): void {
   const form = random.pick(forms);
@@ -10,7 +10,7 @@ export function raiseFollowup({ world, store, random, now }: LiveContext): void 
   // Several follow-ups of one response are common, and share its millisecond.
   const count = random.pick([1, 1, 1, 2, 3]);
   for (let made = 0; made < count; made += 1) {
-    const id = freshId(random.int(1, 9_000_000), store.followups);
+    const id = freshId(600_000_000 + random.int(1, 9_000_000), store.followups);
     const note =
       world.oddities && random.chance(0.05)
         ? random.pick(oddTexts)
@@ -37,33 +37,20 @@ export function changeFollowup(context: LiveContext): void {
   const found = store.followups.any(random);
   if (found === undefined) return;
   const [key, followup] = found;
-  const messages = messagesOf(followup);
   const roll = random.next();
   if (!followup.open) {
     // Sometimes a completed follow-up is opened again.
-    if (roll < 0.1) {
-      store.followups.update(key, {
-        open: true,
-        resolved_on: undefined,
-        m_completer_id: undefined,
-        updated_on: now,
-        messages: [...messages, message(context, messages, 'Opened again: not fixed.')],
-      });
-    }
-    return;
-  }
-  if (roll < 0.35) {
+    if (roll >= 0.1) return;
+    const message = writeMessage(context, followup, 'Opened again: not fixed.');
+    const changes = { open: true, resolved_on: undefined, m_completer_id: undefined };
+    addMessage(context, { key, followup, message, changes });
+  } else if (roll < 0.35) {
     closeFollowup(context, followup, key);
   } else if (roll < 0.55) {
     const to = random.pick(context.world.accountIds);
-    store.followups.update(key, {
-      m_assignee_id: to,
-      updated_on: now,
-      messages: [
-        ...messages,
-        { ...message(context, messages, random.pick(replies)), m_reassignee_id: to, notify: true },
-      ],
-    });
+    const reply = writeMessage(context, followup, random.pick(replies));
+    const message = { ...reply, m_reassignee_id: to, notify: true };
+    addMessage(context, { key, followup, message, changes: { m_assignee_id: to } });
   } else if (roll < 0.7) {
     const due = random.chance(0.2) ? undefined : dateNumberAfter(now, random.int(-5, 30));
     store.followups.update(key, { due, updated_on: now });
@@ -72,46 +59,42 @@ export function changeFollowup(context: LiveContext): void {
   }
 }
 
-/** Planted records may have no list of messages; they are skipped. */
-const messagesOf = ({ messages }: Followup): FollowupMessage[] => (Array.isArray(messages) ? messages : []);
-
 export function closeFollowup(context: LiveContext, followup: Followup, key = followup.id): void {
-  const { store, random, now } = context;
-  const messages = messagesOf(followup);
-  const done = message(context, messages, random.pick(closings));
-  store.followups.update(key, {
-    open: false,
-    resolved_on: now,
-    m_completer_id: done.m_user_id,
-    updated_on: now,
-    messages: [...messages, done],
-  });
+  const message = writeMessage(context, followup, context.random.pick(closings));
+  const changes = { open: false, resolved_on: context.now, m_completer_id: message.m_user_id };
+  addMessage(context, { key, followup, message, changes });
 }
 
 export function replyToFollowup(context: LiveContext, followup: Followup, key = followup.id): void {
-  const { store, random, now } = context;
-  const messages = messagesOf(followup);
-  store.followups.update(key, {
-    updated_on: now,
-    messages: [...messages, message(context, messages, random.pick(replies))],
-  });
+  const message = writeMessage(context, followup, context.random.pick(replies));
+  addMessage(context, { key, followup, message });
 }
 
-function message(
+/** Planted records may have no list of messages. */
+const messagesOf = ({ messages }: Followup): FollowupMessage[] => (Array.isArray(messages) ? messages : []);
+
+function writeMessage(
   { world, random, now }: LiveContext,
-  before: readonly FollowupMessage[],
+  followup: Followup,
   note: string,
 ): FollowupMessage {
   return {
-    id: `${now}${before.length}${random.int(100, 999)}`,
+    id: `${now}${messagesOf(followup).length}${random.int(100, 999)}`,
     date: now,
     m_user_id: random.pick(world.accountIds),
     note,
   };
 }
 
-function freshId(from: number, taken: { has(key: string): boolean }): string {
-  let number = 600_000_000 + from;
-  while (taken.has(String(number))) number += 1;
-  return String(number);
+interface Addition {
+  key: string;
+  followup: Followup;
+  message: FollowupMessage;
+  /** What changes with the message. */
+  changes?: Partial<Record<keyof Followup, unknown>>;
+}
+
+function addMessage({ store, now }: LiveContext, { key, followup, message, changes }: Addition): void {
+  const messages = [...messagesOf(followup), message];
+  store.followups.update(key, { ...changes, updated_on: now, messages });
 }

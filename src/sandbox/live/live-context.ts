@@ -9,3 +9,10 @@ export interface LiveContext {
   random: Random;
   now: number;
 }
+
+/** An id that no record of the table has. */
+export function freshId(from: number, taken: { has(key: string): boolean }): string {
+  let number = from;
+  while (taken.has(String(number))) number += 1;
+  return String(number);
+}

@@ -40,70 +40,56 @@ function deleteSomething({ store, random }: LiveContext): void {
 
 const TICK_MS = 250;
 
+export type LiveSource = ReturnType<typeof createLiveSource>;
+
 /** Seeded random changes: equal steps at equal times give an equal source. */
-export class LiveSource {
-  readonly #world: World;
-  readonly #store: SandboxStore;
-  readonly #clock: () => number;
-  readonly #random: Random;
-  readonly #changes: readonly (readonly [number, Change])[];
-  readonly #perTick: number;
-  #owed = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(options: LiveOptions & { world: World; store: SandboxStore; clock: () => number }) {
-    this.#world = options.world;
-    this.#store = options.store;
-    this.#clock = options.clock;
-    this.#random = Random.of(options.world.seed, STREAM.live);
-    this.#changes = options.deletions === true ? [...usualChanges, [4, deleteSomething]] : usualChanges;
-    this.#perTick = ((options.changesPerMinute ?? 60) * TICK_MS) / MINUTE_MS;
-  }
-
-  /** Applies this many changes now. */
-  step(changes: number): void {
-    for (let made = 0; made < changes; made += 1) this.#pick()(this.#context());
-  }
-
-  /** Simulates a day of routine work: most tasks that are due are done. */
-  day(): void {
-    workADay(this.#context());
-  }
-
-  /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
-  correct(corrections: number): void {
-    for (let made = 0; made < corrections; made += 1)
-      CORRECTIONS[made % CORRECTIONS.length]?.(this.#context());
-  }
-
-  /** Applies changes until `stop`, at the rate of the options. */
-  start(): void {
-    this.#timer ??= setInterval(() => {
-      this.#owed += this.#perTick;
-      const due = Math.floor(this.#owed);
-      this.#owed -= due;
-      this.step(due);
-    }, TICK_MS);
-    // The timer alone does not keep the process alive; its server does.
-    this.#timer.unref();
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #context(): LiveContext {
-    return { world: this.#world, store: this.#store, random: this.#random, now: this.#clock() };
-  }
-
-  #pick(): Change {
-    const total = this.#changes.reduce((sum, [weight]) => sum + weight, 0);
-    let roll = this.#random.next() * total;
-    for (const [weight, change] of this.#changes) {
+export function createLiveSource({
+  world,
+  store,
+  clock,
+  changesPerMinute = 60,
+  deletions = false,
+}: LiveOptions & { world: World; store: SandboxStore; clock: () => number }) {
+  const random = Random.of(world.seed, STREAM.live);
+  const changes = deletions ? [...usualChanges, [4, deleteSomething] as const] : usualChanges;
+  const total = changes.reduce((sum, [weight]) => sum + weight, 0);
+  let owed = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const context = (): LiveContext => ({ world, store, random, now: clock() });
+  const pick = (): Change => {
+    let roll = random.next() * total;
+    const picked = changes.find(([weight]) => {
       roll -= weight;
-      if (roll < 0) return change;
-    }
-    return raiseFollowup;
-  }
+      return roll < 0;
+    });
+    return picked?.[1] ?? raiseFollowup;
+  };
+  /** Applies this many changes now. */
+  const step = (count: number): void => {
+    for (let made = 0; made < count; made += 1) pick()(context());
+  };
+  return {
+    step,
+    /** Simulates a day of routine work: most tasks that are due are done. */
+    day: (): void => workADay(context()),
+    /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
+    correct(corrections: number): void {
+      for (let made = 0; made < corrections; made += 1) CORRECTIONS[made % CORRECTIONS.length]?.(context());
+    },
+    /** Applies changes until `stop`, at the rate of the options. */
+    start(): void {
+      timer ??= setInterval(() => {
+        owed += (changesPerMinute * TICK_MS) / MINUTE_MS;
+        const due = Math.floor(owed);
+        owed -= due;
+        step(due);
+      }, TICK_MS);
+      // The timer alone does not keep the process alive; its server does.
+      timer.unref();
+    },
+    stop(): void {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { buildEmployee, completionOf, trainings } from '../generate/employees.ts
 import { personName } from '../generate/person-names.ts';
 import type { Employee } from '../records.ts';
 import { hasTrainings } from '../store/status-rules.ts';
-import type { LiveContext } from './live-context.ts';
+import { freshId, type LiveContext } from './live-context.ts';
 
 export function changeEmployee(context: LiveContext): void {
   const { store, random } = context;
@@ -53,8 +53,7 @@ function expireTraining(employee: Employee, { store, random, now }: LiveContext)
 }
 
 function hire({ store, random, now }: LiveContext): void {
-  let number = 800_000 + random.int(0, 99_999);
-  while (store.users.has(String(number))) number += 1;
-  store.users.putLiving({ id: String(number), name: personName(random) });
-  store.employees.putLiving(buildEmployee(String(number), random, now));
+  const id = freshId(800_000 + random.int(0, 99_999), store.users);
+  store.users.putLiving({ id, name: personName(random) });
+  store.employees.putLiving(buildEmployee(id, random, now));
 }

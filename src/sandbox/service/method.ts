@@ -10,5 +10,6 @@ export interface MethodResponse {
 
 export interface Method {
   rules(readings: Readings): Rules;
+  readonly required?: readonly string[];
   respond(parameters: Parameters, context: { store: SandboxStore; readings: Readings }): MethodResponse;
 }

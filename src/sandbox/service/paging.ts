@@ -2,25 +2,23 @@ import { aPage, type Parameters, type Rules } from './parameters.ts';
 import type { Readings, UnaskedPaging } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 
-export interface PageParameters {
+export interface Page {
   paging: { total: number; last_page: number };
-  /** From 1. A page after the last one has no results. */
-  number: number;
+  /** Start and end of its records. A page after the last one has none. */
+  range: [from: number, to: number];
 }
 
 /** "Valid pages run to paging.last_page"; the first page is always valid, even without results. */
-export function toPage(total: number, limit: number, number: number, readings: Readings): PageParameters {
+export function toPage(total: number, limit: number, page: number, readings: Readings): Page {
   const last = Math.ceil(total / limit);
-  if (number > Math.max(1, last) && readings.pastLastPage === 'refused') {
+  if (page > Math.max(1, last) && readings.pastLastPage === 'refused') {
     throw new ServiceError('parameter_invalid', `page: the last page is ${last}`);
   }
-  return { paging: { total, last_page: last === 0 ? readings.lastPageWhenEmpty : last }, number };
-}
-
-/** Start and end of a page's records. */
-export function rangeOf(page: number, limit: number, readings: Readings): [from: number, to: number] {
   const repeated = readings.pagesOverlap === 'by-one' && page > 1 ? 1 : 0;
-  return [(page - 1) * limit - repeated, page * limit];
+  return {
+    paging: { total, last_page: last === 0 ? readings.lastPageWhenEmpty : last },
+    range: [(page - 1) * limit - repeated, page * limit],
+  };
 }
 
 export function unaskedPagingRules(paging: UnaskedPaging): Rules {
@@ -37,11 +35,11 @@ export function withUnaskedPaging<T extends object>(
   if (paging === 'none')
     return { records: readings.doubles === 'none' ? records : withDoubles(records), fields: {} };
   const size = paging === 'one-page' ? Math.max(1, records.length) : readings.unaskedPageSize;
-  const number =
-    paging === 'unreadable' || paging === 'one-page' ? 1 : ((parameters['page'] as number | undefined) ?? 1);
+  const { page: asked = 1 } = parameters as { page?: number };
+  const number = paging === 'unreadable' || paging === 'one-page' ? 1 : asked;
   const page = toPage(records.length, size, number, readings);
   return {
-    records: records.slice(...rangeOf(page.number, size, readings)),
+    records: records.slice(...page.range),
     fields: paging === 'silent-pages' ? {} : { paging: page.paging },
   };
 }
@@ -61,29 +59,20 @@ function earlier(record: object): object {
   return 'serialNumber' in record ? { serialNumber: 'as it was before' } : { title: 'as it was before' };
 }
 
+/** Deleted records that are included in a total. */
+const DELETED = 3;
+const CAP = 20;
+
 /** The paging object in this reading. */
-export function shapePaging(paging: PageParameters['paging'], readings: Readings): Record<string, unknown> {
-  const total = shownTotal(paging.total, readings);
-  const { pagingFields } = readings;
+export function shapePaging(paging: Page['paging'], readings: Readings): Record<string, unknown> {
+  const { pagingFields, pagingTotal } = readings;
+  const exact = paging.total;
+  const totals = { exact, 'counts-deleted': exact + DELETED, capped: Math.min(exact, CAP) };
+  const total = totals[pagingTotal];
   const shown = {
     ...(pagingFields === 'both' || pagingFields === 'total-only' ? { total } : {}),
     ...(pagingFields === 'both' || pagingFields === 'last-page-only' ? { last_page: paging.last_page } : {}),
   };
   if (readings.numbers === 'numbers') return shown;
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, String(value)]));
-}
-
-/** Deleted records that are included in a total. */
-const DELETED = 3;
-const CAP = 20;
-
-function shownTotal(total: number, { pagingTotal }: Readings): number {
-  switch (pagingTotal) {
-    case 'exact':
-      return total;
-    case 'counts-deleted':
-      return total + DELETED;
-    case 'capped':
-      return Math.min(total, CAP);
-  }
 }

@@ -1,59 +1,35 @@
+import * as z from 'zod';
 import type { Readings } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
-interface ParameterRule {
-  isRequired: boolean;
-  expected: string;
-  accepts: (value: unknown) => boolean;
-}
+/** Each describes the accepted values. */
+export type Rules = Readonly<Record<string, z.ZodType>>;
 
-export type Rules = Readonly<Record<string, ParameterRule>>;
+/** Checked parameters; required ones are optional here, too. */
+export type Checked<R extends Rules> = { readonly [Name in keyof R]?: z.output<R[Name]> };
 
-const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
-const isText = (value: unknown): value is string => typeof value === 'string';
-
-function optional(expected: string, accepts: (value: unknown) => boolean): ParameterRule {
-  return { isRequired: false, expected, accepts };
-}
-
-export const aNumber = optional('a number', isNumber);
-export const aText = optional('a string', isText);
-export const aBoolean = optional('true or false', (value) => typeof value === 'boolean');
+export const aNumber = z.number().describe('a number');
+export const aText = z.string().describe('a string');
+export const aBoolean = z.boolean().describe('true or false');
+export const wholeNumber = (min: number, max: number) =>
+  z.int().min(min).max(max).describe(`a whole number from ${min} to ${max}`);
 export const aPage = wholeNumber(1, Number.MAX_SAFE_INTEGER);
-export const numbers = optional(
-  'a list of numbers',
-  (value) => Array.isArray(value) && value.every(isNumber),
-);
-export const texts = optional('a list of strings', (value) => Array.isArray(value) && value.every(isText));
-
-export function wholeNumber(min: number, max: number): ParameterRule {
-  return optional(
-    `a whole number from ${min} to ${max}`,
-    (value) => isNumber(value) && Number.isInteger(value) && value >= min && value <= max,
-  );
-}
-
-export function oneOf(...values: readonly string[]): ParameterRule {
-  return optional(values.join(', '), (value) => isText(value) && values.includes(value));
-}
-
-export function eachOf(values: readonly string[]): ParameterRule {
-  return optional(
-    `a list of ${values.join(', ')}`,
-    (value) => Array.isArray(value) && value.every((item) => isText(item) && values.includes(item)),
-  );
-}
-
-export function required(rule: ParameterRule): ParameterRule {
-  return { ...rule, isRequired: true };
-}
+export const numbers = z.array(z.number()).describe('a list of numbers');
+export const texts = z.array(z.string()).describe('a list of strings');
+export const oneOf = <Value extends string>(...values: readonly Value[]) =>
+  z.enum(values).describe(values.join(', '));
+export const eachOf = (values: readonly string[]) =>
+  z.array(z.enum(values)).describe(`a list of ${values.join(', ')}`);
 
 /**
  * Names unsupported parameters first, then missing ones, then invalid values. An explicit null is always an invalid value.
  */
-export function checkParameters(parameters: Parameters, rules: Rules, readings: Readings): void {
+export function checkParameters(
+  parameters: Parameters,
+  { rules, required = [], readings }: { rules: Rules; required?: readonly string[]; readings: Readings },
+): void {
   const all: Rules = { ...rules, pretty: aBoolean };
   if (readings.unknownParameters === 'refused') {
     for (const name of Object.keys(parameters)) {
@@ -63,9 +39,9 @@ export function checkParameters(parameters: Parameters, rules: Rules, readings: 
   for (const [name, rule] of Object.entries(all)) {
     const value = parameters[name];
     if (value === undefined) {
-      if (rule.isRequired) throw new ServiceError('parameter_missing', `required: ${name}`);
-    } else if (!rule.accepts(value)) {
-      throw new ServiceError('parameter_invalid', `${name}: expected ${rule.expected}`);
+      if (required.includes(name)) throw new ServiceError('parameter_missing', `required: ${name}`);
+    } else if (!rule.safeParse(value).success) {
+      throw new ServiceError('parameter_invalid', `${name}: expected ${String(rule.description)}`);
     }
   }
 }

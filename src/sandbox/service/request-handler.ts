@@ -3,36 +3,36 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
-import { spoilResponse } from '../faults/odd-response.ts';
+import { spoilResponse } from '../faults/oddity.ts';
 import { type Body, respondAsGateway, transmit } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
+import type { Hooks } from '../options.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import type { Access } from './access.ts';
 import type { MethodResponse, Method } from './method.ts';
-import type { Hooks } from './hooks.ts';
 import { equipmentsList } from './methods/equipments-list.ts';
 import { followupsList } from './methods/followups-list.ts';
 import { resourcesList } from './methods/resources-list.ts';
 import { trainingEmployeeStatusList } from './methods/training-employee-status-list.ts';
 import { usersInfo } from './methods/users-info.ts';
-import { toDateHeader } from './date-header.ts';
 import { checkParameters } from './parameters.ts';
 import { readRequestObject } from './read-request.ts';
 import { writeJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { ServiceError } from './service-error.ts';
-import { toResponseObject, toResponseText } from './write-response.ts';
+import { toDateHeader, toResponseObject, toResponseText } from './write-response.ts';
 
 export interface ServiceContext {
-  store: SandboxStore;
-  readings: Readings;
-  hooks: Hooks;
+  readonly store: SandboxStore;
+  readonly readings: Readings;
+  readonly hooks: Hooks;
   methods: Readonly<Record<string, Method>>;
-  access: Access;
-  faults: FaultPlan;
+  readonly access: Access;
+  readonly faults: FaultPlan;
   log: RequestLog;
-  load: { inFlight: number; peak: number };
+  /** Current and highest number of concurrent requests. Assigning `peak` restarts the measurement. */
+  readonly load: { inFlight: number; peak: number };
   clock: () => number;
   latencyMs: number;
   requestIds: Random;
@@ -67,7 +67,7 @@ export async function handleRequest(
     method: PATH.exec(path)?.[1] ?? path,
   });
   try {
-    await serve({ request, response, context, entry, path, startedAt });
+    await serve({ request, response, context, entry, startedAt });
   } finally {
     load.inFlight -= 1;
     entry.durationMs = performance.now() - startedAt;
@@ -81,7 +81,6 @@ interface Serving {
   response: ServerResponse;
   context: ServiceContext;
   entry: RequestLogEntry;
-  path: string;
   startedAt: number;
 }
 
@@ -162,19 +161,18 @@ async function responseOf(
   parameters: Record<string, unknown> | ServiceError,
   fault: Fault | null,
 ): Promise<MethodResponse> {
-  const { context, entry, path } = serving;
+  const { context, entry } = serving;
   const { readings, store } = context;
-  const name = PATH.exec(path)?.[1] ?? '';
-  const method = methods.get(name) ?? context.methods[name];
+  const method = methods.get(entry.method) ?? context.methods[entry.method];
   const isOffered = method !== usersInfo || readings.usersInfo === 'offered';
   if (method === undefined || !isOffered) throw new ServiceError('api_method_not_found');
   if (parameters instanceof ServiceError) throw parameters;
   const { token, ...asked } = parameters;
-  const checked = context.access.check(token, name);
+  const checked = context.access.check(token, entry.method);
   if (fault?.kind === 'rateLimit' || context.faults.isLimited(checked, context.clock())) {
     throw new ServiceError('rate_limit_exceeded');
   }
-  checkParameters(asked, method.rules(readings), readings);
+  checkParameters(asked, { rules: method.rules(readings), required: method.required ?? [], readings });
   if (fault?.kind === 'serverError') throw new ServiceError('server_error');
   if (fault?.kind === 'error') throw new ServiceError(fault.error, fault.description);
   await context.hooks.beforeResponse?.(entry, store);

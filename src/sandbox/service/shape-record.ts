@@ -1,6 +1,6 @@
 import { hashText } from '../random.ts';
 import { RawNumber } from '../raw-number.ts';
-import type { Readings } from './readings.ts';
+import { defaultReadings, type Readings } from './readings.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -50,21 +50,10 @@ const unknownValueOf: Record<string, Fields> = {
   'equipment.schedules': { status: 'paused' },
 };
 
-/** True when records are sent exactly as stored. */
-function isPlain(readings: Readings): boolean {
-  return (
-    readings.versionOrder === 'newest-first' &&
-    readings.messageOrder === 'oldest-first' &&
-    readings.identifiers === 'text' &&
-    readings.numbers === 'numbers' &&
-    !readings.bigNumbers &&
-    readings.absent === 'left-out' &&
-    readings.leftOut.length === 0 &&
-    readings.extraFields === false &&
-    readings.equipmentOwnType === 'asked' &&
-    !readings.unknownValues
-  );
-}
+const DEFAULTS = Object.entries(defaultReadings) as [keyof Readings, unknown][];
+
+/** True when records are sent exactly as stored. Readings of other things than records count too, which only costs time. */
+const isPlain = (readings: Readings): boolean => DEFAULTS.every(([name, value]) => readings[name] === value);
 
 /** Converts a record to this reading of the specification. */
 export function shapeRecord(kind: string, record: object, readings: Readings): object {

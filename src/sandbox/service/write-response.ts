@@ -1,5 +1,5 @@
 import type { MethodResponse } from './method.ts';
-import { type PageParameters, shapePaging } from './paging.ts';
+import { type Page, shapePaging } from './paging.ts';
 import { writeJson, writeOtherJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { extraFieldName, shapeRecord } from './shape-record.ts';
@@ -53,8 +53,19 @@ function* shaped(list: NonNullable<MethodResponse['list']>, readings: Readings):
 
 function envelopeFields(response: MethodResponse, readings: Readings): Record<string, unknown> {
   const fields = { ...response.fields };
-  const paging = fields['paging'] as PageParameters['paging'] | undefined;
+  const paging = fields['paging'] as Page['paging'] | undefined;
   if (paging !== undefined) fields['paging'] = shapePaging(paging, readings);
   if (readings.extraFields !== false) fields[extraFieldName(readings)] = 'unknown';
   return fields;
+}
+
+/** The HTTP Date header. A proxy may have set it, by another clock or in an older format of HTTP. */
+export function toDateHeader(nowMs: number, readings: Readings): string | undefined {
+  const date = new Date(nowMs + readings.dateHeaderAheadMs);
+  // "Sun, 06 Nov 1994 08:49:37 GMT"
+  const present = date.toUTCString();
+  const [weekday = '', day = '', month = '', year = '', time = ''] = present.replace(',', '').split(' ');
+  const asctime = `${weekday} ${month} ${day.replace(/^0/, ' ')} ${time} ${year}`;
+  const forms = { present, absent: undefined, asctime, iso: date.toISOString(), unreadable: 'now' };
+  return forms[readings.dateHeader];
 }

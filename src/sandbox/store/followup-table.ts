@@ -1,6 +1,7 @@
 import { toDateNumber } from '../date-number.ts';
 import type { Random } from '../random.ts';
 import type { Followup } from '../records.ts';
+import type { Readings } from '../service/readings.ts';
 import { RecordTable } from './record-table.ts';
 
 export interface FollowupQuery {
@@ -13,12 +14,6 @@ export interface FollowupQuery {
   created_after?: number;
   updated_before?: number;
   updated_after?: number;
-}
-
-interface FollowupQueryStyle {
-  bounds: 'exclusive' | 'inclusive';
-  order: 'newest-first' | 'oldest-first' | 'unordered';
-  ties: 'settled' | 'changing';
 }
 
 interface FollowupTableOptions {
@@ -69,12 +64,12 @@ export class FollowupTable extends RecordTable<Followup, Row> {
 
   page(
     query: FollowupQuery,
-    style: FollowupQueryStyle,
+    { followupBounds, followupOrder, followupTies }: Readings,
   ): { total: number; read: (from: number, to: number) => Followup[] } {
-    const found = this.#find(query, style.bounds === 'inclusive');
-    if (style.order === 'unordered') found.sort((a, b) => shuffled(a) - shuffled(b));
-    const rows = style.ties === 'changing' ? this.#turnTies(found) : found;
-    if (style.order === 'newest-first') rows.reverse();
+    const found = this.#find(query, followupBounds === 'inclusive');
+    if (followupOrder === 'unordered') found.sort((a, b) => shuffled(a) - shuffled(b));
+    const rows = followupTies === 'changing' ? this.#turnTies(found) : found;
+    if (followupOrder === 'newest-first') rows.reverse();
     return {
       total: rows.length,
       read: (from, to) => rows.slice(from, to).map((row) => this.read(row)),

@@ -5,7 +5,7 @@ import { RawNumber } from '../raw-number.ts';
  * All records of one kind. The interface is that of a Map; records are immutable values that are replaced. `put` and
  * `update` accept any JSON object, so that a test can plant invalid records. `Kept`: what is stored of a record.
  */
-export abstract class RecordTable<T extends object, Kept = unknown> implements ReadonlyMap<string, T> {
+export abstract class RecordTable<T extends object, Kept = unknown> {
   protected readonly kept = new Map<string, Kept>();
   readonly #keyField: string;
 
@@ -49,10 +49,6 @@ export abstract class RecordTable<T extends object, Kept = unknown> implements R
 
   [Symbol.iterator](): MapIterator<[string, T]> {
     return this.entries();
-  }
-
-  forEach(visit: (value: T, key: string, map: ReadonlyMap<string, T>) => void): void {
-    for (const [key, record] of this.entries()) visit(record, key, this);
   }
 
   /** A random record with its key; undefined if there are no records. */

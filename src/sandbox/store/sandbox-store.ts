@@ -1,8 +1,8 @@
-import { buildEmployees } from '../generate/employees.ts';
+import { buildEmployee } from '../generate/employees.ts';
 import { buildEquipment } from '../generate/equipment.ts';
 import { equipmentTypes } from '../generate/equipment-types.ts';
 import { createFollowupBuilder } from '../generate/followups.ts';
-import { buildResources } from '../generate/resources.ts';
+import { buildResource } from '../generate/resources.ts';
 import { personName } from '../generate/person-names.ts';
 import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
@@ -10,59 +10,42 @@ import type { Employee, Equipment, Resource, User } from '../records.ts';
 import { FollowupTable } from './followup-table.ts';
 import { MemoryTable } from './record-table.ts';
 import { employeeAt, equipmentAt } from './status-rules.ts';
-import { TrainingCache, type TrainingCalculation } from './training-calculation.ts';
+import { createTrainingCache } from './training-calculation.ts';
 
 /** The data of the service: the current state, regardless of its caches. */
-export interface SandboxStore {
-  readonly followups: FollowupTable;
-  readonly resources: MemoryTable<Resource>;
-  /** With all completions, as for `include_all_completions`, and the current status. */
-  readonly employees: MemoryTable<Employee>;
-  readonly equipment: MemoryTable<Equipment>;
-  readonly users: MemoryTable<User>;
-  /** Known equipment types with their metafields, including types without equipment. */
-  readonly metafields: Map<string, readonly string[]>;
-  /**
-   * The training list that is served now; a new one is calculated if it is missing or too old. `request` is the cache key
-   * if each request is cached separately.
-   */
-  trainingCalculation(request?: string): TrainingCalculation;
-  /** Makes the service calculate the training list again. */
-  recalculateTraining(lastUpdated?: number): TrainingCalculation;
-}
+export type SandboxStore = ReturnType<typeof createStore>;
 
-export function createStore(world: World, clock: () => number, cacheMs: number): SandboxStore {
-  const followups = new FollowupTable({
-    count: world.size.followups,
-    build: createFollowupBuilder(world),
-    clock,
-  });
+export function createStore(world: World, clock: () => number, cacheMs: number) {
+  const { seed, size, peopleIds, now } = world;
+  const followups = new FollowupTable({ count: size.followups, build: createFollowupBuilder(world), clock });
   const resources = new MemoryTable<Resource>({ keyField: 'id' });
-  for (const resource of buildResources(world)) resources.putLiving(resource);
+  for (let index = 0; index < size.resources; index += 1) resources.putLiving(buildResource(index, world));
   const employees = new MemoryTable<Employee>({
     keyField: 'm_user_id',
     current: (employee) => employeeAt(employee, clock()),
   });
-  for (const employee of buildEmployees(world)) employees.putLiving(employee);
+  const users = new MemoryTable<User>({ keyField: 'id' });
+  for (const [index, id] of peopleIds.entries()) {
+    users.putLiving({ id, name: personName(Random.of(seed, STREAM.users, index, 2)) });
+    if (index < size.employees)
+      employees.putLiving(buildEmployee(id, Random.of(seed, STREAM.employees, index), now));
+  }
   const equipment = new MemoryTable<Equipment>({
     keyField: 'id',
     current: (record) => equipmentAt(record, clock()),
   });
   for (const record of buildEquipment(world)) equipment.putLiving(record);
-  const users = new MemoryTable<User>({ keyField: 'id' });
-  for (const [index, id] of world.peopleIds.entries()) {
-    users.putLiving({ id, name: personName(Random.of(world.seed, STREAM.users, index, 2)) });
-  }
-
-  const training = new TrainingCache({ calculate: () => [...employees.values()], clock, cacheMs });
   return {
     followups,
     resources,
+    /** With all completions, as for `include_all_completions`, and the current status. */
     employees,
     equipment,
     users,
-    metafields: new Map(equipmentTypes.map((type) => [type.id, type.metafields.map((field) => field.id)])),
-    trainingCalculation: (request) => training.current(request),
-    recalculateTraining: (lastUpdated) => training.recalculate(lastUpdated),
+    /** Known equipment types with their metafields, including types without equipment. */
+    metafields: new Map<string, readonly string[]>(
+      equipmentTypes.map((type) => [type.id, type.metafields.map((field) => field.id)]),
+    ),
+    ...createTrainingCache({ calculate: () => [...employees.values()], clock, cacheMs }),
   };
 }

@@ -1,40 +1,30 @@
-import { type Equipment, equipmentFields } from '../../records.ts';
+import { equipmentFields } from '../../records.ts';
 import type { Method } from '../method.ts';
 import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
-import { aBoolean, aText, eachOf, oneOf, required } from '../parameters.ts';
+import { aBoolean, aText, type Checked, eachOf, oneOf } from '../parameters.ts';
 import { ServiceError } from '../service-error.ts';
 
-interface EquipmentParameters {
-  equipmentType_id: string;
-  service_type?: 'in' | 'out' | 'all';
-  columns?: string[];
-  include_null_metavalues?: boolean;
-}
+const rules = {
+  equipmentType_id: aText,
+  service_type: oneOf('in', 'out', 'all'),
+  columns: eachOf(equipmentFields),
+  include_null_metavalues: aBoolean,
+};
 
 export const equipmentsList: Method = {
-  rules: (readings) => ({
-    equipmentType_id: required(aText),
-    service_type: oneOf('in', 'out', 'all'),
-    columns: eachOf(equipmentFields),
-    include_null_metavalues: aBoolean,
-    ...unaskedPagingRules(readings.equipmentsPaging),
-  }),
+  rules: (readings) => ({ ...rules, ...unaskedPagingRules(readings.equipmentsPaging) }),
+  required: ['equipmentType_id'],
   respond(parameters, { store, readings }) {
-    const asked = parameters as unknown as EquipmentParameters;
-    const metafields = store.metafields.get(asked.equipmentType_id);
+    const asked = parameters as Checked<typeof rules>;
+    const { equipmentType_id: type = '', service_type: service = 'in' } = asked;
+    const metafields = store.metafields.get(type);
     if (metafields === undefined && readings.unknownEquipmentType !== 'empty') {
-      throw new ServiceError(
-        readings.unknownEquipmentType,
-        `no equipment type has the id ${asked.equipmentType_id}`,
-      );
+      throw new ServiceError(readings.unknownEquipmentType, `no equipment type has the id ${type}`);
     }
-    const service = asked.service_type ?? 'in';
-    const matching: Equipment[] = [];
-    for (const equipment of store.equipment.values()) {
-      if (equipment.equipmentType_id !== asked.equipmentType_id) continue;
-      if (service === 'all' || (equipment.isInService as unknown) === (service === 'in'))
-        matching.push(equipment);
-    }
+    const matching = [...store.equipment.values()].filter(
+      ({ equipmentType_id: own, isInService }) =>
+        own === type && (service === 'all' || (isInService as unknown) === (service === 'in')),
+    );
     const { records, fields } = withUnaskedPaging(matching, parameters, readings.equipmentsPaging, readings);
     const empty = Object.fromEntries((metafields ?? []).map((id) => [id, readings.emptyMetavalue]));
     const shape = (record: object): object => {

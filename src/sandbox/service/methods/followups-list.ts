@@ -2,7 +2,7 @@ import { hashText } from '../../random.ts';
 import type { Followup } from '../../records.ts';
 import type { FollowupQuery, FollowupTable } from '../../store/followup-table.ts';
 import type { Method } from '../method.ts';
-import { rangeOf, toPage } from '../paging.ts';
+import { toPage } from '../paging.ts';
 import type { Readings } from '../readings.ts';
 import { ServiceError } from '../service-error.ts';
 import { aNumber, aPage, aText, oneOf, wholeNumber } from '../parameters.ts';
@@ -27,17 +27,12 @@ const rules = {
 export const followupsList: Method = {
   rules: () => rules,
   respond(parameters, { store, readings }) {
-    const { limit = DEFAULT_LIMIT, page = 1, ...rest } = parameters as FollowupParameters;
+    const { limit = DEFAULT_LIMIT, page = 1, ...asked } = parameters as FollowupParameters;
     const pageSize = Math.min(limit, readings.largestPage ?? limit);
-    const query = toQuery(pickQuery(rest), readings);
-    const style = {
-      bounds: readings.followupBounds,
-      order: readings.followupOrder,
-      ties: readings.followupTies,
-    };
-    const found = find(store.followups.page(query, style), query, readings);
-    const { paging, number } = toPage(found.total, pageSize, page, readings);
-    const records = found.read(...rangeOf(number, pageSize, readings));
+    const query = toQuery(asked, readings);
+    const found = find(store.followups.page(query, readings), query, readings);
+    const { paging, range } = toPage(found.total, pageSize, page, readings);
+    const records = found.read(...range);
     if (records.some(({ id }) => readings.unrenderable.includes(id))) throw new ServiceError('server_error');
     return {
       fields: readings.followupsPaging === 'present' ? { paging } : {},
@@ -77,10 +72,3 @@ function find(found: Found, query: FollowupQuery, { undatedFollowups, repeatedRo
 }
 
 type FollowupParameters = FollowupQuery & { limit?: number; page?: number };
-
-function pickQuery(parameters: FollowupQuery): FollowupQuery {
-  const query = Object.entries(parameters).filter(
-    ([name]) => name !== 'pretty' && Object.hasOwn(rules, name),
-  );
-  return Object.fromEntries(query);
-}

@@ -1,27 +1,22 @@
 import type { Completion, Employee } from '../../records.ts';
 import { employeeAt, hasTrainings } from '../../store/status-rules.ts';
 import type { Method } from '../method.ts';
-import { rangeOf, toPage } from '../paging.ts';
-import { aBoolean, aPage, numbers, texts, wholeNumber } from '../parameters.ts';
+import { toPage } from '../paging.ts';
+import { aBoolean, aPage, type Checked, numbers, texts, wholeNumber } from '../parameters.ts';
 
 const MAX_LIMIT = 1000;
 
-interface TrainingParameters {
-  training_ids?: number[];
-  m_user_ids?: string[];
-  limit?: number;
-  page?: number;
-  include_all_completions?: boolean;
-}
+const rules = {
+  training_ids: numbers,
+  m_user_ids: texts,
+  limit: wholeNumber(1, MAX_LIMIT),
+  page: aPage,
+  include_all_completions: aBoolean,
+};
+type TrainingParameters = Checked<typeof rules>;
 
 export const trainingEmployeeStatusList: Method = {
-  rules: () => ({
-    training_ids: numbers,
-    m_user_ids: texts,
-    limit: wholeNumber(1, MAX_LIMIT),
-    page: aPage,
-    include_all_completions: aBoolean,
-  }),
+  rules: () => rules,
   respond(parameters, { store, readings }) {
     const asked = parameters as TrainingParameters;
     const cached = readings.trainingCache === 'per-request' ? JSON.stringify(parameters) : undefined;
@@ -29,7 +24,7 @@ export const trainingEmployeeStatusList: Method = {
     const selected = selectEmployees(employees, asked, lastUpdated);
     const sentMs = lastUpdated + readings.lastUpdatedAheadMs;
     const asks = Math.min(asked.limit ?? MAX_LIMIT, readings.largestPage ?? MAX_LIMIT);
-    const { paging, number } = toPage(selected.length, asks, asked.page ?? 1, readings);
+    const { paging, range } = toPage(selected.length, asks, asked.page ?? 1, readings);
     return {
       fields: {
         last_updated: readings.numbers === 'text' ? String(sentMs) : sentMs,
@@ -38,7 +33,7 @@ export const trainingEmployeeStatusList: Method = {
       list: {
         name: 'employees',
         kind: 'employee',
-        records: selected.slice(...rangeOf(number, asks, readings)),
+        records: selected.slice(...range),
         shape: asked.include_all_completions === true ? (record) => record : withRequiredCompletionsOnly,
       },
     };

@@ -1,5 +1,5 @@
+import * as z from 'zod';
 import type { Method } from '../method.ts';
-import { required } from '../parameters.ts';
 import { ServiceError } from '../service-error.ts';
 import { shapeRecord } from '../shape-record.ts';
 
@@ -8,13 +8,8 @@ import { shapeRecord } from '../shape-record.ts';
  * accepted.
  */
 export const usersInfo: Method = {
-  rules: () => ({
-    user: required({
-      isRequired: true,
-      expected: 'a user id',
-      accepts: (value) => typeof value === 'number' || (typeof value === 'string' && value !== ''),
-    }),
-  }),
+  rules: () => ({ user: z.union([z.number(), z.string().min(1)]).describe('a user id') }),
+  required: ['user'],
   respond(parameters, { store, readings }) {
     const id = String(parameters['user']);
     const user = store.users.get(id);
