@@ -1,6 +1,4 @@
 /** Single deviations of a response, as a service could send without breaking its protocol much. */
-import type { Fault } from './fault.ts';
-
 type Fields = Record<string, unknown>;
 
 const DEEP_LEVELS = 300;
@@ -8,7 +6,7 @@ const LARGE_BYTES = 17 * 1024 * 1024;
 const MANY = 7;
 
 /** Changes of one record: the value that replaces it, and values that are appended to the list. */
-const recordOddities = {
+export const recordOddities = {
   'key-absent': (record, keyField) => [without(record, keyField)],
   'key-null': (record, keyField) => [{ ...record, [keyField]: null }],
   'key-object': (record, keyField) => [{ ...record, [keyField]: { value: record[keyField] } }],
@@ -49,7 +47,7 @@ function withPaging(
 }
 
 /** Changes of the response around its records. */
-const responseOddities = {
+export const responseOddities = {
   'ok-absent': (object) => without(object, 'ok'),
   'ok-text': (object) => ({ ...object, ok: String(object['ok']) }),
   'list-absent': (object, list) => (list === undefined ? object : without(object, list)),
@@ -71,18 +69,3 @@ const responseOddities = {
 } satisfies Record<string, (object: Fields, list: string | undefined) => Fields>;
 
 export type ResponseOddity = keyof typeof responseOddities;
-
-/** Applies the fault to the response object. `list` and `keyField` locate its records, if there are any. */
-export function spoilResponse(
-  object: Fields,
-  { fault, list, keyField }: { fault: Fault | null; list: string | undefined; keyField: string },
-): Fields {
-  if (fault?.kind === 'oddResponse') return responseOddities[fault.how](object, list);
-  const records = list === undefined ? undefined : object[list];
-  if (fault?.kind !== 'oddRecord' || list === undefined || !Array.isArray(records)) return object;
-  if (records.length === 0) return object;
-  const at = (fault.at ?? 0) % records.length;
-  const odd: readonly unknown[] = recordOddities[fault.how](records[at] as Fields, keyField);
-  const spoiled = (records as unknown[]).toSpliced(at, 1, ...odd.slice(0, 1));
-  return { ...object, [list]: [...spoiled, ...odd.slice(1)] };
-}

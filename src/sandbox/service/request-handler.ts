@@ -3,8 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
-import { spoilResponse } from '../faults/oddity.ts';
-import { type Body, respondAsGateway, transmit } from '../faults/transmit.ts';
+import { type Body, respondAsGateway, spoilResponse, transmit } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
 import type { Hooks } from '../options.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
