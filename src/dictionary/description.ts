@@ -80,27 +80,31 @@ export const allBut = ({ columns }: Description, ...names: readonly string[]): M
     Object.entries(columns).filter(([name]) => !name.startsWith('_') && !names.includes(name)),
   );
 
-/** The table of superseded states and the view of all of them. */
+/** The table of superseded states and the view of all of them: `NAME_states` and `NAME_history`. */
 export function historyOf(
+  name: string,
   table: Description,
   {
     what,
     since,
     shown,
+    kept = {},
   }: {
     readonly what: string;
     readonly since: string;
     /** Columns that only the view has. */
     readonly shown: Meanings;
+    /** Columns that only the table has. */
+    readonly kept?: Meanings;
   },
-): { readonly states: Description; readonly history: Description } {
+): Descriptions {
   const own = allBut(table);
   return {
-    states: {
+    [`${name}_states`]: {
       comment: `Superseded states of ${what}. Read the …_history view, which also has the present states.`,
-      columns: { ...own, ...PERIOD },
+      columns: { ...own, ...PERIOD, ...kept },
     },
-    history: {
+    [`${name}_history`]: {
       comment: `Every observed state of ${what}. Each state is one row, without gaps or overlaps while the object existed. The state at a moment t: valid_from <= t and (valid_to is null or valid_to > t).`,
       columns: {
         ...own,

@@ -61,26 +61,22 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
     'Equipment with a record that names another type than the requested one (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. The worker uses it to find the response that lacks a deleted record.',
     { ...own.equipment_asked_types },
   );
-  const history = historyOf(equipment, {
-    what: 'equipment (without its schedules, which have their own history)',
-    since: SINCE,
-    shown,
-  });
-  const schedules = historyOf(equipment_schedules, {
-    what: 'inspection schedules; a state ends when the schedule or its equipment disappears',
-    since: SINCE,
-    shown: scheduleDays,
-  });
 
   return {
     equipment,
     equipment_schedules,
     equipment_metavalues,
     equipment_asked_types,
-    equipment_states: history.states,
-    equipment_history: history.history,
-    equipment_schedule_states: schedules.states,
-    equipment_schedule_history: schedules.history,
+    ...historyOf('equipment', equipment, {
+      what: 'equipment (without its schedules, which have their own history)',
+      since: SINCE,
+      shown,
+    }),
+    ...historyOf('equipment_schedule', equipment_schedules, {
+      what: 'inspection schedules; a state ends when the schedule or its equipment disappears',
+      since: SINCE,
+      shown: scheduleDays,
+    }),
     equipment_field_offices: relation('One row for each field office of each live equipment.', {
       ...equipment_id,
       field_office_id: 'Field office. Source: element of fieldOffice_id.',

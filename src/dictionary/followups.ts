@@ -60,13 +60,6 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     ...keptOf(own.changes),
     ...own.firstDue,
   });
-  const history = historyOf(followups, {
-    what: 'follow-ups (all their columns except updated_at, which changes with every message; it shows its last value in the state)',
-    since:
-      'updated_on of the record, but not later than its first read and never before the end of the previous state.',
-    shown: { ...shown, ...people },
-  });
-
   const followup_overview = {
     comment: 'Live follow-ups with names, figures about due days and age, and a summary of their messages.',
     columns: {
@@ -107,8 +100,13 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     followup_attachments: relation('Files of messages (source: followups.list, messages, attachments).', {
       ...own.followup_attachments,
     }),
-    followup_states: { ...history.states, columns: { ...history.states.columns, ...own.differences } },
-    followup_history: history.history,
+    ...historyOf('followup', followups, {
+      what: 'follow-ups (all their columns except updated_at, which changes with every message; it shows its last value in the state)',
+      since:
+        'updated_on of the record, but not later than its first read and never before the end of the previous state.',
+      shown: { ...shown, ...people },
+      kept: own.differences,
+    }),
     followup_overview,
     followup_events: relation(
       'Events of live follow-ups, one row each: raised, message, handed_on (a message that hands the follow-up to another person is two rows), due_moved, closed, reopened. The last three are known only if a sync read the states before and after. The closing is also known for a follow-up that was already closed at its first read.',

@@ -38,24 +38,20 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
       _valid_from: 'Start of the present state; see training_completion_history.',
     },
   );
-  const completions = historyOf(training_completions, {
-    what: 'completions of trainings; a state ends when the completion changes, or when the completion or its employee disappears',
-    since: SINCE,
-    shown: { ...employee, training_label },
-  });
-  const history = historyOf(training_employee_status, {
-    what: 'the training status of employees (all its columns except calculated_at, which shows the last list that changed the row)',
-    since: SINCE,
-    shown: { ...calculated, ...employee },
-  });
 
   return {
     training_employee_status,
     training_completions,
-    training_employee_status_states: history.states,
-    training_employee_status_history: history.history,
-    training_completion_states: completions.states,
-    training_completion_history: completions.history,
+    ...historyOf('training_employee_status', training_employee_status, {
+      what: 'the training status of employees (all its columns except calculated_at, which shows the last list that changed the row)',
+      since: SINCE,
+      shown: { ...calculated, ...employee },
+    }),
+    ...historyOf('training_completion', training_completions, {
+      what: 'completions of trainings; a state ends when the completion changes, or when the completion or its employee disappears',
+      since: SINCE,
+      shown: { ...employee, training_label },
+    }),
     training_assignments: relation('One row for each training that is assigned to each live employee.', {
       ...columnsOf(training_employee_status, 'user_id'),
       training_id: 'Training. Source: element of complete_training_ids or incomplete_training_ids.',

@@ -4,7 +4,6 @@
  * not even in advance.
  */
 import type { TextQueries } from '../engine/database/connection.ts';
-import { nameSome } from '../shared/format.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
@@ -24,7 +23,7 @@ const OWNERS_VIEWS = `('freshness', 'people')`;
  * `security_invoker`; also the calendar, which is equal for all accounts, and `freshness` and `people`, which
  * read the control tables as their owner and filter their rows themselves.
  */
-const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}
+export const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}
     or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
 
 /**
@@ -67,45 +66,3 @@ export const readUnsecuredViews = (connection: TextQueries) =>
        and not coalesce(c.reloptions @> array[o.option || '=true'], false)
      order by 1`,
   );
-
-/** The relations that a sentence names. */
-export const NAMED_RELATIONS = 3;
-
-/** A right by which a role sees more than its accounts. */
-export interface PolicyFault {
-  /** Confined to accounts, or to be confined. */
-  readonly role: string;
-  /** The role itself, or one that inherits from it. */
-  readonly member: string;
-  /** The right or membership of `member` that shows more. */
-  readonly problem: string;
-  readonly remedy: string;
-}
-
-/** Relations without policies that these roles, or roles that inherit from them, may read. */
-export async function readOverreach(
-  connection: TextQueries,
-  roles: readonly string[],
-): Promise<PolicyFault[]> {
-  const rows = await connection.query<{ role: string; member: string; relations: string }>(
-    `select r.rolname as role, m.rolname as member, json_agg(n.name order by n.name)::text as relations
-     from pg_roles r
-     join pg_roles m on not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
-     join pg_class c on c.relnamespace in ('safety'::regnamespace, 'safety_sync'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'f')
-     cross join lateral (select format('%s.%I', c.relnamespace::regnamespace, c.relname) as name) n
-     where r.rolname in (select json_array_elements_text($1::text::json))
-       and has_schema_privilege(m.oid, c.relnamespace, 'usage') and has_table_privilege(m.oid, c.oid, 'select')
-       and not (c.relnamespace = 'safety'::regnamespace and ${IS_SAFE})
-     group by 1, 2 order by 1, 2`,
-    [JSON.stringify(roles)],
-  );
-  return rows.map(({ role, member, relations }) => {
-    const names = JSON.parse(relations) as string[];
-    return {
-      role,
-      member,
-      problem: `may read ${nameSome(names, NAMED_RELATIONS)}, which no policy confines`,
-      remedy: `in psql: revoke select on ${names.join(', ')} from ${quoted(member)}; (or from the role through which it has the right)`,
-    };
-  });
-}

@@ -120,6 +120,11 @@ export interface Confinement {
   readonly differing: readonly string[];
 }
 
+export const accessCommand = (
+  verb: 'grant' | 'revoke',
+  { role, accounts }: Pick<Confinement, 'role' | 'accounts'>,
+): string => `safety-sync access ${verb} ${role}${accounts.map((name) => ` --account ${name}`).join('')}`;
+
 export function confinementsIn(tables: readonly PolicyTable[]): Confinement[] {
   const roles = [...new Set(tables.flatMap(({ policies }) => [...policies.keys()]))].toSorted();
   return roles.map((role) => {

@@ -4,6 +4,7 @@ import { retrying } from '../shared/backoff.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { capital, nameSome } from '../shared/format.ts';
 import {
+  accessCommand,
   type Confinement,
   confineStatements,
   confinementsIn,
@@ -13,7 +14,7 @@ import {
   whyNotConfine,
 } from './access.ts';
 import { quoted, readMissingGrants, readUnsecuredViews, withdrawStatements } from './access-relations.ts';
-import { hasRole, readFaults } from './access-roles.ts';
+import { readFaults } from './read-access.ts';
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
@@ -56,7 +57,7 @@ function assertOwner(tables: readonly PolicyTable[], command: string, statements
     'database_permission',
     'only the owner of the tables of schema safety decides who may read which accounts',
     {
-      advice: `As the owner: safety-sync access ${command}\nor in psql:\n${statements.map((one) => `${one};`).join('\n')}`,
+      advice: `As the owner: ${command}\nor in psql:\n${statements.map((one) => `${one};`).join('\n')}`,
     },
   );
 }
@@ -82,7 +83,8 @@ async function assertKnown(
 }
 
 async function assertFit(connection: TextQueries, role: string): Promise<void> {
-  if (!(await hasRole(connection, role))) {
+  const [found] = await connection.query('select from pg_roles where rolname = $1', [role]);
+  if (found === undefined) {
     throw usageError(
       `this server has no role ${role}`,
       `As a user who may create roles, in psql: create role ${quoted(role)} login password '…'; then try again.`,
@@ -100,9 +102,6 @@ interface AccessChange {
   readonly role: string;
   readonly accounts: readonly string[];
 }
-
-const accountOptions = (accounts: readonly string[]): string =>
-  accounts.map((name) => ` --account ${name}`).join('');
 
 /** `configured`: accounts that may be named before they have rows. Returns what the role may read now. */
 export async function grantAccess(
@@ -133,7 +132,7 @@ export async function grantAccess(
     // Last: until it is confined on all tables it sees nothing.
     await readMissingGrants(connection, role),
   ];
-  assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, transactions.flat());
+  assertOwner(tables, accessCommand('grant', { role, accounts }), transactions.flat());
   for (const transaction of transactions) await apply(connection, transaction);
   return { role, accounts: wanted, differing: [] };
 }
@@ -155,7 +154,7 @@ export async function revokeAccess(
   if (unknown.length > 0)
     throw usageError(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
   const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
-  const command = `revoke ${role}${accountOptions(accounts)}`;
+  const command = accessCommand('revoke', { role, accounts });
   const isAll = left.length === 0;
   const transactions = transactionsOf(tables, (table) =>
     isAll ? freeStatements(table, role) : confineStatements(table, role, left),

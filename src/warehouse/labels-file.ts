@@ -109,11 +109,8 @@ const isKind = (text: string): text is LabelKind => (LABEL_KINDS as readonly str
 type CellReader = (column: ColumnName) => string;
 
 /** Checks one line alone; undefined: it is valid. */
-function lineProblem(kind: string, cell: CellReader): string | undefined {
+function lineProblem(kind: LabelKind, cell: CellReader): string | undefined {
   const id = cell('id');
-  if (!isKind(kind)) {
-    return `kind ${JSON.stringify(kind.slice(0, 60))} is not known; it is one of ${LABEL_KINDS.join(', ')}`;
-  }
   if (id === '') return 'has no id; write the id that the label is for, or remove the line';
   if (ROUNDED.test(id)) {
     return `id ${id} is a number that a spreadsheet has rounded; format the column as text and write the whole id`;
@@ -147,9 +144,14 @@ export function readLabelsFile(bytes: Uint8Array): LabelsFile {
     }
     const cell: CellReader = (column) => cells[columns.indexOf(column)] ?? '';
     const kind = cell('kind').toLowerCase();
+    if (!isKind(kind)) {
+      const problem = `kind ${JSON.stringify(kind.slice(0, 60))} is not known; it is one of ${LABEL_KINDS.join(', ')}`;
+      bad.push({ line, problem });
+      continue;
+    }
+    kinds.add(kind);
     const problem = lineProblem(kind, cell);
-    if (isKind(kind)) kinds.add(kind);
-    if (problem !== undefined || !isKind(kind)) bad.push({ line, problem: problem ?? '' });
+    if (problem !== undefined) bad.push({ line, problem });
     else if (cell('label') === '') unfilled += 1;
     else
       lines.push({ line, kind, id: cell('id'), label: cell('label'), parentId: cell('parent_id') || null });
@@ -157,13 +159,8 @@ export function readLabelsFile(bytes: Uint8Array): LabelsFile {
   return { lines, kinds, unfilled, bad };
 }
 
-interface TemplateLine {
-  readonly kind: string;
-  readonly id: string;
-  readonly label?: string;
-  readonly parentId?: string | null;
-  readonly seen?: number;
-}
+type TemplateLine = { readonly kind: string; readonly seen?: number } & Pick<Label, 'id'> &
+  Partial<Pick<Label, 'label' | 'parentId'>>;
 
 export function renderLabelsFile(lines: readonly TemplateLine[]): string {
   return stringify(
