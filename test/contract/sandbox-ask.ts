@@ -1,6 +1,15 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { NOON, type TestTime } from '../support/test-clock.ts';
+import { expect, test } from 'vitest';
+import {
+  createSandbox,
+  type Employee,
+  type Equipment,
+  type Followup,
+  type Resource,
+  type Sandbox,
+  type SandboxOptions,
+} from '../../src/sandbox/index.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
+import { NOON } from '../support/test-clock.ts';
 
 export { NOON };
 
@@ -13,21 +22,16 @@ interface Answered {
 
 const small = { followups: 240, employees: 40, equipment: 48, resources: 20, users: 12 };
 
-/** A sandbox of a size that tests can look through, at a time that only they move. The caller closes it. */
-export async function createSharedSandbox(
-  options: SandboxOptions = {},
-): Promise<{ sandbox: Sandbox; clock: TestTime }> {
+/** A sandbox of a size that tests can look through, at the time `clock.now`, which only they move. The caller closes it. */
+export async function createSmallSandbox(options: SandboxOptions = {}) {
   const clock = { now: NOON };
   const size = { ...small, ...options.size };
-  return { sandbox: await createSandbox({ clock: () => clock.now, ...options, size }), clock };
+  return { ...(await createSandbox({ clock: () => clock.now, ...options, size })), clock };
 }
 
 /** Such a sandbox for one test. */
-export async function createTestSandbox(options: SandboxOptions = {}) {
-  const created = await createSharedSandbox(options);
-  onTestFinished(() => created.sandbox.close());
-  return created;
-}
+export const createTestSandbox = async (options: SandboxOptions = {}) =>
+  untilTestEnds(await createSmallSandbox(options));
 
 /** Tests that each of these parameters refuses these values. `base`: parameters that the method needs. */
 export function testRefusals(
@@ -66,15 +70,28 @@ export async function ask(sandbox: Sandbox, method: string, parameters: object =
   return post(sandbox, method, { token: sandbox.token, ...parameters });
 }
 
-export async function askList<T>(
+interface Records {
+  'resources.list': Resource;
+  'followups.list': Followup;
+  'training-employee-status.list': Employee;
+  'equipments.list': Equipment;
+}
+const LISTS: Readonly<Record<keyof Records, string>> = {
+  'resources.list': 'resources',
+  'followups.list': 'followups',
+  'training-employee-status.list': 'employees',
+  'equipments.list': 'equipments',
+};
+
+/** The records of a successful response. */
+export async function askList<Method extends keyof Records>(
   sandbox: Sandbox,
-  method: string,
-  name: string,
+  method: Method,
   parameters: object = {},
-): Promise<T[]> {
+): Promise<Records[Method][]> {
   const { body } = await ask(sandbox, method, parameters);
   if (body['ok'] !== true) throw new Error(`${method} answered ${JSON.stringify(body)}`);
-  return body[name] as T[];
+  return body[LISTS[method]] as Records[Method][];
 }
 
 export async function errorOf(sandbox: Sandbox, method: string, parameters: object = {}): Promise<unknown> {

@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Equipment, Followup, Resource } from '../../src/sandbox/index.ts';
+import { createTestSandbox, createSmallSandbox } from './sandbox-ask.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
-import type { Equipment, Followup, Resource, Sandbox } from '../../src/sandbox/index.ts';
-import { createTestSandbox, createSharedSandbox } from './sandbox-ask.ts';
-
-let sandbox: Sandbox;
+const sandbox = forAllTests(() =>
+  createSmallSandbox({
+    size: { followups: 2000, equipment: 400, employees: 300, resources: 150, users: 120 },
+  }),
+);
 let followups: Followup[];
 let equipment: Equipment[];
 let resources: Resource[];
-beforeAll(async () => {
-  ({ sandbox } = await createSharedSandbox({
-    size: { followups: 2000, equipment: 400, employees: 300, resources: 150, users: 120 },
-  }));
+beforeAll(() => {
   followups = [...sandbox.store.followups.values()];
   equipment = [...sandbox.store.equipment.values()];
   resources = [...sandbox.store.resources.values()];
 });
-afterAll(() => sandbox.close());
 
 function expectBoth<T>(items: readonly T[], has: (item: T) => boolean): void {
   expect(items.some(has)).toBe(true);
@@ -77,7 +77,7 @@ describe('generated data', () => {
   });
 
   it('generated data has no odd values when oddities are off', async () => {
-    const { sandbox: plain } = await createTestSandbox({ oddities: false });
+    const plain = await createTestSandbox({ oddities: false });
     const ids = [...plain.store.users.keys()];
     expect(ids.every((id) => /^\d+$/.test(id))).toBe(true);
     for (const followup of plain.store.followups.values()) {
@@ -92,7 +92,7 @@ describe('generated data', () => {
   });
 
   it('a sandbox of size zero starts, and its changes create follow-ups', async () => {
-    const { sandbox: empty } = await createTestSandbox({
+    const empty = await createTestSandbox({
       size: { followups: 0, employees: 0, equipment: 0, resources: 0, users: 0 },
     });
     empty.live.step(50);

@@ -1,20 +1,22 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-
-import type { Equipment, Sandbox } from '../../src/sandbox/index.ts';
-import { NOON, ask, askList, createTestSandbox, errorOf, testRefusals } from './sandbox-ask.ts';
-import type { TestTime } from '../support/test-clock.ts';
+import { describe, expect, it } from 'vitest';
+import type { Equipment } from '../../src/sandbox/index.ts';
+import {
+  NOON,
+  ask,
+  askList,
+  createTestSandbox,
+  errorOf,
+  testRefusals,
+  createSmallSandbox,
+} from './sandbox-ask.ts';
+import { forEachTest } from '../support/lifetime.ts';
 
 const METHOD = 'equipments.list';
 const HOUR = 3_600_000;
 
-let sandbox: Sandbox;
-let clock: TestTime;
-beforeEach(async () => {
-  ({ sandbox, clock } = await createTestSandbox());
-});
+const sandbox = forEachTest(() => createSmallSandbox());
 
-const list = (parameters: object): Promise<Equipment[]> =>
-  askList<Equipment>(sandbox, METHOD, 'equipments', parameters);
+const list = (parameters: object): Promise<Equipment[]> => askList(sandbox, METHOD, parameters);
 const stored = (type: string): Equipment[] =>
   [...sandbox.store.equipment.values()].filter((equipment) => equipment.equipmentType_id === type);
 
@@ -101,11 +103,11 @@ describe('statuses', () => {
       ],
     });
     expect(await statusOf(id)).toEqual(['uptodate', ['uptodate', 'uptodate', 'uptodate']]);
-    clock.now = NOON + HOUR;
+    sandbox.clock.now = NOON + HOUR;
     expect(await statusOf(id)).toEqual(['expiring', ['expiring', 'uptodate', 'uptodate']]);
-    clock.now = NOON + 2 * HOUR;
+    sandbox.clock.now = NOON + 2 * HOUR;
     expect(await statusOf(id)).toEqual(['expired', ['expired', 'uptodate', 'uptodate']]);
-    clock.now = NOON + 9 * HOUR;
+    sandbox.clock.now = NOON + 9 * HOUR;
     expect(await statusOf(id)).toEqual(['expired', ['expired', 'expiring', 'uptodate']]);
   });
 
@@ -144,7 +146,7 @@ describe('parameters', () => {
 
 describe('long lists', () => {
   it('a type with thousands of items is sent complete in a chunked response', async () => {
-    const { sandbox: large } = await createTestSandbox({ size: { equipment: 20_000, followups: 0 } });
+    const large = await createTestSandbox({ size: { equipment: 20_000, followups: 0 } });
     const { body, headers } = await ask(large, METHOD, { equipmentType_id: '22', service_type: 'all' });
     expect(headers.get('transfer-encoding')).toBe('chunked');
     expect(body['equipments']).toHaveLength(5000);

@@ -1,14 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { FaultKind, FaultOptions, RequestLogEntry } from '../../src/sandbox/index.ts';
+import { ask, createTestSandbox, errorOf, createSmallSandbox } from './sandbox-ask.ts';
+import { forEachTest } from '../support/lifetime.ts';
 
-import type { FaultKind, FaultOptions, RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
-import { ask, createTestSandbox, errorOf } from './sandbox-ask.ts';
-import type { TestTime } from '../support/test-clock.ts';
-
-let sandbox: Sandbox;
-let clock: TestTime;
-beforeEach(async () => {
-  ({ sandbox, clock } = await createTestSandbox());
-});
+const sandbox = forEachTest(() => createSmallSandbox());
 
 const raw = (init: RequestInit = {}): Promise<Response> =>
   fetch(`${sandbox.url}/v1/resources.list`, {
@@ -112,7 +107,7 @@ describe('the choice of requests for a fault', () => {
   it('rates apply faults to about their share of requests, and equal seeds apply them to equal requests', async () => {
     const faults: FaultOptions = { rateLimit: 0.2, serverError: 0.2, nonJson: 0.1 };
     const outcomes = async (seed: number): Promise<(FaultKind | null)[]> => {
-      const { sandbox: faulty } = await createTestSandbox({ seed, faults });
+      const faulty = await createTestSandbox({ seed, faults });
       for (let count = 0; count < 200; count += 1) {
         await fetch(`${faulty.url}/v1/users.info`, { method: 'POST', body: '{}' }).then((response) =>
           response.text(),
@@ -144,9 +139,9 @@ describe('the request limit of a token', () => {
     for (let count = 0; count < 5; count += 1) errors.push(await errorOf(sandbox, 'resources.list'));
     expect(errors).toEqual([undefined, undefined, undefined, 'rate_limit_exceeded', 'rate_limit_exceeded']);
     expect(sandbox.faults.limited).toBe(2);
-    clock.now += 999;
+    sandbox.clock.now += 999;
     expect(await errorOf(sandbox, 'resources.list')).toBe('rate_limit_exceeded');
-    clock.now += 1;
+    sandbox.clock.now += 1;
     expect(await errorOf(sandbox, 'resources.list')).toBeUndefined();
   });
 
@@ -182,7 +177,7 @@ describe('hooks', () => {
 
   it('onRequest receives every request with its outcome, also requests without a response', async () => {
     const seen: unknown[] = [];
-    const { sandbox: watched } = await createTestSandbox({
+    const watched = await createTestSandbox({
       onRequest: (entry) => seen.push([entry.method, entry.outcome]),
     });
     watched.faults.script([null, { kind: 'reset' }]);
@@ -204,7 +199,7 @@ describe('hooks', () => {
   });
 
   it('latency is added to every response', async () => {
-    const { sandbox: far } = await createTestSandbox({ latencyMs: 40 });
+    const far = await createTestSandbox({ latencyMs: 40 });
     const startedAt = performance.now();
     await ask(far, 'resources.list');
     expect(performance.now() - startedAt).toBeGreaterThan(38);

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Followup } from '../../src/sandbox/index.ts';
+import { NOON, ask, askList, errorOf, createSmallSandbox, testRefusals } from './sandbox-ask.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
-import type { Followup, Sandbox } from '../../src/sandbox/index.ts';
-import { NOON, ask, askList, errorOf, createSharedSandbox, testRefusals } from './sandbox-ask.ts';
-import type { TestTime } from '../support/test-clock.ts';
-
-let sandbox: Sandbox;
-let clock: TestTime;
+const sandbox = forAllTests(() => createSmallSandbox());
 let all: Followup[];
-beforeAll(async () => {
-  ({ sandbox, clock } = await createSharedSandbox());
+beforeAll(() => {
   all = [...sandbox.store.followups.values()];
 });
-afterAll(() => sandbox.close());
 
-const list = (parameters: object = {}): Promise<Followup[]> =>
-  askList<Followup>(sandbox, 'followups.list', 'followups', parameters);
+const list = (parameters: object = {}): Promise<Followup[]> => askList(sandbox, 'followups.list', parameters);
 const ids = (followups: readonly Followup[]): string[] => followups.map((followup) => followup.id);
 const sortedIds = (followups: readonly Followup[]): string[] => ids(followups).sort();
 
@@ -76,11 +71,11 @@ describe('filters', () => {
     const expected = all.filter((followup) => followup.open && (followup.due ?? 99_999_999) < 20260302);
     expect(expected.length).toBeGreaterThan(0);
     expect(sortedIds(await list({ limit: 500, status: 'overdue' }))).toEqual(sortedIds(expected));
-    clock.now = NOON + 30 * 86_400_000;
+    sandbox.clock.now = NOON + 30 * 86_400_000;
     const later = all.filter((followup) => followup.open && (followup.due ?? 99_999_999) < 20260401);
     expect(later.length).toBeGreaterThan(expected.length);
     expect(sortedIds(await list({ limit: 500, status: 'overdue' }))).toEqual(sortedIds(later));
-    clock.now = NOON;
+    sandbox.clock.now = NOON;
   });
 
   it('a follow-up is not overdue on its due day', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-
-import type { Followup, Sandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
 import { NOON, ask, askList, createTestSandbox } from './sandbox-ask.ts';
 
 const everything = (sandbox: Sandbox): string =>
@@ -14,8 +13,8 @@ const everything = (sandbox: Sandbox): string =>
 
 describe('seeds', () => {
   it('equal seeds, sizes and clocks produce equal sources, before and after equal changes', async () => {
-    const { sandbox: one } = await createTestSandbox({ seed: 7, live: { deletions: true } });
-    const { sandbox: two } = await createTestSandbox({ seed: 7, live: { deletions: true } });
+    const one = await createTestSandbox({ seed: 7, live: { deletions: true } });
+    const two = await createTestSandbox({ seed: 7, live: { deletions: true } });
     expect(everything(one)).toBe(everything(two));
     one.live.step(300);
     two.live.step(300);
@@ -23,19 +22,19 @@ describe('seeds', () => {
   });
 
   it('another seed produces another source', async () => {
-    const { sandbox: one } = await createTestSandbox({ seed: 7 });
-    const { sandbox: two } = await createTestSandbox({ seed: 8 });
+    const one = await createTestSandbox({ seed: 7 });
+    const two = await createTestSandbox({ seed: 8 });
     expect(everything(one)).not.toBe(everything(two));
   });
 });
 
 describe('a source that changes', () => {
   it('follow-ups are raised, discussed, reassigned, completed and reopened, and updated_after finds all that changed', async () => {
-    const { sandbox, clock } = await createTestSandbox();
+    const sandbox = await createTestSandbox();
     const before = new Map(sandbox.store.followups);
-    clock.now = NOON + 60_000;
+    sandbox.clock.now = NOON + 60_000;
     sandbox.live.step(400);
-    const changed = await askList<Followup>(sandbox, 'followups.list', 'followups', {
+    const changed = await askList(sandbox, 'followups.list', {
       updated_after: NOON + 59_999,
       limit: 500,
     });
@@ -53,7 +52,7 @@ describe('a source that changes', () => {
   });
 
   it('trainings are completed and expire, equipment is inspected and taken out of service, resources get new versions', async () => {
-    const { sandbox, clock } = await createTestSandbox();
+    const sandbox = await createTestSandbox();
     const { employees, equipment, resources, users } = sandbox.store;
     const before = {
       employees: new Map(employees),
@@ -61,7 +60,7 @@ describe('a source that changes', () => {
       resources: new Map(resources),
     };
     const sizes = { users: users.size, employees: employees.size, equipment: equipment.size };
-    clock.now = NOON + 60_000;
+    sandbox.clock.now = NOON + 60_000;
     sandbox.live.step(1500);
     const changedStatus = [...employees].filter(
       ([key, now]) => before.employees.get(key)?.status !== now.status,
@@ -82,18 +81,18 @@ describe('a source that changes', () => {
   });
 
   it('no follow-up is deleted unless deletions are enabled', async () => {
-    const { sandbox } = await createTestSandbox();
+    const sandbox = await createTestSandbox();
     const keys = [...sandbox.store.followups.keys()];
     sandbox.live.step(500);
     expect(keys.every((key) => sandbox.store.followups.has(key))).toBe(true);
     await sandbox.close();
-    const { sandbox: deleting } = await createTestSandbox({ live: { deletions: true } });
+    const deleting = await createTestSandbox({ live: { deletions: true } });
     deleting.live.step(500);
     expect(keys.every((key) => deleting.store.followups.has(key))).toBe(false);
   });
 
   it('a source changes between start and stop without further calls', async () => {
-    const { sandbox } = await createTestSandbox({ live: { changesPerMinute: 60_000 } });
+    const sandbox = await createTestSandbox({ live: { changesPerMinute: 60_000 } });
     const before = everything(sandbox);
     sandbox.live.start();
     await expect.poll(() => everything(sandbox) !== before, { timeout: 5000 }).toBe(true);
@@ -106,54 +105,44 @@ describe('a source that changes', () => {
 
 describe('the store that tests write to', () => {
   it('any stored JSON is sent unchanged', async () => {
-    const { sandbox } = await createTestSandbox();
+    const sandbox = await createTestSandbox();
     const bad = { id: null, created_on: 'yesterday', updated_on: -1, messages: 'none', open: 'perhaps' };
+    const employee = { m_user_id: 'x', last_completed: 'never' };
+    const equipment = { id: 'y', equipmentType_id: '21', isInService: true, schedules: null };
+    const resource = { id: 'z', versions: {} };
     sandbox.store.followups.put(bad, 'bad');
-    sandbox.store.employees.put({ m_user_id: 'x', last_completed: 'never' });
-    sandbox.store.equipment.put({ id: 'y', equipmentType_id: '21', isInService: true, schedules: null });
-    sandbox.store.resources.put({ id: 'z', versions: {} });
+    sandbox.store.employees.put(employee);
+    sandbox.store.equipment.put(equipment);
+    sandbox.store.resources.put(resource);
     const broken = { last_completed: [null], incomplete_training_ids: [], complete_training_ids: [] };
     sandbox.store.employees.put(broken, 'nobody');
     sandbox.store.equipment.put({ id: 'w', equipmentType_id: '21', schedules: [null] });
-    const list = (method: string, name: string, parameters = {}): Promise<unknown[]> =>
-      askList<unknown>(sandbox, method, name, parameters);
-    expect(await list('followups.list', 'followups', { limit: 500 })).toContainEqual(bad);
-    expect(await list('training-employee-status.list', 'employees')).toContainEqual({
-      m_user_id: 'x',
-      last_completed: 'never',
-    });
-    expect(
-      await list('training-employee-status.list', 'employees', { training_ids: [301] }),
-    ).not.toHaveLength(0);
-    expect(await list('equipments.list', 'equipments', { equipmentType_id: '21' })).toContainEqual({
-      id: 'y',
-      equipmentType_id: '21',
-      isInService: true,
-      schedules: null,
-    });
-    expect(await list('resources.list', 'resources')).toContainEqual({ id: 'z', versions: {} });
+    const TRAINING = 'training-employee-status.list';
+    expect(await askList(sandbox, 'followups.list', { limit: 500 })).toContainEqual(bad);
+    expect(await askList(sandbox, TRAINING)).toContainEqual(employee);
+    expect(await askList(sandbox, TRAINING, { training_ids: [301] })).not.toHaveLength(0);
+    expect(await askList(sandbox, 'equipments.list', { equipmentType_id: '21' })).toContainEqual(equipment);
+    expect(await askList(sandbox, 'resources.list')).toContainEqual(resource);
     sandbox.live.step(3000);
-    expect(
-      await list('training-employee-status.list', 'employees', { training_ids: [301] }),
-    ).not.toHaveLength(0);
-    expect(await list('followups.list', 'followups', { limit: 500 })).not.toHaveLength(0);
+    expect(await askList(sandbox, TRAINING, { training_ids: [301] })).not.toHaveLength(0);
+    expect(await askList(sandbox, 'followups.list', { limit: 500 })).not.toHaveLength(0);
   });
 
   it('two records with one identifier can be stored', async () => {
-    const { sandbox } = await createTestSandbox();
+    const sandbox = await createTestSandbox();
     const [first] = [...sandbox.store.followups.values()];
     sandbox.store.followups.put({ ...first }, 'twin');
-    const found = await askList<Followup>(sandbox, 'followups.list', 'followups', { limit: 500 });
+    const found = await askList(sandbox, 'followups.list', { limit: 500 });
     expect(found.filter((followup) => followup.id === first?.id)).toHaveLength(2);
   });
 
   it('update replaces fields, removes undefined ones, and refuses an unknown key', async () => {
-    const { sandbox } = await createTestSandbox();
+    const sandbox = await createTestSandbox();
     const key = [...sandbox.store.followups.keys()][3] ?? '';
     sandbox.store.followups.update(key, { due: undefined, form_id: 5 });
     expect(sandbox.store.followups.get(key)).toMatchObject({ id: key, form_id: 5 });
     expect(sandbox.store.followups.get(key)).not.toHaveProperty('due');
-    const found = await askList<Followup>(sandbox, 'followups.list', 'followups', { form_id: 5 });
+    const found = await askList(sandbox, 'followups.list', { form_id: 5 });
     expect(found.map((followup) => followup.id)).toEqual([key]);
     expect(() => sandbox.store.followups.update('nobody', {})).toThrow('no record has the key nobody');
   });
@@ -161,7 +150,7 @@ describe('the store that tests write to', () => {
 
 describe('a simulated day', () => {
   it('the shares of expired inspections, incomplete trainings and open follow-ups remain similar over six weeks', async () => {
-    const { sandbox, clock } = await createTestSandbox({ size: { followups: 600 } });
+    const sandbox = await createTestSandbox({ size: { followups: 600 } });
     const { store } = sandbox;
     const shares = () => {
       const equipment = [...store.equipment.values()].filter((one) => one.isInService);
@@ -175,7 +164,7 @@ describe('a simulated day', () => {
     const before = shares();
     const known = store.followups.size;
     for (let day = 0; day < 42; day += 1) {
-      clock.now += 24 * 3_600_000;
+      sandbox.clock.now += 24 * 3_600_000;
       sandbox.live.day();
     }
     const after = shares();

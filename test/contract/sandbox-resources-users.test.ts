@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { ask, askList, errorOf, get, createSmallSandbox } from './sandbox-ask.ts';
+import { forAllTests } from '../support/lifetime.ts';
 
-import type { Resource, Sandbox } from '../../src/sandbox/index.ts';
-import { ask, askList, errorOf, get, createSharedSandbox } from './sandbox-ask.ts';
-
-let sandbox: Sandbox;
-beforeAll(async () => {
-  ({ sandbox } = await createSharedSandbox());
-});
-afterAll(() => sandbox.close());
+const sandbox = forAllTests(() => createSmallSandbox());
 
 describe('resources.list', () => {
   it('resources.list returns every resource in one response without paging', async () => {
@@ -23,7 +18,7 @@ describe('resources.list', () => {
   });
 
   it('versions are sorted newest first, a link has no file, and a file has an empty link', async () => {
-    const resources = await askList<Resource>(sandbox, 'resources.list', 'resources');
+    const resources = await askList(sandbox, 'resources.list');
     const versions = resources.flatMap((resource) => resource.versions);
     expect(new Set(versions.map((version) => version.type))).toEqual(new Set(['file', 'link']));
     for (const version of versions) {

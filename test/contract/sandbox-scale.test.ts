@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-
 import type { Followup, Sandbox } from '../../src/sandbox/index.ts';
 import { Random } from '../../src/sandbox/random.ts';
 import { casesOf, inProof } from '../support/proof.ts';
@@ -70,7 +69,7 @@ async function compare(sandbox: Sandbox, query: Query): Promise<void> {
 
 describe('filters', () => {
   it('filters return exactly the records of a plain search after any changes', async () => {
-    const { sandbox } = await createTestSandbox({ size: { followups: 1500 }, live: { deletions: true } });
+    const sandbox = await createTestSandbox({ size: { followups: 1500 }, live: { deletions: true } });
     const random = new Random(11);
     for (let round = 0; round < casesOf({ few: 60, all: 200 }); round += 1) {
       const query = randomQuery(random, [...sandbox.store.followups.values()]);
@@ -83,7 +82,7 @@ describe('filters', () => {
 
   inProof(() => {
     it('filters return exactly the records of a plain search if a test stored records with past or changed times', async () => {
-      const { sandbox } = await createTestSandbox({ size: { followups: 100 } });
+      const sandbox = await createTestSandbox({ size: { followups: 100 } });
       const random = new Random(12);
       const [template] = [...sandbox.store.followups.values()];
       for (let made = 0; made < 2500; made += 1) {
@@ -114,7 +113,7 @@ describe('a large source', () => {
     all: { followups: 200_000, pages: 60 },
   });
   it(`a walk by creation time over ${followups} follow-ups reads each record once, with a few ms per page`, async () => {
-    const { sandbox } = await createTestSandbox({ size: { followups } });
+    const sandbox = await createTestSandbox({ size: { followups } });
     const seen = new Set<string>();
     const durations: number[] = [];
     let before = NOON;

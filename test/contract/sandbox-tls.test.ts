@@ -1,8 +1,6 @@
 import { connect } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
-
 import { describe, expect, it } from 'vitest';
-
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { createTestSandbox } from './sandbox-ask.ts';
 
@@ -52,7 +50,7 @@ async function offer(sandbox: Sandbox, version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3
 
 describe('TLS', () => {
   it('a connection with TLS below 1.2 is refused', async () => {
-    const { sandbox } = await createTestSandbox({ tls });
+    const sandbox = await createTestSandbox({ tls });
     expect(sandbox.url).toMatch(/^https:/);
     expect(await offer(sandbox, 'TLSv1.1')).toBe('refused');
     expect(await offer(sandbox, 'TLSv1.2')).toBe('TLSv1.2');
@@ -60,7 +58,7 @@ describe('TLS', () => {
   });
 
   it('the sandbox can be a service that offers only TLS below 1.2', async () => {
-    const { sandbox } = await createTestSandbox({
+    const sandbox = await createTestSandbox({
       tls: { ...tls, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
     });
     expect(await offer(sandbox, 'TLSv1.1')).toBe('TLSv1.1');

@@ -1,21 +1,23 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-
-import type { Employee, Sandbox } from '../../src/sandbox/index.ts';
-import { NOON, ask, askList, createTestSandbox, errorOf, testRefusals } from './sandbox-ask.ts';
-import type { TestTime } from '../support/test-clock.ts';
+import { describe, expect, it } from 'vitest';
+import type { Employee } from '../../src/sandbox/index.ts';
+import {
+  NOON,
+  ask,
+  askList,
+  createTestSandbox,
+  errorOf,
+  testRefusals,
+  createSmallSandbox,
+} from './sandbox-ask.ts';
+import { forEachTest } from '../support/lifetime.ts';
 
 const METHOD = 'training-employee-status.list';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-let sandbox: Sandbox;
-let clock: TestTime;
-beforeEach(async () => {
-  ({ sandbox, clock } = await createTestSandbox());
-});
+const sandbox = forEachTest(() => createSmallSandbox());
 
-const list = (parameters: object = {}): Promise<Employee[]> =>
-  askList<Employee>(sandbox, METHOD, 'employees', parameters);
+const list = (parameters: object = {}): Promise<Employee[]> => askList(sandbox, METHOD, parameters);
 const lastUpdated = async (): Promise<unknown> => (await ask(sandbox, METHOD)).body['last_updated'];
 
 function plant(id: string, completions: Employee['last_completed'], required: number[]): void {
@@ -38,9 +40,9 @@ describe('the 15-minute cache', () => {
     const before = await ask(sandbox, METHOD);
     sandbox.store.employees.update('10003', { incomplete_training_ids: [399] });
     sandbox.store.employees.delete([...sandbox.store.employees.keys()][5] ?? '');
-    clock.now = NOON + 15 * MINUTE - 1;
+    sandbox.clock.now = NOON + 15 * MINUTE - 1;
     expect((await ask(sandbox, METHOD)).text).toBe(before.text);
-    clock.now = NOON + 15 * MINUTE;
+    sandbox.clock.now = NOON + 15 * MINUTE;
     const after = await ask(sandbox, METHOD);
     expect(after.body['last_updated']).toBe(NOON + 15 * MINUTE);
     expect(after.body['employees']).toHaveLength(39);
@@ -49,7 +51,7 @@ describe('the 15-minute cache', () => {
   it('all pages of one calculation come from one frozen result', async () => {
     const first = await list({ limit: 15 });
     for (const key of [...sandbox.store.employees.keys()].slice(0, 20)) sandbox.store.employees.delete(key);
-    clock.now = NOON + 5 * MINUTE;
+    sandbox.clock.now = NOON + 5 * MINUTE;
     const rest = [...(await list({ limit: 15, page: 2 })), ...(await list({ limit: 15, page: 3 }))];
     expect([...first, ...rest]).toHaveLength(40);
     expect(await lastUpdated()).toBe(NOON);
@@ -60,17 +62,17 @@ describe('the 15-minute cache', () => {
     const updated = async (page: number): Promise<unknown> =>
       (await ask(sandbox, METHOD, { limit: 15, page })).body['last_updated'];
     expect(await updated(1)).toBe(NOON);
-    clock.now = NOON + MINUTE;
+    sandbox.clock.now = NOON + MINUTE;
     expect(await updated(2)).toBe(NOON + MINUTE);
     expect(await updated(1)).toBe(NOON);
-    clock.now = NOON + 15 * MINUTE;
+    sandbox.clock.now = NOON + 15 * MINUTE;
     expect(await updated(1)).toBe(NOON + 15 * MINUTE);
     expect(await updated(2)).toBe(NOON + MINUTE);
   });
 
   it('a calculation can be forced, also with an earlier time', async () => {
     await lastUpdated();
-    clock.now = NOON + MINUTE;
+    sandbox.clock.now = NOON + MINUTE;
     sandbox.store.recalculateTraining();
     expect(await lastUpdated()).toBe(NOON + MINUTE);
     sandbox.store.recalculateTraining(NOON - MINUTE);
@@ -78,9 +80,9 @@ describe('the 15-minute cache', () => {
   });
 
   it('the duration of the cache is an option', async () => {
-    const { sandbox: quick, clock: time } = await createTestSandbox({ cacheMs: 1000 });
+    const quick = await createTestSandbox({ cacheMs: 1000 });
     await ask(quick, METHOD);
-    time.now += 1000;
+    quick.clock.now += 1000;
     expect((await ask(quick, METHOD)).body['last_updated']).toBe(NOON + 1000);
   });
 });
@@ -107,21 +109,9 @@ describe('statuses', () => {
   });
 
   it('an expiring training makes its employee expiring and then incomplete', async () => {
-    plant(
-      'e1',
-      [
-        {
-          id: 301,
-          date_number: 20250101,
-          expiresOn: 20260310,
-          startsExpiringOn: 20260305,
-          is_required: true,
-        },
-      ],
-      [301],
-    );
+    plant('e1', [{ ...valid, id: 301, expiresOn: 20260310, startsExpiringOn: 20260305 }], [301]);
     const statusOn = async (now: number): Promise<unknown> => {
-      clock.now = now;
+      sandbox.clock.now = now;
       sandbox.store.recalculateTraining();
       const [employee] = await list({ m_user_ids: ['e1'] });
       return [employee?.status, employee?.percent_complete, employee?.incomplete_training_ids];
@@ -143,24 +133,18 @@ describe('parameters', () => {
   const valid = { date_number: 20260101, expiresOn: null, startsExpiringOn: null };
 
   it('without include_all_completions, last_completed contains required trainings only, without is_required', async () => {
-    plant(
-      'e3',
-      [
-        { ...valid, id: 301, is_required: true },
-        { ...valid, id: 302, is_required: false },
-      ],
-      [301],
-    );
+    const completions = [
+      { ...valid, id: 301, is_required: true },
+      { ...valid, id: 302, is_required: false },
+    ];
+    plant('e3', completions, [301]);
     const m_user_ids = ['e3'];
     for (const parameters of [{ m_user_ids }, { m_user_ids, include_all_completions: false }]) {
       const [employee] = await list(parameters);
       expect(employee?.last_completed).toEqual([{ ...valid, id: 301 }]);
     }
     const [employee] = await list({ m_user_ids, include_all_completions: true });
-    expect(employee?.last_completed).toEqual([
-      { ...valid, id: 301, is_required: true },
-      { ...valid, id: 302, is_required: false },
-    ]);
+    expect(employee?.last_completed).toEqual(completions);
   });
 
   it('with include_all_completions, every entry of last_completed has is_required', async () => {
@@ -193,14 +177,14 @@ describe('parameters', () => {
   });
 
   it('limit is 1000 by default and at most 1000, and paging has the last page', async () => {
-    const { sandbox: large } = await createTestSandbox({ size: { employees: 1001, followups: 0 } });
+    const large = await createTestSandbox({ size: { employees: 1001, followups: 0 } });
     const { body } = await ask(large, METHOD);
     expect(body['employees']).toHaveLength(1000);
     expect(body['paging']).toEqual({ total: 1001, last_page: 2 });
-    expect(await askList(large, METHOD, 'employees', { page: 2 })).toHaveLength(1);
+    expect(await askList(large, METHOD, { page: 2 })).toHaveLength(1);
     expect(await errorOf(large, METHOD, { page: 3 })).toBe('parameter_invalid');
     expect(await errorOf(large, METHOD, { limit: 1001 })).toBe('parameter_invalid');
-    expect(await askList(large, METHOD, 'employees', { limit: 1000 })).toHaveLength(1000);
+    expect(await askList(large, METHOD, { limit: 1000 })).toHaveLength(1000);
   });
 
   testRefusals(() => sandbox, METHOD, {
