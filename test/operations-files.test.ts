@@ -1,7 +1,6 @@
 /** Rules, dashboard, manifests and runbook against the program: what they name has to be there. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
@@ -13,6 +12,7 @@ import { EXIT } from '../src/cli/run-results.ts';
 import { buildStatus } from '../src/operate/status/build-status.ts';
 import { createMetrics } from '../src/operate/status/metrics.ts';
 import { createSandbox } from '../src/sandbox/index.ts';
+import { folderForTest, untilTestEnds } from './support/lifetime.ts';
 import { statusFacts } from './support/status-facts.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -95,31 +95,26 @@ describe('the runbook', () => {
     expect(places).toEqual(alerts.map((alert) => alert.toLowerCase()));
   });
 
-  it('the runbook tests a new token with settings that the worker of the runbook accepts', () => {
+  it('the runbook tests a new token with settings that the worker of the runbook accepts', async () => {
     const steps = runbook.split('## Rotate the token')[1]?.split('\n## ')[0] ?? '';
     const tried = /`((?:\w+=\S+ )+)npx safety-sync check`/.exec(steps)?.[1] ?? '';
     const assignments = [...tried.matchAll(/(\w+)=(\S+)/g)];
     expect(assignments).not.toEqual([]);
-    const folder = mkdtempSync(join(tmpdir(), 'safety-sync-token-'));
-    try {
-      const write = (name: string) => {
-        writeFileSync(join(folder, name), name);
-        return join(folder, name);
-      };
-      const { values, problems } = readVariables({
-        SAFETY_TOKEN_FILE: write('old_token'),
-        ...Object.fromEntries(
-          assignments.map(([, name = '', value = '']) => [
-            name,
-            name.endsWith('_FILE') ? write(value) : value,
-          ]),
-        ),
-      });
-      expect(problems).toEqual([]);
-      expect(values.SAFETY_TOKEN).toBe('new_token');
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const folder = await folderForTest('safety-sync-token-');
+    const write = (name: string) => {
+      writeFileSync(join(folder, name), name);
+      return join(folder, name);
+    };
+    const named = assignments.map(([, name = '', value = '']) => [
+      name,
+      name.endsWith('_FILE') ? write(value) : value,
+    ]);
+    const { values, problems } = readVariables({
+      SAFETY_TOKEN_FILE: write('old_token'),
+      ...Object.fromEntries(named),
+    });
+    expect(problems).toEqual([]);
+    expect(values.SAFETY_TOKEN).toBe('new_token');
   });
 
   it('the runbook mounts files for `docker compose run` by absolute paths, because ./file would be the name of a volume', () => {
@@ -226,14 +221,8 @@ describe('manifests', () => {
   });
 
   it('the comment in docker-compose.yml lists the equipment types of the sandbox', async () => {
-    const sandbox = await createSandbox({ port: 0 });
-    try {
-      expect(read('docker-compose.yml')).toContain(
-        `#   SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}\n`,
-      );
-    } finally {
-      await sandbox.close();
-    }
+    const { equipmentTypes } = untilTestEnds(await createSandbox());
+    expect(read('docker-compose.yml')).toContain(`#   SAFETY_EQUIPMENT_TYPES=${equipmentTypes.join(',')}\n`);
   });
 
   it('the container in Kubernetes has minimal rights and has probes', () => {
@@ -297,22 +286,17 @@ describe('manifests', () => {
 
 describe('the image', () => {
   /** The health check of the Dockerfile, as if process 1 had these arguments; nothing serves HTTP on its port. */
-  function checkHealth(args: readonly string[]): number | null {
-    const folder = mkdtempSync(join(tmpdir(), 'safety-sync-health-'));
-    try {
-      const cmdline = join(folder, 'cmdline');
-      writeFileSync(cmdline, `${args.join('\0')}\0`);
-      const command = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(read('Dockerfile'))?.[1] ?? '[]';
-      const [, ...rest] = JSON.parse(command.replace('/proc/1/cmdline', cmdline)) as string[];
-      return spawnSync(process.execPath, rest, { env: { HTTP_PORT: '1' } }).status;
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+  async function checkHealth(...args: readonly string[]): Promise<number | null> {
+    const cmdline = join(await folderForTest('safety-sync-health-'), 'cmdline');
+    writeFileSync(cmdline, `${args.join('\0')}\0`);
+    const command = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(read('Dockerfile'))?.[1] ?? '[]';
+    const [, ...rest] = JSON.parse(command.replace('/proc/1/cmdline', cmdline)) as string[];
+    return spawnSync(process.execPath, rest, { env: { HTTP_PORT: '1' } }).status;
   }
 
-  it('the image is unhealthy if its worker does not respond, but not because another verb serves no /healthz', () => {
-    expect(checkHealth(['node', '/app/dist/main.js', 'start'])).toBe(1);
-    expect(checkHealth(['/sbin/docker-init', '--', 'node', '/app/dist/main.js', 'start'])).toBe(1);
-    expect(checkHealth(['node', '/app/dist/main.js', 'sandbox', '--host', '0.0.0.0'])).toBe(0);
+  it('the image is unhealthy if its worker does not respond, but not because another verb serves no /healthz', async () => {
+    expect(await checkHealth('node', '/app/dist/main.js', 'start')).toBe(1);
+    expect(await checkHealth('/sbin/docker-init', '--', 'node', '/app/dist/main.js', 'start')).toBe(1);
+    expect(await checkHealth('node', '/app/dist/main.js', 'sandbox', '--host', '0.0.0.0')).toBe(0);
   });
 });

@@ -11,7 +11,7 @@ import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
-import { createEmptyTestDatabase, createTestDatabase } from '../support/test-database.ts';
+import { connectForTest, createEmptyTestDatabase, openTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 
 const OF_DATABASE = {
@@ -35,13 +35,7 @@ const OF_ROLE = {
 };
 const NO_SCHEDULE = {
   timezone: 'UTC',
-  streams: {
-    resources: null,
-    followups: null,
-    'training-employee-status': null,
-    equipments: null,
-    users: null,
-  },
+  streams: Object.fromEntries(STREAM_NAMES.map((stream) => [stream, null])),
   reconcile: null,
 };
 /** PostgreSQL writes it as 12.05.2026 where DateStyle is German: for JavaScript the 5th of December. */
@@ -50,14 +44,15 @@ const TWELFTH_OF_MAY = Date.UTC(2026, 4, 12, 9);
 test('settings of the database and the role have no effect on stored data', async () => {
   const database = await createEmptyTestDatabase();
   const name = new URL(database.url).pathname.slice(1);
-  const admin = openConnection({ url: database.url, applicationName: 'test', max: 1 });
-  for (const [setting, value] of Object.entries(OF_DATABASE)) {
-    await admin.query(`alter database "${name}" set ${setting} = '${value}'`);
+  const admin = connectForTest(database.url);
+  for (const [of, settings] of [
+    [`database "${name}"`, OF_DATABASE],
+    [`role current_user in database "${name}"`, OF_ROLE],
+  ] as const) {
+    for (const [setting, value] of Object.entries(settings)) {
+      await admin.query(`alter ${of} set ${setting} = '${value}'`);
+    }
   }
-  for (const [setting, value] of Object.entries(OF_ROLE)) {
-    await admin.query(`alter role current_user in database "${name}" set ${setting} = '${value}'`);
-  }
-  await admin.close();
   await migrateDatabase(database.url);
   const worker = await createTimedWorker({
     database,
@@ -111,7 +106,7 @@ test('migrate and check refuse a database in another encoding, with the command 
   const url = new URL(empty.url);
   url.pathname = `${url.pathname}_latin`;
   const name = url.pathname.slice(1);
-  const admin = untilTestEnds(openConnection({ url: empty.url, applicationName: 'test', max: 1 }));
+  const admin = connectForTest(empty.url);
   const provider = (await readServerNumber(admin)) >= 150000 ? 'locale_provider libc' : '';
   await admin.query(
     `create database "${name}" encoding latin1 lc_collate 'C' lc_ctype 'C' ${provider} template template0`,
@@ -132,27 +127,17 @@ test('migrate and check refuse a database in another encoding, with the command 
 });
 
 test('check reports that a server is read-only', async () => {
-  const connection = openConnection({
-    url: (await createTestDatabase()).url,
-    applicationName: 'test',
-    max: 1,
-  });
+  const connection = untilTestEnds(await openTestDatabase());
   await connection.query('set default_transaction_read_only = on');
-  const checks = await checkDatabase(connection, 'the tables').finally(() => connection.close());
-  expect(checks).toMatchObject([
+  expect(await checkDatabase(connection, 'the tables')).toMatchObject([
     { result: 'failed', finding: expect.stringContaining('it is read-only') as string },
   ]);
 });
 
 test('the host of a database URL can be an IPv6 address', async () => {
-  const connection = openConnection({
-    url: 'postgres://nobody@[::1]:1/none',
-    applicationName: 'test',
-    max: 1,
-  });
+  const connection = connectForTest('postgres://nobody@[::1]:1/none');
   // Nothing listens there, or this machine has no IPv6: either error names the address.
   await expect(connection.query('select 1')).rejects.toThrow('::1:1');
-  await connection.close();
 });
 
 test('a time that PostgreSQL returned in another format than ISO is refused', () => {

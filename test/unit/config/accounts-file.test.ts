@@ -1,14 +1,14 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../../src/config/load-config.ts';
+import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
+import { folderForTest } from '../../support/lifetime.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'accounts-file-'));
+  folder = await folderForTest('accounts-file-');
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 interface Loading {
   readonly env?: Record<string, string>;
@@ -90,13 +90,7 @@ describe('an accounts file', () => {
         },
       },
     );
-    const every = (cron: string | null) => ({
-      resources: cron,
-      followups: cron,
-      'training-employee-status': cron,
-      equipments: cron,
-      users: cron,
-    });
+    const every = (cron: string | null) => Object.fromEntries(STREAM_NAMES.map((stream) => [stream, cron]));
     expect(config.accounts).toEqual([
       {
         accountId: 'north',

@@ -1,7 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createRedactor } from '../../../src/shared/redact.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
@@ -9,6 +8,7 @@ import type { AccountConfig } from '../../../src/config/account-config.ts';
 import { secretsOf } from '../../../src/config/secrets.ts';
 import { recordUrlOf } from '../../../src/shared/record-urls.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
+import { folderForTest } from '../../support/lifetime.ts';
 
 const load = (env: Record<string, string | undefined>, needsService = true) =>
   loadConfig(env, { needsService, isTerminal: false });
@@ -32,11 +32,12 @@ function problemsOf(env: Record<string, string | undefined>): string {
   throw new Error('the configuration was accepted');
 }
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'load-config-'));
-});
-afterEach(() => rm(folder, { recursive: true }));
+/** The path of a file with this text. */
+async function fileWith(text: string): Promise<string> {
+  const path = join(await folderForTest('load-config-'), 'value');
+  await writeFile(path, text);
+  return path;
+}
 
 test('a secret file without an end is refused, because it has a largest size', () => {
   expect(problemsOf({ ...good, SAFETY_TOKEN: undefined, SAFETY_TOKEN_FILE: '/dev/zero' })).toContain(
@@ -254,8 +255,7 @@ describe('NAME_FILE', () => {
   test.each(Object.keys(VARIABLES))(
     '%s is read from the file that its _FILE variable names',
     async (name) => {
-      const path = join(folder, 'value');
-      await writeFile(path, 'not what is expected \u0000\n');
+      const path = await fileWith('not what is expected \u0000\n');
       const message = (() => {
         try {
           load({ ...good, [name]: undefined, [`${name}_FILE`]: path });
@@ -269,17 +269,15 @@ describe('NAME_FILE', () => {
   );
 
   test('the line break at the end of a secret file is not part of the secret', async () => {
-    const path = join(folder, 'token');
-    await writeFile(path, 'from-a-file\r\n');
-    const env = { SAFETY_BASE_URL: good.SAFETY_BASE_URL, SAFETY_TOKEN_FILE: path };
+    const SAFETY_TOKEN_FILE = await fileWith('from-a-file\r\n');
+    const env = { SAFETY_BASE_URL: good.SAFETY_BASE_URL, SAFETY_TOKEN_FILE };
     expect(accountOf(env).service?.token).toBe('from-a-file');
   });
 
   test('an absent secret file, an empty one, and a variable set in both forms are reported', async () => {
-    const empty = join(folder, 'empty');
-    await writeFile(empty, '\n');
+    const empty = await fileWith('\n');
     const url = { SAFETY_BASE_URL: good.SAFETY_BASE_URL };
-    expect(problemsOf({ ...url, SAFETY_TOKEN_FILE: join(folder, 'absent') })).toContain('SAFETY_TOKEN_FILE');
+    expect(problemsOf({ ...url, SAFETY_TOKEN_FILE: `${empty}-absent` })).toContain('SAFETY_TOKEN_FILE');
     expect(problemsOf({ ...url, SAFETY_TOKEN_FILE: empty })).toContain('SAFETY_TOKEN_FILE');
     expect(problemsOf({ ...good, SAFETY_TOKEN_FILE: empty })).toContain('both set');
   });

@@ -1,37 +1,23 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { writeWholeFile } from '../../../src/shared/write-whole-file.ts';
+import { folderForTest } from '../../support/lifetime.ts';
 
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'safety-sync-file-'));
-});
-afterEach(() => rm(directory, { recursive: true, force: true }));
-
-test('a written file replaces the old one, without other files', async () => {
-  const file = join(directory, 'page.html');
-  await writeFile(file, 'old');
-  await writeWholeFile(file, 'new');
-  expect(await readFile(file, 'utf8')).toBe('new');
-  expect(await readdir(directory)).toEqual(['page.html']);
+  directory = await folderForTest('safety-sync-file-');
 });
 
-test('a written file is readable by its owner only, also if the old one was readable by others', async () => {
+test('a written file replaces the old one without other files, for its owner alone, and who has the old one open reads it', async () => {
   const file = join(directory, 'page.html');
   await writeFile(file, 'old', { mode: 0o644 });
-  await writeWholeFile(file, 'new');
-  expect((await stat(file)).mode & 0o777).toBe(0o600);
-});
-
-test('an open old file remains readable after the new one is written', async () => {
-  const file = join(directory, 'page.html');
-  await writeFile(file, 'old');
-  const { open } = await import('node:fs/promises');
   const reader = await open(file);
   await writeWholeFile(file, 'new');
+  expect(await readFile(file, 'utf8')).toBe('new');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await readdir(directory)).toEqual(['page.html']);
   expect(await reader.readFile('utf8')).toBe('old');
   await reader.close();
 });
