@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util';
 import pc from 'picocolors';
 import { renderRows } from '../src/cli/table.ts';
 import { startServer, type Warehouse } from './support/database.ts';
-import { measureSharedFloor } from './support/floor.ts';
+import { measureSharedFloor, median } from './support/floor.ts';
 import type { Loaded } from './support/load-accounts.ts';
 import { startService } from './support/processes.ts';
 
@@ -103,10 +103,6 @@ async function measure(warehouse: Warehouse, accounts: number): Promise<Measured
   } finally {
     for (const loader of loaders) await loader.close();
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
 const coordinator = process.env['TEST_CITUS_URL'] ?? '';

@@ -32,6 +32,7 @@ import {
   LOADED,
   measure,
   type Stage,
+  tablesOf,
   withService,
   withWarehouse,
 } from './support/stage.ts';
@@ -79,7 +80,10 @@ async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
     `update safety_sync.stream_state set calculated_at = calculated_at - interval '1 hour'`,
   );
   const unchanged = await measure(stage, () => runWorker(again, envOf(stage)));
-  const floor = await measureFloor(warehouse, { ...LOADED[stream], mostParents: MOST_FLOOR_RECORDS });
+  const floor = await measureFloor(warehouse, {
+    tables: tablesOf(stream),
+    mostParents: MOST_FLOOR_RECORDS,
+  });
   const costs = { 'worker first': first, 'worker unchanged': unchanged };
   if (!hasPeer) return { floor, costs };
   await warehouse.connection.query(peerSchema(stream));

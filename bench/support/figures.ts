@@ -1,48 +1,29 @@
 /** A measured figure: as one JSON line for machines, as a row of a table for people. */
 import pc from 'picocolors';
 import { renderRows } from '../../src/cli/table.ts';
-import type { Floor } from './floor.ts';
+import { type Floor, median } from './floor.ts';
 import type { Work } from './processes.ts';
 
-export interface Figure {
-  readonly figure: string;
-  readonly records: number;
-  /** Rows of all tables that the records fill. */
-  readonly rows: number;
-  /** From the start of the process to its end. */
-  readonly seconds: number;
-  /** The duration of the run alone. */
-  readonly runSeconds: number;
-  readonly rowsPerSecond: number;
-  /** Rows per second of one COPY of the same rows in the same run; null where no rows were written. */
-  readonly floorRowsPerSecond: number | null;
-  readonly ratio: number | null;
-  readonly requests: number;
-  readonly megabytesRead: number;
-  readonly cpuSeconds: number;
-  /** Processor time of the service's process; null where it cannot be measured. */
-  readonly serviceCpuSeconds: number | null;
-  /** Processor time of PostgreSQL with all its processes; null where it cannot be measured. */
-  readonly databaseCpuSeconds: number | null;
-  readonly peakMegabytes: number;
-  readonly walMegabytes: number;
-  readonly rowsWritten: number;
-}
+export type Figure = ReturnType<typeof toFigure>;
 
 const MEGA = 1e6;
 
 interface Measured {
   readonly figure: string;
+  /** Rows of all tables that the records fill. */
   readonly rows: number;
   readonly work: Work;
+  /** null: a comparison has no meaning. */
   readonly floor: Floor | null;
   readonly walBytes: number;
   readonly rowsWritten: number;
+  /** Processor time of the service's process; null where it cannot be measured. */
   readonly serviceCpuSeconds: number | null;
+  /** Processor time of PostgreSQL with all its processes; null where it cannot be measured. */
   readonly databaseCpuSeconds: number | null;
 }
 
-export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten, ...others }: Measured): Figure {
+export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten, ...others }: Measured) {
   const rowsPerSecond = rows / work.seconds;
   return {
     figure,
@@ -51,6 +32,7 @@ export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten, ...
     seconds: work.seconds,
     runSeconds: work.runSeconds,
     rowsPerSecond,
+    /** Of one COPY of the same rows in the same run. */
     floorRowsPerSecond: floor?.rowsPerSecond ?? null,
     ratio: floor === null ? null : rowsPerSecond / floor.rowsPerSecond,
     requests: work.runs.reduce((sum, run) => sum + run.requests, 0),
@@ -67,9 +49,8 @@ export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten, ...
 export function medianOf(figures: readonly [Figure, ...Figure[]]): Figure {
   const middle = (name: keyof Figure): Partial<Figure> => {
     const values = figures.map((figure) => figure[name]).filter((value) => typeof value === 'number');
-    const sorted = values.toSorted((a, b) => a - b);
-    const value = name === 'peakMegabytes' ? sorted.at(-1) : sorted[Math.floor(sorted.length / 2)];
-    return { [name]: value ?? figures[0][name] };
+    if (values.length === 0) return {};
+    return { [name]: name === 'peakMegabytes' ? Math.max(...values) : median(values) };
   };
   const names = Object.keys(figures[0]) as (keyof Figure)[];
   return Object.assign({}, figures[0], ...names.map(middle)) as Figure;

@@ -26,15 +26,15 @@ const NEWLINE = 0x0a;
  */
 export async function measureFloor(
   warehouse: Warehouse,
-  { parent, parentKey, children, mostParents }: FloorRequest,
+  { tables, mostParents }: { readonly tables: RecordTables; readonly mostParents: number },
 ): Promise<Floor> {
+  const [parent] = tables;
   const sql = connect(warehouse.url);
   try {
     await sql.unsafe(`create schema if not exists floor`);
     await sql.unsafe(
-      `create temporary table chosen as select account_id, "${parentKey}" as key from safety."${parent}" order by 2 limit ${mostParents}`,
+      `create temporary table chosen as select account_id, "${parent.key}" as key from safety."${parent.table}" order by 2 limit ${mostParents}`,
     );
-    const tables = [{ table: parent, key: parentKey }, ...children];
     for (const { table } of tables) await createBareTable(sql, table);
     const { loads, rows } = await readRows(
       sql,
@@ -50,8 +50,7 @@ export async function measureFloor(
       seconds.push(await copyIn(sql, loads));
     }
     await sql.unsafe('drop schema floor cascade');
-    const median = seconds.toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? NaN;
-    return { rows, seconds: median, rowsPerSecond: rows / median };
+    return { rows, seconds: median(seconds), rowsPerSecond: rows / median(seconds) };
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -141,17 +140,17 @@ export async function measureSharedFloor(
   }
 }
 
-interface FloorRequest {
-  readonly parent: string;
-  readonly parentKey: string;
-  readonly children: readonly ChildTable[];
-  readonly mostParents: number;
+interface RecordTable {
+  readonly table: string;
+  /** The column that holds the key of the record. */
+  readonly key: string;
 }
 
-export interface ChildTable {
-  readonly table: string;
-  /** The column that holds the parent's key. */
-  readonly key: string;
+/** Those of a stream, the parent first. */
+export type RecordTables = readonly [RecordTable, ...RecordTable[]];
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
 /** Reads by events, without pauses, because the driver's stream can stall after a pause. */

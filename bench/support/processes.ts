@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import type { defaultSize } from '../../src/sandbox/index.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = join(ROOT, 'dist/main.js');
@@ -14,13 +15,7 @@ const PROGRAM = join(ROOT, 'dist/main.js');
 const COMPILED = join(ROOT, 'node_modules/.cache/safety-sync-bench');
 const SETTINGS = ['SAFETY_BASE_URL', 'SAFETY_TOKEN', 'SAFETY_EQUIPMENT_TYPES'] as const;
 
-export interface ServiceSize {
-  readonly followups?: number;
-  readonly employees?: number;
-  readonly equipment?: number;
-  readonly resources?: number;
-  readonly users?: number;
-}
+export type ServiceSize = Partial<typeof defaultSize>;
 
 export interface Service {
   /** Environment variables for the requests of a worker to it. */
@@ -41,23 +36,11 @@ export async function startService({
   changesPerMinute = 0,
 }: ServiceOptions): Promise<Service> {
   const sizes = { followups: 0, employees: 0, equipment: 0, resources: 0, users: 50, ...size };
-  const flags = Object.entries(sizes).flatMap(([name, count]) => [`--${name}`, String(count)]);
-  const child = spawn(
-    process.execPath,
-    [
-      PROGRAM,
-      'sandbox',
-      '--port',
-      '0',
-      '--quiet',
-      '--latency',
-      String(latencyMs),
-      '--live',
-      String(changesPerMinute),
-      ...flags,
-    ],
-    { stdio: ['ignore', 'pipe', 'ignore'] },
-  );
+  const options = { port: 0, latency: latencyMs, live: changesPerMinute, ...sizes };
+  const flags = Object.entries(options).flatMap(([name, count]) => [`--${name}`, String(count)]);
+  const child = spawn(process.execPath, [PROGRAM, 'sandbox', '--quiet', ...flags], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const env: Record<string, string> = {};
   for await (const line of createInterface({ input: child.stdout })) {
     const [name = '', value = ''] = line.split(/=(.*)/s);

@@ -38,14 +38,8 @@ export function judge(measured: readonly StreamFigure[], all: readonly Figure[])
   const ratios = measured.map(({ stream, phase, figure: { figure: name, ratio } }) => {
     const [promise, aim] = RATIOS[stream][phase];
     const value = ratio ?? undefined;
-    return {
-      name,
-      unit: 'of the floor',
-      promise,
-      aim,
-      value,
-      isKept: value !== undefined && value >= promise,
-    };
+    const isKept = value !== undefined && value >= promise;
+    return { name, unit: 'of the floor', promise, aim, value, isKept };
   });
   // A few pieces of equipment expire between two reads: their change is written.
   const written = measured.filter(({ phase, stream }) => phase === 'unchanged' && stream !== 'equipments');

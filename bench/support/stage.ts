@@ -1,7 +1,9 @@
 /** A warehouse and a service to fill it from, and the cost of work with both to the three processes. */
+import { streamShape, type TableShape } from '../../src/engine/database/table-shape.ts';
+import { streamNamed } from '../../src/engine/streams/index.ts';
 import { type BenchServer, type Warehouse } from './database.ts';
 import type { toFigure } from './figures.ts';
-import type { ChildTable } from './floor.ts';
+import type { RecordTables } from './floor.ts';
 import { type Service, type ServiceSize, startService, type Work } from './processes.ts';
 import { processorSeconds } from './processor-time.ts';
 import type { BenchStream } from './promises.ts';
@@ -9,48 +11,20 @@ import type { BenchStream } from './promises.ts';
 interface Loaded {
   readonly noun: string;
   readonly size: (records: number) => ServiceSize;
-  readonly parent: string;
-  readonly parentKey: string;
-  readonly children: readonly ChildTable[];
 }
 
 export const LOADED: Readonly<Record<BenchStream, Loaded>> = {
-  followups: {
-    noun: 'follow-ups',
-    size: (followups) => ({ followups, users: 500 }),
-    parent: 'followups',
-    parentKey: 'id',
-    children: [
-      { table: 'followup_messages', key: 'followup_id' },
-      { table: 'followup_attachments', key: 'followup_id' },
-    ],
-  },
-  equipments: {
-    noun: 'equipment',
-    size: (equipment) => ({ equipment }),
-    parent: 'equipment',
-    parentKey: 'id',
-    children: [
-      { table: 'equipment_schedules', key: 'equipment_id' },
-      { table: 'equipment_metavalues', key: 'equipment_id' },
-      { table: 'equipment_asked_types', key: 'equipment_id' },
-    ],
-  },
-  resources: {
-    noun: 'resources',
-    size: (resources) => ({ resources }),
-    parent: 'resources',
-    parentKey: 'id',
-    children: [{ table: 'resource_versions', key: 'resource_id' }],
-  },
-  'training-employee-status': {
-    noun: 'employees',
-    size: (employees) => ({ employees }),
-    parent: 'training_employee_status',
-    parentKey: 'user_id',
-    children: [{ table: 'training_completions', key: 'user_id' }],
-  },
+  followups: { noun: 'follow-ups', size: (followups) => ({ followups, users: 500 }) },
+  equipments: { noun: 'equipment', size: (equipment) => ({ equipment }) },
+  resources: { noun: 'resources', size: (resources) => ({ resources }) },
+  'training-employee-status': { noun: 'employees', size: (employees) => ({ employees }) },
 };
+
+export function tablesOf(stream: BenchStream): RecordTables {
+  const { parent, children } = streamShape(streamNamed(stream));
+  const toTable = ({ name, key: [key] }: TableShape) => ({ table: name, key });
+  return [toTable(parent), ...children.map(toTable)];
+}
 
 export interface Stage {
   readonly server: BenchServer;
@@ -81,15 +55,15 @@ export async function measure(
     work: done,
     walBytes: (await warehouse.walBytes()) - walBefore,
     rowsWritten: (await warehouse.rowsWritten()) - writtenBefore,
-    rows: await countRows(warehouse, LOADED[stream]),
+    rows: await countRows(warehouse, tablesOf(stream)),
     serviceCpuSeconds: spent(0),
     databaseCpuSeconds: spent(1),
   };
 }
 
-async function countRows(warehouse: Warehouse, { parent, children }: Loaded): Promise<number> {
+async function countRows(warehouse: Warehouse, tables: RecordTables): Promise<number> {
   let rows = 0;
-  for (const table of [parent, ...children.map((child) => child.table)]) {
+  for (const { table } of tables) {
     const [row] = await warehouse.connection.query<{ rows: string }>(
       `select count(*)::text as rows from safety."${table}"`,
     );

@@ -15,20 +15,20 @@ const ADVICE = 'Use that version of safety-sync, or a newer one';
 const migrateByNewer = () =>
   worker.query(`insert into safety_sync.migrations (hash, created_at, program_version)
     values ('', 9000000000000, '9.9.9')`);
-test.each(['sync', 'reconcile', 'backfill', 'start', 'migrate', 'status', 'runs', 'report', 'check'])(
-  'if the schema is newer, %s reports both versions, exits with 2 and stores nothing',
-  async (verb) => {
-    await migrateByNewer();
+
+test('if the schema is newer, every verb reports both versions, exits with 2 and stores nothing', async () => {
+  await migrateByNewer();
+  for (const verb of 'sync reconcile backfill start migrate status runs report check'.split(' ')) {
     const { code, stdout, stderr } = await runInProcess([verb], env());
-    expect(`${stdout}${stderr}`).toContain(NEWER);
-    expect(`${stdout}${stderr}`).toContain(ADVICE);
-    expect(code).toBe(2);
-    expect(
-      await worker.query(`select (select count(*)::int from safety_sync.runs) as runs,
-        (select count(*)::int from safety_sync.stream_state) as streams, (select count(*)::int from safety.followups) as rows`),
-    ).toEqual([{ runs: 0, streams: 0, rows: 0 }]);
-  },
-);
+    expect(`${stdout}${stderr}`, verb).toContain(NEWER);
+    expect(`${stdout}${stderr}`, verb).toContain(ADVICE);
+    expect(code, verb).toBe(2);
+  }
+  expect(
+    await worker.query(`select (select count(*)::int from safety_sync.runs) as runs,
+      (select count(*)::int from safety_sync.stream_state) as streams, (select count(*)::int from safety.followups) as rows`),
+  ).toEqual([{ runs: 0, streams: 0, rows: 0 }]);
+});
 
 test('a running worker stores nothing more and exits with 2 after a newer program has migrated', async () => {
   const running = startInProcess(['start'], { ...env(), SYNC_CRON: '* * * * * *' });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { parseLog } from '../support/cli.ts';
 import { createCliStage } from '../support/cli-stage.ts';
-import { forEachTest } from '../support/lifetime.ts';
+import { forAllTests } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 
-const stage = forEachTest(() => createCliStage());
+const stage = forAllTests(() => createCliStage());
 async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
   const { code, stderr } = await stage.run(['sync', 'resources'], { LOG_LEVEL: level });
   expect(code).toBe(0);
