@@ -7,8 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { type AccountConfig, baseUrlProblems, type ScheduleConfig, withoutSlash } from './account-config.ts';
-import { MOST_ACCOUNTS_KB, readSmallFile } from './read-small-file.ts';
-import { shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
+import { readSmallFile, shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './value-forms.ts';
 
 /** The defaults of an entry, from the variables. */
@@ -29,6 +28,8 @@ export interface FoundAccounts {
 type FileEntry = Readonly<Record<string, unknown>>;
 
 const VARIABLE = 'SAFETY_ACCOUNTS_FILE';
+/** Some 10,000 accounts. */
+const MOST_ACCOUNTS_KB = 8 * 1024;
 
 /** The keys of an entry. Documents and error messages list them in this order. */
 const KEYS = [

@@ -1,6 +1,6 @@
 import { dateNumberAfter } from '../date-number.ts';
 import { buildEmployee, completionOf, trainings } from '../generate/employees.ts';
-import { personName } from '../generate/person-names.ts';
+import { personName } from '../generate/vocabulary.ts';
 import type { Employee } from '../records.ts';
 import { hasTrainings } from '../store/status-rules.ts';
 import { freshId, type LiveContext } from './live-context.ts';

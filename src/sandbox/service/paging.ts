@@ -1,4 +1,4 @@
-import { aPage, type Parameters, type Rules } from './parameters.ts';
+import { aPage, type Parameters, type Rules } from './method.ts';
 import type { Readings, UnaskedPaging } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 

@@ -9,13 +9,12 @@ import type { Hooks } from '../options.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import type { Access } from './access.ts';
-import type { MethodResponse, Method } from './method.ts';
 import { equipmentsList } from './methods/equipments-list.ts';
 import { followupsList } from './methods/followups-list.ts';
 import { resourcesList } from './methods/resources-list.ts';
 import { trainingEmployeeStatusList } from './methods/training-employee-status-list.ts';
 import { usersInfo } from './methods/users-info.ts';
-import { checkParameters } from './parameters.ts';
+import { checkParameters, type Method, type MethodResponse } from './method.ts';
 import { readRequestObject } from './read-request.ts';
 import { writeJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
@@ -171,7 +170,7 @@ async function responseOf(
   if (fault?.kind === 'rateLimit' || context.faults.isLimited(checked, context.clock())) {
     throw new ServiceError('rate_limit_exceeded');
   }
-  checkParameters(asked, { rules: method.rules(readings), required: method.required ?? [], readings });
+  checkParameters(asked, method, readings);
   if (fault?.kind === 'serverError') throw new ServiceError('server_error');
   if (fault?.kind === 'error') throw new ServiceError(fault.error, fault.description);
   await context.hooks.beforeResponse?.(entry, store);

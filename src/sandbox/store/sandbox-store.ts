@@ -3,7 +3,7 @@ import { buildEquipment } from '../generate/equipment.ts';
 import { equipmentTypes } from '../generate/equipment-types.ts';
 import { createFollowupBuilder } from '../generate/followups.ts';
 import { buildResource } from '../generate/resources.ts';
-import { personName } from '../generate/person-names.ts';
+import { personName } from '../generate/vocabulary.ts';
 import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { Employee, Equipment, Resource, User } from '../records.ts';

@@ -1,7 +1,6 @@
 import { equipmentFields } from '../../records.ts';
-import type { Method } from '../method.ts';
 import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
-import { aBoolean, aText, type Checked, eachOf, oneOf } from '../parameters.ts';
+import { aBoolean, aText, type Checked, eachOf, type Method, oneOf } from '../method.ts';
 import { ServiceError } from '../service-error.ts';
 
 const rules = {

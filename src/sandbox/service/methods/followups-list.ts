@@ -1,11 +1,10 @@
 import { hashText } from '../../random.ts';
 import type { Followup } from '../../records.ts';
 import type { FollowupQuery, FollowupTable } from '../../store/followup-table.ts';
-import type { Method } from '../method.ts';
 import { toPage } from '../paging.ts';
 import type { Readings } from '../readings.ts';
 import { ServiceError } from '../service-error.ts';
-import { aNumber, aPage, aText, oneOf, wholeNumber } from '../parameters.ts';
+import { aNumber, aPage, aText, type Method, oneOf, wholeNumber } from '../method.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 500;

@@ -1,8 +1,7 @@
 import type { Completion, Employee } from '../../records.ts';
 import { employeeAt, hasTrainings } from '../../store/status-rules.ts';
-import type { Method } from '../method.ts';
 import { toPage } from '../paging.ts';
-import { aBoolean, aPage, type Checked, numbers, texts, wholeNumber } from '../parameters.ts';
+import { aBoolean, aPage, type Checked, type Method, numbers, texts, wholeNumber } from '../method.ts';
 
 const MAX_LIMIT = 1000;
 
