@@ -6,6 +6,7 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import { html, type Html } from '../html.ts';
 import { formatDay, labelOf, personOf } from '../words.ts';
 import { isAnythingRead, type Report } from './read-report.ts';
+import { empty } from './section.ts';
 import { linked, type ShownReport } from './shown-report.ts';
 
 const SHOWN = 3;
@@ -38,16 +39,17 @@ export const longestOf = ({ answers }: Report): RecordLine[] =>
 /** Counts of due and lapsing records of the next days; empty: there are none. */
 export function lapsesOf({ answers }: Report): string[] {
   const within = (days: number) => answers.lapsing.find((row) => row.days === days)?.required ?? 0;
-  const { due = 0 } = answers.lastWeek[0] ?? {};
-  const { expiring = 0 } = answers.inspections[0] ?? {};
-  const say = (count: number, noun: string, verb: string, when: string): string[] =>
-    count === 0 ? [] : [`${formatNumber(count, noun)} ${verb}${count === 1 ? 's' : ''} ${when}`];
-  return [
-    ...say(due, 'follow-up', 'fall', 'due within 7 days'),
-    ...say(expiring, 'inspection', 'expire', 'within 7 days'),
-    ...say(within(7), 'required training', 'lapse', 'within 7 days'),
-    ...say(within(30), 'required training', 'lapse', 'within 30 days'),
-  ];
+  const phrases = [
+    [answers.lastWeek[0].due, 'follow-up', 'fall', 'due within 7 days'],
+    [answers.inspections[0].expiring, 'inspection', 'expire', 'within 7 days'],
+    [within(7), 'required training', 'lapse', 'within 7 days'],
+    [within(30), 'required training', 'lapse', 'within 30 days'],
+  ] as const;
+  return phrases
+    .filter(([count]) => count > 0)
+    .map(
+      ([count, noun, verb, when]) => `${formatNumber(count, noun)} ${verb}${count === 1 ? 's' : ''} ${when}`,
+    );
 }
 
 export const before = (ms: number): string =>
@@ -76,29 +78,30 @@ export function dataAge(report: Report): { readonly text: string; readonly isBad
 
 /** The two lists below the key figures. */
 export function firstLists(report: ShownReport): Html {
-  const calls = callsOf(report);
-  const lapses = lapsesOf(report);
+  const calls = callsOf(report).map(
+    ({ kind, id, shown, text }) => html`<li>${linked(report, kind, id, html`<b>${shown}</b>`)}${text}</li>`,
+  );
+  const lapses = lapsesOf(report).map((line) => html`<li>${line}</li>`);
   const hasFollowups = report.answers.followupsNow.length > 0;
+  const none = hasFollowups ? 'Nothing is due and nothing lapses in the next 30 days.' : 'Not known.';
   return html`<div class="first">
     ${
       calls.length > 0 &&
       html`<section aria-labelledby="calls-title">
         <h2 id="calls-title">Call first</h2>
         <ol>
-          ${calls.map(({ kind, id, shown, text }) => html`<li>${linked(report, kind, id, html`<b>${shown}</b>`)}${text}</li>`)}
+          ${calls}
         </ol>
       </section>`
     }
     <section aria-labelledby="lapses-title">
       <h2 id="lapses-title">Due and lapsing next</h2>
       ${
-        lapses.length > 0
-          ? html`<ul>
-              ${lapses.map((line) => html`<li>${line}</li>`)}
+        lapses.length === 0
+          ? empty(none)
+          : html`<ul>
+              ${lapses}
             </ul>`
-          : html`<p class="empty">
-              ${hasFollowups ? 'Nothing is due and nothing lapses in the next 30 days.' : 'Not known.'}
-            </p>`
       }
     </section>
   </div>`;

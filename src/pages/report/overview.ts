@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../shared/time.ts';
 import { countUnread } from '../../engine/streams/unread-partitions.ts';
 import { dayAfter, formatDay, formatMoment, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
-import { countOf, oldestDueOf } from './overdue-section.ts';
+import { countOf, oldestDueOf } from './followups-section.ts';
 import type { Report } from './read-report.ts';
 import { type Share, trainedOf } from './training-section.ts';
 
@@ -26,15 +26,12 @@ export interface KeyFigure {
   readonly isBad?: boolean;
 }
 
-function renderChange({ text, isBetter }: KeyFigureChange): Html {
-  return html`<dd class="change${isBetter !== null && (isBetter ? ' better' : ' worse')}">${text}</dd>`;
-}
-
 function renderKeyFigure({ title, value, beside, change = null, isBad = false }: KeyFigure): Html {
   return html`<div>
     <dt>${title}</dt>
     <dd class="value${isBad && ' bad'}">${value}</dd>
-    ${change !== null && renderChange(change)} ${beside !== '' && html`<dd class="beside">${beside}</dd>`}
+    ${change !== null && html`<dd class="change${change.isBetter !== null && (change.isBetter ? ' better' : ' worse')}">${change.text}</dd>`}
+    <dd class="beside">${beside}</dd>
   </div>`;
 }
 
@@ -62,15 +59,14 @@ function followupKeyFigures(report: Report): KeyFigure[] {
   const { answers } = report;
   const late = countOf(report, 'overdue');
   const open = countOf(report, 'open') + late;
-  const past = (...statuses: string[]) =>
-    answers.followupsWeekAgo.length === 0
-      ? null
-      : answers.followupsWeekAgo
-          .filter(({ status }) => statuses.includes(status))
-          .reduce((sum, { followups }) => sum + followups, 0);
+  const weekAgo = answers.followupsWeekAgo;
+  const past = (...statuses: string[]) => {
+    const rows = weekAgo.filter(({ status }) => statuses.includes(status));
+    return weekAgo.length === 0 ? null : rows.reduce((sum, { followups }) => sum + followups, 0);
+  };
   const [lately] = answers.closedLately;
-  const inTime = { count: lately?.in_time ?? 0, whole: lately?.closed ?? 0 };
-  const before = { count: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 };
+  const inTime = { count: lately.in_time, whole: lately.closed };
+  const before = { count: lately.in_time_before, whole: lately.closed_before };
   return [
     {
       title: 'Open follow-ups',
@@ -106,21 +102,17 @@ function trainedKeyFigure(report: Report): KeyFigure {
   };
 }
 
-function equipmentKeyFigure(
-  report: Report,
-  { expired, inService }: ReturnType<typeof outOfDateOf>,
-): KeyFigure {
+function equipmentKeyFigure(report: Report): KeyFigure {
+  const { expired, inService } = outOfDateOf(report);
   const weekAgo = dayAfter(report.today, -7);
   const then = report.answers.equipmentByDay.filter(({ date }) => date === weekAgo);
   const before = then.find(({ status }) => status === 'expired')?.in_service ?? 0;
+  const notRead = `; ${formatNumber(countUnread(report.unread), 'piece')} not read any more`;
   return {
     title: 'Expired equipment',
     value: formatCount(expired),
     change: compareCounts(expired, then.length === 0 ? null : before),
-    beside:
-      report.unread.length === 0
-        ? `of ${formatCount(inService)} in service`
-        : `of ${formatCount(inService)} in service; ${formatNumber(countUnread(report.unread), 'piece')} not read any more`,
+    beside: `of ${formatCount(inService)} in service${report.unread.length === 0 ? '' : notRead}`,
     isBad: expired > 0,
   };
 }
@@ -134,7 +126,6 @@ function keyFigureAsOf({ streams, timezone, asOfMs }: Report, stream: StreamName
 
 export function keyFiguresOf(report: Report): KeyFigure[] {
   const { answers } = report;
-  const equipment = outOfDateOf(report);
   return [
     ...(answers.followupsNow.length > 0
       ? followupKeyFigures(report).map((one) => keyFigureAsOf(report, 'followups', one))
@@ -142,8 +133,8 @@ export function keyFiguresOf(report: Report): KeyFigure[] {
     answers.trainingNow.length > 0
       ? keyFigureAsOf(report, 'training-employee-status', trainedKeyFigure(report))
       : unknown('Trained'),
-    equipment.inService > 0
-      ? keyFigureAsOf(report, 'equipments', equipmentKeyFigure(report, equipment))
+    outOfDateOf(report).inService > 0
+      ? keyFigureAsOf(report, 'equipments', equipmentKeyFigure(report))
       : unknown('Expired equipment'),
   ];
 }

@@ -3,13 +3,12 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
-import { table, type TableColumn } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
 import { documentsSection } from './documents-section.ts';
 import { equipmentSection } from './equipment-section.ts';
 import { dataAge, before, firstLists } from './first-screen.ts';
-import { followupsSection } from './followups-section.ts';
-import { countOf, overdueSection } from './overdue-section.ts';
+import { countOf, followupsSection, overdueSection } from './followups-section.ts';
 import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { type Along, type ShownReport, showReport } from './shown-report.ts';
@@ -24,26 +23,18 @@ const FIRST_STEP = html`<p class="lead">
 </p>`;
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
+  const failed: Column<Report['streams'][number]> = [
+    'remark',
+    ({ failingWith: code }) => code !== undefined && `the newest attempt failed: ${code}`,
+  ];
   const hasFailures = streams.some(({ failingWith }) => failingWith !== undefined);
-  const failed: TableColumn<Report['streams'][number]> = {
-    title: 'remark',
-    cell: ({ failingWith: code }) => code !== undefined && `the newest attempt failed: ${code}`,
-  };
   return table({
     caption: 'When each part was last read from the service',
     rows: streams,
     columns: [
-      { title: 'what', cell: ({ stream }) => streamNamed(stream).contents },
-      {
-        title: 'last read',
-        isNumber: true,
-        cell: ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)),
-      },
-      {
-        title: 'before this report',
-        isNumber: true,
-        cell: ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(asOfMs - ms)),
-      },
+      ['what', ({ stream }) => streamNamed(stream).contents],
+      ['last read', ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)), 'num'],
+      ['before this report', ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(asOfMs - ms)), 'num'],
       ...(hasFailures ? [failed] : []),
     ],
   });
@@ -103,7 +94,7 @@ interface RenderOptions {
 
 /** Overdue follow-ups come before those of this week if they are more. */
 function sectionsOf(report: ShownReport): Section[] {
-  const due = report.answers.lastWeek[0]?.due ?? 0;
+  const [{ due }] = report.answers.lastWeek;
   const [week, overdue] = [weekSection(report), overdueSection(report)];
   return [
     ...(countOf(report, 'overdue') > due ? [overdue, week] : [week, overdue]),

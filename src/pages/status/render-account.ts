@@ -145,20 +145,15 @@ function lastRuns({ recentRuns: rows, timezone }: AccountDetail, { nowMs, databa
   const list = table({
     rows,
     columns: [
-      { title: 'began', cell: ({ startedMs: ms }) => moment(ms, ageOf(ms, nowMs), timezone) },
-      { title: 'stream', cell: (run) => run.stream },
-      { title: 'outcome', cell: outcomeOf },
-      {
-        title: 'read',
-        isNumber: true,
-        isSpare: true,
-        cell: ({ status, read }) => status !== 'skipped' && formatCount(read),
-      },
-      { title: 'changes', cell: changesOf },
-      { title: 'requests', isNumber: true, isSpare: true, cell: ({ requests }) => formatCount(requests) },
-      { title: 'took', isNumber: true, cell: ({ durationMs }) => formatDuration(durationMs) },
+      ['began', ({ startedMs: ms }) => moment(ms, ageOf(ms, nowMs), timezone)],
+      ['stream', (run) => run.stream],
+      ['outcome', outcomeOf],
+      ['read', ({ status, read }) => status !== 'skipped' && formatCount(read), 'num spare'],
+      ['changes', changesOf],
+      ['requests', ({ requests }) => requests, 'num spare'],
+      ['took', ({ durationMs }) => formatDuration(durationMs), 'num'],
     ],
-    streamRemark: remarkOf,
+    remark: remarkOf,
   });
   const shown = rows.length === 0 ? html`<p>No run yet.</p>` : list;
   return titledCard('Last runs', areAccountsRead(database) ? shown : NOT_READ_YET);

@@ -133,24 +133,17 @@ function accountList(status: Status): Html {
   const list = table<AccountStatus>({
     rows: accounts,
     columns: [
-      {
-        title: 'account',
-        cell: ({ accountId: id }) => html`<a href="?account=${encodeURIComponent(id)}">${id}</a>`,
-      },
-      { title: 'state', cell: ({ verdict }) => toBadge(verdict.level, status) },
-      {
-        title: 'oldest success',
-        cell: (account) => (areAccountsRead(database) ? ageOf(oldestOf(account), nowMs) : '–'),
-      },
-      {
-        title: 'running',
-        isNumber: true,
-        isSpare: true,
-        cell: ({ streams }) => countOf(streams.filter(({ running }) => running !== null).length),
-      },
-      { title: 'open issues', isNumber: true, isSpare: true, cell: ({ openIssues }) => countOf(openIssues) },
+      ['account', ({ accountId: id }) => html`<a href="?account=${encodeURIComponent(id)}">${id}</a>`],
+      ['state', ({ verdict }) => toBadge(verdict.level, status)],
+      ['oldest success', (account) => (areAccountsRead(database) ? ageOf(oldestOf(account), nowMs) : '–')],
+      [
+        'running',
+        ({ streams }) => countOf(streams.filter(({ running }) => running !== null).length),
+        'num spare',
+      ],
+      ['open issues', ({ openIssues }) => countOf(openIssues), 'num spare'],
     ],
-    streamRemark: ({ verdict: { level, sentence, details } }) =>
+    remark: ({ verdict: { level, sentence, details } }) =>
       level === 'good' ? null : [sentence, ...details].join(' '),
   });
   return titledCard('Accounts', [list, pageLinks(status)]);

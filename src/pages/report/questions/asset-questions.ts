@@ -6,6 +6,7 @@ import {
   employee,
   equipmentType,
   number,
+  figures,
   question,
   schedule,
   text,
@@ -62,7 +63,7 @@ order by date, status`,
     { date: day, status: text, in_service: number },
   ),
 
-  inspections: question(
+  inspections: figures(
     'How many inspections of equipment in service are expired, and how many expire in the next seven days?',
     `
 select count(*) filter (where status = 'expired' and days_until_expiry <= 0) as expired,
@@ -100,7 +101,7 @@ order by i.days_expired desc, i.equipment_id, i.schedule_id`,
 };
 
 export const DOCUMENT_QUESTIONS = {
-  documentsNow: question(
+  documentsNow: figures(
     'How many documents are there, and how many of their newest versions are approved?',
     `
 select count(*) as documents, count(*) filter (where approved_at is null) as not_approved,

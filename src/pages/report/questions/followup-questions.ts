@@ -6,6 +6,7 @@ import {
   form,
   number,
   numberOrNull,
+  figures,
   question,
   text,
   textOrNull,
@@ -57,7 +58,7 @@ order by status`,
     { status: text, followups: number },
   ),
 
-  lastWeek: question(
+  lastWeek: figures(
     'How many were raised and closed in the last seven days, how many of them in time, and how many fall due in the next seven?',
     `
 select count(*) filter (where created_on > safety.reporting_today($1) - 7) as raised,
@@ -69,7 +70,7 @@ where account_id = $1`,
     { raised: number, closed: number, in_time: number, due: number },
   ),
 
-  reopenedLately: question(
+  reopenedLately: figures(
     'How many that were closed are open again since the last seven days?',
     `
 select count(distinct e.followup_id) as reopened
@@ -79,7 +80,7 @@ where e.account_id = $1 and e.event = 'reopened' and e.occurred_on > safety.repo
     { reopened: number },
   ),
 
-  closedLately: question(
+  closedLately: figures(
     'What share of those with a due day was closed in time in the last thirty days, and in the thirty before?',
     `
 select count(*) filter (where resolved_on > safety.reporting_today($1) - 30) as closed,
@@ -137,7 +138,7 @@ order by overdue desc, oldest_due_on, 1 limit 10`,
     { ...assignee, overdue: number, over_a_month: number, oldest_due_on: day },
   ),
 
-  peopleWithOverdue: question(
+  peopleWithOverdue: figures(
     'How many people have overdue follow-ups?',
     `
 select count(distinct assignee_id) as people

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { toArrayLiteral } from '../../../engine/database/array-literal.ts';
 import type { Queryable } from '../../../engine/database/connection.ts';
 
-export interface Question<Columns extends z.ZodRawShape = z.ZodRawShape> {
+export interface Question<Rows extends z.ZodType = z.ZodType> {
   /** The question in plain words. */
   readonly title: string;
   /**
@@ -12,16 +12,21 @@ export interface Question<Columns extends z.ZodRawShape = z.ZodRawShape> {
    * SQL for one account, with time zone and today computed once instead of per row.
    */
   readonly sql: string;
-  readonly row: z.ZodObject<Columns>;
+  readonly rows: Rows;
 }
 
-export function question<Columns extends z.ZodRawShape>(
-  title: string,
-  text: string,
-  columns: Columns,
-): Question<Columns> {
-  return { title, sql: text.trim(), row: z.object(columns) };
-}
+export const question = <Columns extends z.ZodRawShape>(title: string, text: string, columns: Columns) => ({
+  title,
+  sql: text.trim(),
+  rows: z.array(z.object(columns)),
+});
+
+/** A question with exactly one row as its answer. */
+export const figures = <Columns extends z.ZodRawShape>(title: string, text: string, columns: Columns) => ({
+  title,
+  sql: text.trim(),
+  rows: z.tuple([z.object(columns)]),
+});
 
 /** Postgres sends `bigint` and `numeric` as text. */
 export const number = z.union([z.number(), z.string().transform(Number)]);
@@ -58,7 +63,7 @@ type Questions = Readonly<Record<string, Question>>;
 
 /** The rows for each question. */
 export type Answers<Asked extends Questions> = {
-  readonly [Name in keyof Asked]: readonly z.output<Asked[Name]['row']>[];
+  readonly [Name in keyof Asked]: Readonly<z.output<Asked[Name]['rows']>>;
 };
 
 /** Asks one question after the other. */
@@ -68,8 +73,8 @@ export async function ask<Asked extends Questions>(
   parameters: QuestionParameters,
 ): Promise<Answers<Asked>> {
   const answers: Record<string, unknown> = {};
-  for (const [name, { sql: statement, row }] of Object.entries(questions)) {
-    answers[name] = z.array(row).parse([...(await db.execute(bind(statement, parameters)))]);
+  for (const [name, { sql: statement, rows }] of Object.entries(questions)) {
+    answers[name] = rows.parse([...(await db.execute(bind(statement, parameters)))]);
   }
   return answers as Answers<Asked>;
 }

@@ -1,4 +1,6 @@
 /** Questions about the next seven days: counts per person, and the first tasks of the people on the page. */
+import type * as z from 'zod';
+import { personOf } from '../../words.ts';
 import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
 import { NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
 import {
@@ -110,3 +112,35 @@ order by expires_on, equipment_type_label, schedule_label, user_id`,
     },
   ),
 };
+
+/** The numbers of tasks of one person; inspections count as a task for each type and schedule. */
+export type PersonLoad = z.output<(typeof weekByPerson)['rows']>[number];
+
+const SHOWN_PEOPLE = 12;
+/** People with other tasks than inspections are shown beyond this limit. */
+const MOST_PEOPLE = 20;
+
+/** Inspections come last, because there can be many. */
+const urgencyOf = ({ followups, trainings }: PersonLoad): number => followups + trainings;
+
+export const tasksOf = (load: PersonLoad): number => urgencyOf(load) + load.inspection_tasks;
+
+/** Tasks without an assignee are always shown. */
+export function choosePeople(loads: readonly PersonLoad[]): {
+  shown: readonly PersonLoad[];
+  others: readonly PersonLoad[];
+} {
+  const people = loads
+    .filter(({ user_id: id }) => id !== '')
+    .toSorted(
+      (one, other) =>
+        urgencyOf(other) - urgencyOf(one) ||
+        tasksOf(other) - tasksOf(one) ||
+        personOf(one.user_name, one.user_id).localeCompare(personOf(other.user_name, other.user_id)) ||
+        one.user_id.localeCompare(other.user_id),
+    );
+  const urgent = people.filter((one) => urgencyOf(one) > 0).length;
+  const most = Math.min(MOST_PEOPLE, Math.max(SHOWN_PEOPLE, urgent));
+  const unassigned = loads.filter(({ user_id: id }) => id === '');
+  return { shown: [...people.slice(0, most), ...unassigned], others: people.slice(most) };
+}
