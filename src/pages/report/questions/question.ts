@@ -5,8 +5,6 @@ import { toArrayLiteral } from '../../../engine/database/array-literal.ts';
 import type { Queryable } from '../../../engine/database/connection.ts';
 
 export interface Question<Rows extends z.ZodType = z.ZodType> {
-  /** The question in plain words. */
-  readonly title: string;
   /**
    * Parameters: `$1` is the account, `$2` the selected people (`text[]`). If docs/questions.md has the question, this is its
    * SQL for one account, with time zone and today computed once instead of per row.
@@ -15,35 +13,45 @@ export interface Question<Rows extends z.ZodType = z.ZodType> {
   readonly rows: Rows;
 }
 
-export const question = <Columns extends z.ZodRawShape>(title: string, text: string, columns: Columns) => ({
-  title,
-  sql: text.trim(),
-  rows: z.array(z.object(columns)),
-});
+type Sql = (texts: TemplateStringsArray, ...parts: readonly (string | number)[]) => string;
+const joinSql: Sql = (texts, ...parts) => String.raw({ raw: texts }, ...parts).trim();
+
+/** A question by the columns of its rows and its SQL. */
+export const question =
+  <Columns extends z.ZodRawShape>(columns: Columns) =>
+  (...statement: Parameters<Sql>) => ({ sql: joinSql(...statement), rows: z.array(z.object(columns)) });
 
 /** A question with exactly one row as its answer. */
-export const figures = <Columns extends z.ZodRawShape>(title: string, text: string, columns: Columns) => ({
-  title,
-  sql: text.trim(),
-  rows: z.tuple([z.object(columns)]),
-});
+export const figures =
+  <Columns extends z.ZodRawShape>(columns: Columns) =>
+  (...statement: Parameters<Sql>) => ({ sql: joinSql(...statement), rows: z.tuple([z.object(columns)]) });
 
 /** Postgres sends `bigint` and `numeric` as text. */
-export const number = z.union([z.number(), z.string().transform(Number)]);
-export const numberOrNull = z.union([z.null(), number]);
-export const text = z.string();
-export const textOrNull = z.string().nullable();
-/** A day in the account's reporting time zone, for example `2026-03-01`. */
-export const day = z.string();
-export const dayOrNull = z.string().nullable();
+const number = z.union([z.number(), z.string().transform(Number)]);
+const text = z.string();
+const textOrNull = z.string().nullable();
+
+/** Types of columns. */
+export const as = {
+  number,
+  numberOrNull: z.union([z.null(), number]),
+  text,
+  textOrNull,
+  booleanOrNull: z.boolean().nullable(),
+  /** A day in the account's reporting time zone, for example `2026-03-01`. */
+  day: z.string(),
+  dayOrNull: z.string().nullable(),
+};
 
 /** Columns that several questions have. */
-export const assignee = { assignee_id: textOrNull, assignee_name: textOrNull };
-export const employee = { user_id: text, user_name: textOrNull };
-export const equipmentType = { equipment_type_id: textOrNull, equipment_type_label: textOrNull };
-export const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
-export const schedule = { schedule_id: text, schedule_label: text };
-export const training = { training_id: text, training_label: text };
+export const columns = {
+  assignee: { assignee_id: textOrNull, assignee_name: textOrNull },
+  employee: { user_id: text, user_name: textOrNull },
+  equipmentType: { equipment_type_id: textOrNull, equipment_type_label: textOrNull },
+  form: { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull },
+  schedule: { schedule_id: text, schedule_label: text },
+  training: { training_id: text, training_label: text },
+};
 
 interface QuestionParameters {
   readonly accountId: string;
