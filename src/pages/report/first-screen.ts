@@ -3,7 +3,7 @@ import { formatCount, formatDuration, formatNumber, roughly } from '../../shared
 import type { RecordKind } from '../../shared/record-urls.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
-import { html, type Html } from '../html.ts';
+import { html, type Html, list } from '../html.ts';
 import { formatDay, labelOf, personOf } from '../words.ts';
 import { isAnythingRead, type Report } from './read-report.ts';
 import { empty } from './section.ts';
@@ -81,7 +81,7 @@ export function firstLists(report: ShownReport): Html {
   const calls = callsOf(report).map(
     ({ kind, id, shown, text }) => html`<li>${linked(report, kind, id, html`<b>${shown}</b>`)}${text}</li>`,
   );
-  const lapses = lapsesOf(report).map((line) => html`<li>${line}</li>`);
+  const lapses = lapsesOf(report);
   const hasFollowups = report.answers.followupsNow.length > 0;
   const none = hasFollowups ? 'Nothing is due and nothing lapses in the next 30 days.' : 'Not known.';
   return html`<div class="first">
@@ -96,13 +96,7 @@ export function firstLists(report: ShownReport): Html {
     }
     <section aria-labelledby="lapses-title">
       <h2 id="lapses-title">Due and lapsing next</h2>
-      ${
-        lapses.length === 0
-          ? empty(none)
-          : html`<ul>
-              ${lapses}
-            </ul>`
-      }
+      ${lapses.length === 0 ? empty(none) : list(lapses)}
     </section>
   </div>`;
 }

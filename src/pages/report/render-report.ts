@@ -1,7 +1,7 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
 import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, list } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { type Column, table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
@@ -47,9 +47,7 @@ function issues(report: Report): Html | null {
     return html`<p class="empty">No record and no value of the service was rejected.</p>`;
   const rest = groups.length - LISTED_ISSUES;
   return html`<p>Some data could not be stored as sent:</p>
-    <ul>
-      ${groups.slice(0, LISTED_ISSUES).map((group) => html`<li>${describeIssue(group)}</li>`)}
-    </ul>
+    ${list(groups.slice(0, LISTED_ISSUES).map(describeIssue))}
     ${rest > 0 && html`<p class="note">and ${rest} more kinds.</p>`}
     <p class="note">One by one: <code>safety-sync data-issues</code></p>`;
 }
