@@ -11,6 +11,7 @@ import {
   formatShare,
   formatShortDay,
   shorten,
+  sumOf,
 } from '../words.ts';
 
 interface Texts {
@@ -66,7 +67,7 @@ interface Bar {
 /** Horizontal bars with their values, and their shares of the sum, at the ends. */
 export function bars(texts: Omit<Texts, 'label'>, rows: readonly Bar[]): Html {
   const left = namesWidth(rows.map(({ label }) => label));
-  const total = rows.reduce((sum, { value }) => sum + value, 0);
+  const total = sumOf(rows, 'value');
   const ends = rows.map(({ value }) => `${formatCount(value)} (${formatShare(value, total)})`);
   const described = rows.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; ');
   const right = Math.max(...ends.map(textWidth)) + 10;
@@ -98,7 +99,7 @@ export function stackedBars(
   segments: readonly BarSegment[],
 ): Html {
   const bars = groupBy(segments, ({ bar }) => bar);
-  const totals = bars.map((bar) => bar.reduce((sum, { value }) => sum + value, 0));
+  const totals = bars.map((bar) => sumOf(bar, 'value'));
   const most = Math.max(1, ...totals);
   const left = namesWidth(segments.map(({ bar }) => bar));
   let legendX = 0;

@@ -2,7 +2,7 @@ import { formatCount, formatNumber } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
-import { formatDay, formatMoment, formatShare, labelOf } from '../words.ts';
+import { formatDay, formatMoment, formatShare, labelOf, sumOf } from '../words.ts';
 import { stackedBars, statusTrend } from './charts.ts';
 import type { Report } from './read-report.ts';
 import { empty, type Section, streamSection } from './section.ts';
@@ -34,10 +34,9 @@ export const typeOf = (row: Typed): string =>
 
 /** Equipment in service: count with an expired inspection, and total. */
 export function outOfDateOf({ answers }: Report): { expired: number; inService: number } {
-  const sum = (rows: Report['answers']['equipmentByType']) =>
-    rows.reduce((total, { equipment }) => total + equipment, 0);
   const rows = answers.equipmentByType;
-  return { expired: sum(rows.filter(({ status }) => status === 'expired')), inService: sum(rows) };
+  const expired = rows.filter(({ status }) => status === 'expired');
+  return { expired: sumOf(expired, 'equipment'), inService: sumOf(rows, 'equipment') };
 }
 
 function byType({ answers: { equipmentByType: rows } }: Report): Html {
@@ -47,7 +46,10 @@ function byType({ answers: { equipmentByType: rows } }: Report): Html {
     value: row.equipment,
   }));
   const expired = groupBy(segments, ({ bar }) => bar).map((ofType) => {
-    const count = ofType.reduce((sum, { series, value }) => sum + (series === 'expired' ? value : 0), 0);
+    const count = sumOf(
+      ofType.filter(({ series }) => series === 'expired'),
+      'value',
+    );
     return `${ofType[0].bar}: ${formatCount(count)} expired`;
   });
   const texts = { title: 'Equipment in service by type', label: expired.join('; ') };

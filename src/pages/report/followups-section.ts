@@ -2,7 +2,7 @@
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
-import { formatDay, formatDays, formatMonth, formatShortDay, labelOf, shorten } from '../words.ts';
+import { formatDay, formatDays, formatMonth, formatShortDay, labelOf, shorten, sumOf } from '../words.ts';
 import { bars, monthLine, TODAY_NOTE, trend } from './charts.ts';
 import type { Report } from './read-report.ts';
 import { empty, type Section, streamSection } from './section.ts';
@@ -59,8 +59,8 @@ function overdueBody(report: ShownReport): HtmlValue {
     color: `var(--age${at + 1})`,
     value: overdueByAge.find((row) => row.age === at + 1)?.overdue ?? 0,
   }));
-  const total = ages.reduce((sum, { value }) => sum + value, 0);
-  const rest = total - overdueByAssignee.reduce((sum, row) => sum + row.overdue, 0);
+  const total = sumOf(ages, 'value');
+  const rest = total - sumOf(overdueByAssignee, 'overdue');
   const named = overdueByAssignee.filter(({ assignee_id: id }) => id !== null).length;
   const others = peopleWithOverdue[0].people - named;
   return [

@@ -7,9 +7,8 @@ import { type Column, table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
 import { documentsSection } from './documents-section.ts';
 import { equipmentSection } from './equipment-section.ts';
-import { dataAge, before, firstLists } from './first-screen.ts';
+import { before, dataAge, firstScreen } from './first-screen.ts';
 import { countOf, followupsSection, overdueSection } from './followups-section.ts';
-import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { type Along, type ShownReport, showReport } from './shown-report.ts';
 import { renderSection, type Section } from './section.ts';
@@ -131,7 +130,7 @@ export function renderReport(read: Report, { title, along }: RenderOptions): str
           ${sections.map(({ id, title: name }) => html`<a href="#${id}">${name}</a>`)}
         </nav>
       </header>
-      <main>${isRead && [overview(report), firstLists(report)]} ${sections.map(renderSection)}</main>
+      <main>${isRead && firstScreen(report)} ${sections.map(renderSection)}</main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.
       </footer>`,

@@ -1,7 +1,7 @@
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
-import { dayAfter, dayNumber, formatDay, formatShare, labelOf, mondayOf } from '../words.ts';
+import { dayAfter, dayNumber, formatDay, formatShare, labelOf, mondayOf, sumOf } from '../words.ts';
 import { bars, type Series, statusTrend, weekColumns } from './charts.ts';
 import type { Report } from './read-report.ts';
 import { empty, type Section, streamSection } from './section.ts';
@@ -27,9 +27,10 @@ export function trainedOf(
   rows: readonly { readonly status: string | null; readonly employees: number }[],
 ): Share {
   const of = (...statuses: string[]) =>
-    rows
-      .filter(({ status }) => status !== null && statuses.includes(status))
-      .reduce((sum, { employees }) => sum + employees, 0);
+    sumOf(
+      rows.filter(({ status }) => status !== null && statuses.includes(status)),
+      'employees',
+    );
   return { count: of('active', 'expiring'), whole: of('active', 'expiring', 'incomplete') };
 }
 

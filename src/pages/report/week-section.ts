@@ -1,7 +1,7 @@
 /** Tasks of the next seven days, by person. */
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
-import { dayAfter, formatWeekday, labelOf } from '../words.ts';
+import { dayAfter, formatWeekday, labelOf, sumOf } from '../words.ts';
 import { outOfDateOf, typeOf } from './equipment-section.ts';
 import { countOf, describeMessages } from './followups-section.ts';
 import { choosePeople, type PersonLoad, SHOWN_TASKS, tasksOf } from './questions/week-questions.ts';
@@ -87,16 +87,14 @@ function lead({ answers }: Report): string {
   );
 }
 
-const NOUNS = { followups: 'follow-up', trainings: 'training', inspections: 'inspection' } as const;
-type Kind = keyof typeof NOUNS;
-
-const sumOf = (people: readonly PersonLoad[], kind: Kind): number =>
-  people.reduce((sum, load) => sum + load[kind], 0);
-
 function describeOthers(people: readonly PersonLoad[]): string {
-  const kinds = (['followups', 'trainings', 'inspections'] as const)
-    .filter((kind) => sumOf(people, kind) > 0)
-    .map((kind) => formatNumber(sumOf(people, kind), NOUNS[kind]));
+  const kinds = [
+    { count: sumOf(people, 'followups'), noun: 'follow-up' },
+    { count: sumOf(people, 'trainings'), noun: 'training' },
+    { count: sumOf(people, 'inspections'), noun: 'inspection' },
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ count, noun }) => formatNumber(count, noun));
   const hidden = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
   return `Not shown: ${hidden} with ${kinds.join(', ')}`;
 }
