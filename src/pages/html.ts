@@ -46,3 +46,8 @@ export function html(texts: TemplateStringsArray, ...values: HtmlValue[]): Html 
 export function trusted(constant: string): Html {
   return new Html(constant);
 }
+
+export function list(items: readonly HtmlValue[], style?: string): Html {
+  const lines = items.map((item) => html`<li>${item}</li>`);
+  return html`<ul${style !== undefined && html` class="${style}"`}>${lines}</ul>`;
+}

@@ -1,36 +1,35 @@
+import { formatCount } from '../shared/format.ts';
 import { type Html, html, type HtmlValue } from './html.ts';
 
-export interface TableColumn<Row> {
-  readonly title: string;
-  readonly cell: (row: Row) => HtmlValue;
-  readonly isNumber?: true;
-  /** Hidden on narrow screens. */
-  readonly isSpare?: true;
-}
+/** `num`: aligned right. `spare`: hidden on narrow screens. A number in a cell is a count. */
+export type Column<Row> = readonly [
+  title: string,
+  cell: (row: Row) => HtmlValue,
+  style?: 'num' | 'spare' | 'num spare',
+];
 
 interface TableContent<Row> {
   /** Absent: a heading above names the table. */
   readonly caption?: string;
   readonly rows: readonly Row[];
   /** The first cell of a row is its header. */
-  readonly columns: readonly TableColumn<Row>[];
+  readonly columns: readonly Column<Row>[];
   /** Shown below the row, across the whole table. null: there is none. */
-  readonly streamRemark?: (row: Row) => HtmlValue;
+  readonly remark?: (row: Row) => HtmlValue;
 }
 
-export function table<Row>({ caption, rows, columns, streamRemark }: TableContent<Row>): Html {
-  const styled = columns.map(({ isNumber, isSpare, ...column }) => ({
-    ...column,
-    style: [isNumber && 'num', isSpare && 'spare'].filter((name) => name !== undefined).join(' '),
-  }));
+export function table<Row>({ caption, rows, columns, remark }: TableContent<Row>): Html {
   const renderRow = (row: Row): Html => {
-    const below = streamRemark?.(row) ?? null;
+    const cells = columns.map(([, cell, style = ''], at) => {
+      const value = cell(row);
+      const shown = typeof value === 'number' ? formatCount(value) : value;
+      return at === 0
+        ? html`<th scope="row" class="${style}">${shown}</th>`
+        : html`<td class="${style}">${shown}</td>`;
+    });
+    const below = remark?.(row) ?? null;
     return html`<tr>
-        ${styled.map(({ cell, style }, at) =>
-          at === 0
-            ? html`<th scope="row" class="${style}">${cell(row)}</th>`
-            : html`<td class="${style}">${cell(row)}</td>`,
-        )}
+        ${cells}
       </tr>
       ${
         below !== null &&
@@ -49,7 +48,7 @@ export function table<Row>({ caption, rows, columns, streamRemark }: TableConten
       }
       <thead>
         <tr>
-          ${styled.map(({ title, style }) => html`<th scope="col" class="${style}">${title}</th>`)}
+          ${columns.map(([title, , style = '']) => html`<th scope="col" class="${style}">${title}</th>`)}
         </tr>
       </thead>
       <tbody>

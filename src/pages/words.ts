@@ -187,6 +187,12 @@ export function formatDays(count: number | null): string {
   return String(Math.round(count * 10) / 10);
 }
 
+/** The sum of a column. */
+export const sumOf = <Column extends string>(
+  rows: readonly Readonly<Record<Column, number>>[],
+  column: Column,
+): number => rows.reduce((sum, row) => sum + row[column], 0);
+
 /** Whole percents with a non-breaking space; 0 and 100 only when exact. */
 export function formatShare(count: number, whole: number): string {
   if (whole === 0) return '–';

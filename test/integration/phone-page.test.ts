@@ -71,77 +71,50 @@ const volumes = {
   days,
 };
 const outage = { advice: SAID, sinceMs: NOON - HOUR_MS, failedRuns: 1_234 };
+const serviceOutage = { ...outage, dependency: 'service', code: 'network_error', message: SAID } as const;
 
-const STATES: Readonly<Record<string, string>> = {
-  'nothing read yet': renderStatus(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N'),
-  'all is well': renderStatus(buildStatus(statusFacts({ volumes })), 'N'),
-  'protected, and not in line': renderStatus(
-    buildStatus(
-      statusFacts({
-        keeping: KEEPING,
-        offReasons: { equipments: 'not scheduled' },
-        uncleaned: [
-          { stream: 'training-employee-status', isUnderWay: true },
-          { stream: 'equipments', isUnderWay: false },
-        ],
-      }),
-    ),
-    'N',
+type Facts = NonNullable<Parameters<typeof statusFacts>[0]>;
+const refused = operations({ runs });
+const FACTS: Readonly<Record<string, Facts>> = {
+  'nothing read yet': { operations: null, nextRuns: [] },
+  'all is well': { volumes },
+  'protected, and not in line': {
+    keeping: KEEPING,
+    offReasons: { equipments: 'not scheduled' },
+    uncleaned: [
+      { stream: 'training-employee-status', isUnderWay: true },
+      { stream: 'equipments', isUnderWay: false },
+    ],
+  },
+  'credentials refused': { operations: refused, volumes, openCircuits: [circuit] },
+  'database away': {
+    operations: refused,
+    nowMs: NOON + HOUR_MS,
+    volumes,
+    databaseProblem: AWAY,
+    outages: [{ ...outage, dependency: 'database', code: 'database_unreachable', message: AWAY }],
+  },
+  'database slow, service away': {
+    operations: operations({ runs, successMs: { users: NOON - 30 * HOUR_MS } }),
+    nowMs: NOON + MINUTE_MS,
+    volumes,
+    outages: [serviceOutage],
+  },
+};
+const LONG_NAMES = ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)];
+const several = manyFacts(
+  LONG_NAMES.map((id) => [accountFacts(id, { outage: serviceOutage, openCircuits: [circuit] }), []]),
+  {
+    owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
+    alerts: { open: 1, failedReports: [], channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },
+    keeping: KEEPING,
+  },
+);
+const STATUSES = {
+  ...Object.fromEntries(
+    Object.entries(FACTS).map(([name, facts]) => [name, buildStatus(statusFacts(facts))]),
   ),
-  'credentials refused': renderStatus(
-    buildStatus(statusFacts({ operations: operations({ runs }), volumes, openCircuits: [circuit] })),
-    'N',
-  ),
-  'database away': renderStatus(
-    buildStatus(
-      statusFacts({
-        operations: operations({ runs }),
-        nowMs: NOON + HOUR_MS,
-        volumes,
-        databaseProblem: AWAY,
-        outages: [{ ...outage, dependency: 'database', code: 'database_unreachable', message: AWAY }],
-      }),
-    ),
-    'N',
-  ),
-  'database slow, service away': renderStatus(
-    buildStatus(
-      statusFacts({
-        operations: operations({ runs, successMs: { users: NOON - 30 * HOUR_MS } }),
-        nowMs: NOON + MINUTE_MS,
-        volumes,
-        outages: [{ ...outage, dependency: 'service', code: 'network_error', message: SAID }],
-      }),
-    ),
-    'N',
-  ),
-  'several accounts': renderStatus(
-    pageOf(
-      buildStatus(
-        manyFacts(
-          ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map((id) => [
-            accountFacts(id, {
-              outage: { ...outage, dependency: 'service', code: 'network_error', message: SAID },
-              openCircuits: [circuit],
-            }),
-            [],
-          ]),
-          {
-            owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
-            alerts: {
-              open: 1,
-              failedReports: [],
-              channels: [{ name: 'webhook', waiting: 1, problem: SAID }],
-            },
-            keeping: KEEPING,
-          },
-        ),
-      ),
-      1,
-      50,
-    ),
-    'N',
-  ),
+  'several accounts': pageOf(buildStatus(several), 1, 50),
 };
 
 const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
@@ -167,7 +140,8 @@ function inFrames(pages: readonly string[]): string {
 
 it.skipIf(NO_BROWSER !== null)('the status page fits the width of a phone in every state', async () => {
   const file = join(await folderForTest('safety-sync-phone-'), 'phone.html');
-  await writeFile(file, inFrames(Object.values(STATES)));
+  const pages = Object.values(STATUSES).map((status) => renderStatus(status, 'N'));
+  await writeFile(file, inFrames(pages));
   const { stdout } = await visit(`file://${file}`, [
     '--hide-scrollbars',
     '--virtual-time-budget=3000',
@@ -175,7 +149,6 @@ it.skipIf(NO_BROWSER !== null)('the status page fits the width of a phone in eve
   ]);
   const said = /<pre id="said">(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '[]';
   const widths = JSON.parse(said) as string[];
-  expect(Object.fromEntries(Object.keys(STATES).map((name, index) => [name, widths[index]]))).toEqual(
-    Object.fromEntries(Object.keys(STATES).map((name) => [name, String(PHONE)])),
-  );
+  const names = Object.keys(STATUSES);
+  expect(names.map((name, index) => [name, widths[index]])).toEqual(names.map((name) => [name, `${PHONE}`]));
 });

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIST_NAMES, type ListName } from '../../src/pages/report/lists.ts';
-import { readReport, type Report } from '../../src/pages/report/read-report.ts';
+import { readReport, type Report, type Snapshot } from '../../src/pages/report/read-report.ts';
 import { renderReport } from '../../src/pages/report/render-report.ts';
-import { type Lists, listsOf, writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
+import { writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests } from '../support/lifetime.ts';
@@ -49,11 +49,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function take(urls: RecordUrls, write: (lists: Lists) => Promise<unknown>): Promise<Report> {
+async function take(urls: RecordUrls, write: (snapshot: Snapshot) => Promise<unknown>): Promise<Report> {
   return await readReport(worker.connection, 'default', {
     recordUrls: urls,
-    also: async (db, report) => {
-      await write(listsOf(db, report));
+    also: async (snapshot) => {
+      await write(snapshot);
     },
   });
 }
@@ -78,10 +78,10 @@ async function countsOf({ answers }: Report): Promise<Record<ListName, number>> 
   return {
     'overdue-followups': followups('overdue'),
     // The row of those that are not assigned.
-    'overdue-by-person': (answers.peopleWithOverdue[0]?.people ?? 0) + 1,
+    'overdue-by-person': answers.peopleWithOverdue[0].people + 1,
     'this-week': sum(answers.weekByPerson, (row) => row.followups + row.trainings + row.inspections),
     'open-followups': followups('open', 'overdue'),
-    'closed-followups': answers.closedLately[0]?.closed ?? 0,
+    'closed-followups': answers.closedLately[0].closed,
     'followups-by-form': forms,
     employees: sum(answers.trainingNow, (row) => row.employees),
     'lacking-trainings': lacking,
@@ -89,8 +89,8 @@ async function countsOf({ answers }: Report): Promise<Record<ListName, number>> 
     'lapsing-trainings': answers.lapsing.find(({ days }) => days === 90)?.trainings ?? 0,
     'equipment-in-service': sum(answers.equipmentByType, (row) => row.equipment),
     'equipment-by-office': offices,
-    'expired-inspections': answers.inspections[0]?.expired ?? 0,
-    documents: answers.documentsNow[0]?.documents ?? 0,
+    'expired-inspections': answers.inspections[0].expired,
+    documents: answers.documentsNow[0].documents,
   };
 }
 
@@ -111,7 +111,7 @@ describe('CSV files', () => {
   beforeAll(async () => {
     await writeFile(join(folder, 'documents.csv'), 'as it was, longer than it will be\n'.repeat(10_000));
     await writeFile(join(folder, 'mine.txt'), 'mine');
-    report = await take(URLS, async (lists) => (listed = await writeCsv(lists, folder)));
+    report = await take(URLS, async (snapshot) => (listed = await writeCsv(snapshot, folder)));
   });
 
   test('each CSV file has as many rows as the report counts for its list', async () => {
@@ -165,16 +165,16 @@ describe('CSV files', () => {
   });
 
   test('CSV files have no link column if no URL template is set', async () => {
-    await take({}, (lists) => writeCsv(lists, folder));
+    await take({}, (snapshot) => writeCsv(snapshot, folder));
     expect(Object.keys((await readCsv('overdue-followups'))[0] ?? {})).not.toContain('link');
   });
 });
 
 test('the workbook has a sheet for each list, with as many rows as the report counts and the cells of the CSV file', async () => {
   const path = join(folder, 'lists.xlsx');
-  const report = await take(URLS, async (lists) => {
-    await writeWorkbook(lists, path);
-    await writeCsv(lists, folder);
+  const report = await take(URLS, async (snapshot) => {
+    await writeWorkbook(snapshot, path);
+    await writeCsv(snapshot, folder);
   });
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   const sheets = readWorkbook(await readFile(path));
@@ -220,9 +220,9 @@ test('the report page links to records and names the file with the rows that it 
 
 test('a database error while the workbook is written is not reported as a file error, and no file is left', async () => {
   const path = join(folder, 'broken.xlsx');
-  const broken = take({}, async (lists) => {
+  const broken = take({}, async (snapshot) => {
     await writeWorkbook(
-      { ...lists, db: { execute: () => Promise.reject(new Error('gone')) } as never },
+      { ...snapshot, db: { execute: () => Promise.reject(new Error('gone')) } as never },
       path,
     );
   });

@@ -34,23 +34,23 @@ export async function renderAnswers(db: Database, accountId: string, colors: Col
     return `${colors.bold(title)}\n${indent(answer)}`;
   }
   return [
-    render(overdueByAssignee.title, answers.overdueByAssignee, [
+    render('Who has the most overdue follow-ups?', answers.overdueByAssignee, [
       { title: 'assignee', cellOf: (row) => personOf(row.assignee_name, row.assignee_id) },
       right('overdue', (row) => formatCount(row.overdue)),
       right('oldest due', (row) => formatDay(row.oldest_due_on)),
     ]),
-    render(trainingNow.title, answers.trainingNow, [
+    render('How is the workforce trained?', answers.trainingNow, [
       { title: 'status', cellOf: (row) => row.status ?? 'unknown' },
       right('employees', (row) => formatCount(row.employees)),
       right('share', (row) => formatShare(row.employees, employees)),
       right('average complete', (row) => `${formatDays(row.average_percent)} %`),
     ]),
-    render(lapsingNext.title, answers.lapsingNext, [
+    render('Which trainings lapse next, and whose?', answers.lapsingNext, [
       { title: 'employee', cellOf: (row) => personOf(row.user_name, row.user_id) },
       { title: 'training', cellOf: (row) => row.training_label },
       right('expires', (row) => formatDay(row.expires_on)),
     ]),
-    render(equipmentByType.title, types, [
+    render('What is the status of equipment in service, by type?', types, [
       { title: 'type', cellOf: ({ label }) => label ?? '–' },
       right('in service', ({ all }) => formatCount(all)),
       right('expired', ({ expired }) => formatCount(expired)),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
-import { listsOf, writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
+import { writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
 import { usageError } from '../../shared/errors.ts';
 import { formatNumber } from '../../shared/format.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
@@ -36,11 +36,10 @@ const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
   const answered = await readReport(app.connection, id, {
     equipmentTypes: config.equipmentTypes,
     recordUrls: app.config.recordUrls,
-    also: async (db, report) => {
-      const lists = listsOf(db, report);
+    also: async (snapshot) => {
       if (isTakenAlong) progress('writing the lists …');
-      if (csv !== undefined) note(await writeCsv(lists, csv), `the CSV files of ${resolve(csv)}`);
-      if (xlsx !== undefined) note(await writeWorkbook(lists, xlsx), `the workbook ${resolve(xlsx)}`);
+      if (csv !== undefined) note(await writeCsv(snapshot, csv), `the CSV files of ${resolve(csv)}`);
+      if (xlsx !== undefined) note(await writeWorkbook(snapshot, xlsx), `the workbook ${resolve(xlsx)}`);
     },
   });
   const isStdoutTaken = json === true || out === STDOUT;

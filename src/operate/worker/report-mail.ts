@@ -1,8 +1,15 @@
 /** Renders the safety report as a mail: its first screen in the body, the full page and the workbook attached. Pure. */
 import { type AlertMessage, renderMail } from '../alerts/message.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { dataAge, callsOf, lapsesOf, longestOf, type RecordLine } from '../../pages/report/first-screen.ts';
-import { type KeyFigure, keyFiguresOf } from '../../pages/report/overview.ts';
+import {
+  callsOf,
+  dataAge,
+  type KeyFigure,
+  keyFiguresOf,
+  lapsesOf,
+  longestOf,
+  type RecordLine,
+} from '../../pages/report/first-screen.ts';
 import { isAnythingRead, NOTHING_READ } from '../../pages/report/read-report.ts';
 import { linked, type ShownReport } from '../../pages/report/shown-report.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';

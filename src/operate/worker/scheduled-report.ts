@@ -10,10 +10,10 @@ import type { ReportDestination } from '../alerts/notifier.ts';
 import type { AccountConfig, ScheduleConfig } from '../../config/account-config.ts';
 import type { ReportConfig } from '../../config/notification-config.ts';
 import type { Connection } from '../../engine/database/connection.ts';
-import { isAnythingRead, readReport, type Report } from '../../pages/report/read-report.ts';
+import { isAnythingRead, readReport, type Report, type Snapshot } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { showReport } from '../../pages/report/shown-report.ts';
-import { type Lists, listsOf, toWorkbook, writeWorkbook } from '../../pages/report/take-along.ts';
+import { toWorkbook, writeWorkbook } from '../../pages/report/take-along.ts';
 import type { RecordUrls } from '../../shared/record-urls.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatDay } from '../../pages/words.ts';
@@ -86,9 +86,9 @@ async function collect(content: AsyncIterable<Uint8Array>, most: number): Promis
 
 type ReportFile = Omit<Workbook, 'content'> & { readonly isMailed: boolean };
 
-async function makeWorkbook(lists: Lists, { name, path, isMailed }: ReportFile): Promise<Workbook> {
-  if (path === undefined) return { name, path, content: await collect(toWorkbook(lists), MOST_ATTACHED) };
-  await writeFileOf(() => writeWorkbook(lists, path));
+async function makeWorkbook(snapshot: Snapshot, { name, path, isMailed }: ReportFile): Promise<Workbook> {
+  if (path === undefined) return { name, path, content: await collect(toWorkbook(snapshot), MOST_ATTACHED) };
+  await writeFileOf(() => writeWorkbook(snapshot, path));
   const content = isMailed ? await collect(createReadStream(path), MOST_ATTACHED) : undefined;
   return { name, path, content };
 }
@@ -109,11 +109,10 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     const report = await readReport(connection, id, {
       equipmentTypes,
       recordUrls,
-      async also(db, read) {
-        if (!isAnythingRead(read)) return;
-        const lists = listsOf(db, read);
-        const name = `${fileNameOf(read)}.xlsx`;
-        workbook = await makeWorkbook(lists, { name, path: pathOf(name), isMailed: mail !== undefined });
+      async also(snapshot) {
+        if (!isAnythingRead(snapshot.report)) return;
+        const name = `${fileNameOf(snapshot.report)}.xlsx`;
+        workbook = await makeWorkbook(snapshot, { name, path: pathOf(name), isMailed: mail !== undefined });
       },
     });
     const isAlong = workbook !== undefined && (workbook.path ?? workbook.content) !== undefined;

@@ -13,8 +13,7 @@ import { type IssueGroup, readIssueGroups } from '../../operate/status/read-acco
 import { readAccounts, type StreamFacts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
 import { type Answers, ask } from './questions/question.ts';
 import { QUESTIONS } from './questions/questions.ts';
-import { WEEK_QUESTIONS } from './questions/week-questions.ts';
-import { choosePeople } from './week-people.ts';
+import { choosePeople, WEEK_QUESTIONS } from './questions/week-questions.ts';
 
 export interface Report {
   readonly accountId: string;
@@ -36,13 +35,19 @@ export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
 
 export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
 
+/** A report, and the transaction in which it was read. */
+export interface Snapshot {
+  readonly db: Pick<Queryable, 'execute'>;
+  readonly report: Report;
+}
+
 interface ReportReadOptions {
   /** The configured types; absent: unknown. */
   readonly equipmentTypes?: readonly string[];
   /** The configured templates; default: the stored ones. */
   readonly recordUrls?: RecordUrls;
   /** Reads more in the report's snapshot, which ends with it. */
-  readonly also?: (db: Pick<Queryable, 'execute'>, report: Report) => Promise<void>;
+  readonly also?: (snapshot: Snapshot) => Promise<void>;
 }
 
 /** The configured templates, and the stored ones of other kinds, so that the report links as views do. */
@@ -88,7 +93,7 @@ export async function readReport(
         issues: await readIssueGroups(tx, accountId),
         recordUrls: await readRecordUrls(tx, accountId, recordUrls),
       };
-      await also?.(tx, report);
+      await also?.({ db: tx, report });
       return report;
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },

@@ -1,16 +1,14 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
 import { streamNamed } from '../../engine/streams/index.ts';
 import { renderDocument } from '../document.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html, list } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
-import { table, type TableColumn } from '../table.ts';
+import { type Column, table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment } from '../words.ts';
 import { documentsSection } from './documents-section.ts';
 import { equipmentSection } from './equipment-section.ts';
-import { dataAge, before, firstLists } from './first-screen.ts';
-import { followupsSection } from './followups-section.ts';
-import { countOf, overdueSection } from './overdue-section.ts';
-import { overview } from './overview.ts';
+import { before, dataAge, firstScreen } from './first-screen.ts';
+import { countOf, followupsSection, overdueSection } from './followups-section.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { type Along, type ShownReport, showReport } from './shown-report.ts';
 import { renderSection, type Section } from './section.ts';
@@ -24,26 +22,18 @@ const FIRST_STEP = html`<p class="lead">
 </p>`;
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
+  const failed: Column<Report['streams'][number]> = [
+    'remark',
+    ({ failingWith: code }) => code !== undefined && `the newest attempt failed: ${code}`,
+  ];
   const hasFailures = streams.some(({ failingWith }) => failingWith !== undefined);
-  const failed: TableColumn<Report['streams'][number]> = {
-    title: 'remark',
-    cell: ({ failingWith: code }) => code !== undefined && `the newest attempt failed: ${code}`,
-  };
   return table({
     caption: 'When each part was last read from the service',
     rows: streams,
     columns: [
-      { title: 'what', cell: ({ stream }) => streamNamed(stream).contents },
-      {
-        title: 'last read',
-        isNumber: true,
-        cell: ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)),
-      },
-      {
-        title: 'before this report',
-        isNumber: true,
-        cell: ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(asOfMs - ms)),
-      },
+      ['what', ({ stream }) => streamNamed(stream).contents],
+      ['last read', ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)), 'num'],
+      ['before this report', ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(asOfMs - ms)), 'num'],
       ...(hasFailures ? [failed] : []),
     ],
   });
@@ -56,9 +46,7 @@ function issues(report: Report): Html | null {
     return html`<p class="empty">No record and no value of the service was rejected.</p>`;
   const rest = groups.length - LISTED_ISSUES;
   return html`<p>Some data could not be stored as sent:</p>
-    <ul>
-      ${groups.slice(0, LISTED_ISSUES).map((group) => html`<li>${describeIssue(group)}</li>`)}
-    </ul>
+    ${list(groups.slice(0, LISTED_ISSUES).map(describeIssue))}
     ${rest > 0 && html`<p class="note">and ${rest} more kinds.</p>`}
     <p class="note">One by one: <code>safety-sync data-issues</code></p>`;
 }
@@ -103,7 +91,7 @@ interface RenderOptions {
 
 /** Overdue follow-ups come before those of this week if they are more. */
 function sectionsOf(report: ShownReport): Section[] {
-  const due = report.answers.lastWeek[0]?.due ?? 0;
+  const [{ due }] = report.answers.lastWeek;
   const [week, overdue] = [weekSection(report), overdueSection(report)];
   return [
     ...(countOf(report, 'overdue') > due ? [overdue, week] : [week, overdue]),
@@ -142,7 +130,7 @@ export function renderReport(read: Report, { title, along }: RenderOptions): str
           ${sections.map(({ id, title: name }) => html`<a href="#${id}">${name}</a>`)}
         </nav>
       </header>
-      <main>${isRead && [overview(report), firstLists(report)]} ${sections.map(renderSection)}</main>
+      <main>${isRead && firstScreen(report)} ${sections.map(renderSection)}</main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.
       </footer>`,

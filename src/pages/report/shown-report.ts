@@ -1,11 +1,44 @@
 /** The report as it is drawn: its answers, links to records, and the place of the rows that the page leaves out. */
 import { formatCount } from '../../shared/format.ts';
+import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import { recordUrlOf, type RecordKind } from '../../shared/record-urls.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { personOf } from '../words.ts';
-import { disambiguate } from './disambiguate.ts';
 import type { ListName } from './lists.ts';
 import type { Report } from './read-report.ts';
+
+/** For example `user/10001` or `form/1201`. */
+type Shared = ReadonlySet<string>;
+
+/** The key for a column pair, for example `form/1201` for `form_label` and `form_id`; every name belongs to a user. */
+function nameKey(column: string, row: Readonly<Record<string, unknown>>): string | undefined {
+  const [, kind = '', what] = /^(.+)_(name|label)$/.exec(column) ?? [];
+  const id = row[`${kind}_id`];
+  if (typeof id !== 'string' && typeof id !== 'number') return undefined;
+  return `${what === 'name' ? 'user' : kind}/${id}`;
+}
+
+function addIds(value: unknown, shared: Shared): unknown {
+  if (typeof value === 'string') return shortenPseudonyms(value);
+  if (Array.isArray(value)) return value.map((one) => addIds(one, shared));
+  if (typeof value !== 'object' || value === null) return value;
+  const row = value as Readonly<Record<string, unknown>>;
+  const columns = Object.entries(row).map(([column, one]) => {
+    const key = typeof one === 'string' ? nameKey(column, row) : undefined;
+    if (key === undefined || !shared.has(key)) return [column, addIds(one, shared)];
+    return [column, shortenPseudonyms(`${String(one)} (${key.slice(key.indexOf('/') + 1)})`)];
+  });
+  return Object.fromEntries(columns) as unknown;
+}
+
+/** Applies to every `…_name` or `…_label` column with an `…_id` column. */
+function disambiguate(answers: Report['answers']): Report['answers'] {
+  const shared = new Set([
+    ...answers.namesakes.map(({ id }) => `user/${id}`),
+    ...answers.sharedLabels.map(({ kind, id }) => `${kind}/${id}`),
+  ]);
+  return addIds(answers, shared) as Report['answers'];
+}
 
 /** Files that were written with the page, by their names for its readers. */
 export interface Along {
@@ -42,12 +75,8 @@ export function listLocation({ along, accountId }: ShownReport, list: ListName):
     <code>${list}</code>`;
 }
 
-/** How many rows a table leaves out, and their place; false: none. */
-export function restOf(
-  report: ShownReport,
-  list: ListName,
-  { count, what = '' }: { readonly count: number; readonly what?: string },
-): Html | false {
+/** How many rows a table leaves out, and their place; false: none. `what`: further words about them. */
+export function restOf(report: ShownReport, list: ListName, count: number, what = ''): Html | false {
   return (
     count > 0 &&
     html`<p class="note">and ${formatCount(count)} more${what}: ${listLocation(report, list)}.</p>`
@@ -55,10 +84,6 @@ export function restOf(
 }
 
 /** For tables without a count of their other rows: a table with the `most` rows names the place of all rows. */
-export function firstOf(
-  report: ShownReport,
-  list: ListName,
-  { shown, most }: { readonly shown: number; readonly most: number },
-): Html | false {
+export function firstOf(report: ShownReport, list: ListName, shown: number, most: number): Html | false {
   return shown >= most && html`<p class="note">The first ${most}: ${listLocation(report, list)}.</p>`;
 }

@@ -2,7 +2,7 @@
  * Writes workbooks (Office Open XML) as a stream: the entries of a zip, with rows as XML. Libraries for workbooks either hold
  * all cells in memory (write-excel-file: 1 GB for 100,000 rows) or are large (exceljs: 23 MB).
  */
-import { Zip, ZipDeflate } from 'fflate';
+import { strToU8, Zip, ZipDeflate } from 'fflate';
 import { isFormula } from '../../shared/spreadsheet.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { withoutControls } from '../html.ts';
@@ -10,7 +10,7 @@ import { withoutControls } from '../html.ts';
 /** A URL is a link. */
 export type Cell = string | number | boolean | null | URL;
 
-interface Sheet {
+export interface Sheet {
   /** 31 characters at most. */
   readonly name: string;
   /** Columns that end in `_on` hold days. */
@@ -84,8 +84,6 @@ function columnWidth(column: string): number {
   return /(?:name|label|title|responsible|offices|about|link)$/.test(column) ? 30 : 15;
 }
 
-const letters = (columns: readonly string[]): string[] => columns.map((_, at) => letterOf(at));
-
 function beginSheet(columns: readonly string[]): string {
   const widths = columns.map(
     (column, at) => `<col min="${at + 1}" max="${at + 1}" width="${columnWidth(column)}" customWidth="1"/>`,
@@ -138,56 +136,52 @@ function* sheetEntries(sheets: readonly string[]): Generator<readonly [path: str
 
 /** Pulls the rows of one sheet after the other; a sheet with more rows than Excel reads continues on another one. */
 export async function* renderWorkbook(
-  sheets: Iterable<Sheet>,
+  sheets: Iterable<Sheet> | AsyncIterable<Sheet>,
   mostRows = MOST_ROWS,
 ): AsyncGenerator<Uint8Array> {
-  let chunks: Uint8Array[] = [];
-  let failure: Error | null = null;
+  const chunks: Uint8Array[] = [];
   const zip = new Zip((error, chunk) => {
-    failure ??= error;
+    if (error !== null) throw error;
     chunks.push(chunk);
   });
-  const encoder = new TextEncoder();
-  const begin = (path: string): ((xml: string, isLast?: boolean) => Uint8Array[]) => {
+  const open = (path: string): ZipDeflate => {
     const entry = new ZipDeflate(path);
     zip.add(entry);
-    return (xml, isLast = false) => {
-      entry.push(encoder.encode(xml), isLast);
-      if (failure !== null) throw failure;
-      const written = chunks;
-      chunks = [];
-      return written;
-    };
+    return entry;
+  };
+  const push = (entry: ZipDeflate, xml: string, isLast = false): Uint8Array[] => {
+    entry.push(strToU8(xml), isLast);
+    return chunks.splice(0);
   };
   const names: string[] = [];
-  const beginNext = (name: string) => {
+  const openSheet = (name: string): ZipDeflate => {
     names.push(name);
-    return begin(`xl/worksheets/sheet${names.length}.xml`);
+    return open(`xl/worksheets/sheet${names.length}.xml`);
   };
-  for (const { name, columns, rows } of sheets) {
-    const columnLetters = letters(columns);
-    let write = beginNext(name);
-    yield* write(beginSheet(columns));
+  for await (const { name, columns, rows } of sheets) {
+    const letters = columns.map((_, at) => letterOf(at));
+    let entry = openSheet(name);
+    let xml = beginSheet(columns);
     let [count, continued] = [1, 1];
     for await (const batch of rows) {
-      let xml = '';
       for (const cells of batch) {
         if (count === mostRows) {
-          yield* write(xml + endSheet(columns, count), true);
-          write = beginNext(`${name.slice(0, 25)} (${++continued})`);
+          yield* push(entry, xml + endSheet(columns, count), true);
+          entry = openSheet(`${name.slice(0, 25)} (${++continued})`);
           [count, xml] = [1, beginSheet(columns)];
         }
         count += 1;
         const row = cells.map((cell, at) =>
-          toCellXml(cell, columns[at] ?? '', `${columnLetters[at] ?? ''}${count}`),
+          toCellXml(cell, columns[at] ?? '', `${letters[at] ?? ''}${count}`),
         );
         xml += `<row r="${count}">${row.join('')}</row>`;
       }
-      yield* write(xml);
+      yield* push(entry, xml);
+      xml = '';
     }
-    yield* write(endSheet(columns, count), true);
+    yield* push(entry, xml + endSheet(columns, count), true);
   }
-  for (const [path, xml] of sheetEntries(names)) yield* begin(path)(xml, true);
+  for (const [path, xml] of sheetEntries(names)) yield* push(open(path), xml, true);
   zip.end();
   yield* chunks;
 }

@@ -6,7 +6,7 @@ import type { AccountDetail, RunningRun, StreamDetail } from '../../operate/stat
 import type { Status } from '../../operate/status/build-status.ts';
 import { areAccountsRead } from '../../operate/status/status.ts';
 import type { RunSummary } from '../../operate/status/run-summary.ts';
-import { type Html, html, type HtmlValue } from '../html.ts';
+import { type Html, html, type HtmlValue, list } from '../html.ts';
 import { table } from '../table.ts';
 import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';
 import { daysChart, progressBar, runsChart } from './charts.ts';
@@ -25,18 +25,15 @@ export function moment(ms: number, text: string, timezone: string): Html {
   return html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
 }
 
-function progressLine(run: RunningRun): Html {
-  const { records, total } = run.progress;
-  const share =
-    total === null || total <= 0
-      ? ''
-      : ` of ${formatCount(total)} (${Math.min(100, Math.floor((records / total) * 100))} %)`;
-  const what =
-    run.kind === 'sync' ? 'Running' : `${run.kind === 'backfill' ? 'Backfill' : 'Reconcile'} running`;
+function progressLine({ kind, durationMs, progress }: RunningRun): Html {
+  const { records, total } = progress;
+  const percent = total === null || total <= 0 ? null : Math.min(100, Math.floor((records / total) * 100));
+  const share = percent === null ? '' : ` of ${formatCount(total ?? 0)} (${percent} %)`;
+  const what = { sync: 'Running', backfill: 'Backfill running', reconcile: 'Reconcile running' }[kind];
   return html`<p class="small t-busy">
-      ${what} for ${formatDuration(run.durationMs)}: ${formatCount(records)}${share} records
+      ${what} for ${formatDuration(durationMs)}: ${formatCount(records)}${share} records
     </p>
-    ${progressBar(run.progress)}`;
+    ${progressBar(progress)}`;
 }
 
 function streamRemark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
@@ -51,42 +48,42 @@ function streamRemark({ lastRun, isScheduled, running }: StreamDetail): Html | n
   return null;
 }
 
+function describeRows({ rows, isEstimate, rowsCountedMs }: StreamDetail, nowMs: number): HtmlValue {
+  if (rows === null) return '–';
+  const counted = rowsCountedMs ?? nowMs;
+  return [
+    isEstimate
+      ? html`about ${formatCount(rows)} <span class="dim small">with deleted ones</span>`
+      : formatCount(rows),
+    nowMs - counted > MINUTE_MS && html` <span class="dim small">${ageOf(counted, nowMs)}</span>`,
+  ];
+}
+
 function card(stream: StreamDetail, { nowMs, database }: Status, timezone: string): Html {
   const badge = badgeOf(stream, database);
-  const rows =
-    stream.rows !== null && stream.isEstimate
-      ? html`about ${formatCount(stream.rows)} <span class="dim small">with deleted ones</span>`
-      : stream.rows === null
-        ? '–'
-        : formatCount(stream.rows);
-  const counted = stream.rowsCountedMs ?? nowMs;
-  const isOldCount = stream.rows !== null && nowMs - counted > MINUTE_MS;
-  const age = areAccountsRead(database) ? ageOf(stream.lastSuccessMs, nowMs) : '–';
+  const { lastSuccessMs, currentToMs, nextRunMs, openIssues } = stream;
+  const age = areAccountsRead(database) ? ageOf(lastSuccessMs, nowMs) : '–';
+  const facts: readonly (readonly [term: string, value: HtmlValue])[] = [
+    ['records', describeRows(stream, nowMs)],
+    ['data up to', currentToMs !== null && moment(currentToMs, ageOf(currentToMs, nowMs), timezone)],
+    ['next run', nextRunMs === null ? 'none' : moment(nextRunMs, untilOf(nextRunMs, nowMs), timezone)],
+    ['open issues', openIssues > 0 && formatNumber(openIssues, 'issue')],
+  ];
   return html`<article class="card">
     <div class="head">
       <h3>${stream.stream}</h3>
       <span class="badge ${badge.level}">${badge.text}</span>
     </div>
-    <p class="big">${stream.lastSuccessMs === null ? age : moment(stream.lastSuccessMs, age, timezone)}</p>
+    <p class="big">${lastSuccessMs === null ? age : moment(lastSuccessMs, age, timezone)}</p>
     <p class="small dim">last success</p>
     ${stream.running !== null && progressLine(stream.running)}${streamRemark(stream)}
     <dl>
-      <dt>records</dt>
-      <dd>${rows}${isOldCount && html` <span class="dim small">${ageOf(counted, nowMs)}</span>`}</dd>
-      ${
-        stream.currentToMs !== null &&
-        html`<dt>data up to</dt>
-          <dd>${moment(stream.currentToMs, ageOf(stream.currentToMs, nowMs), timezone)}</dd>`
-      }
-      <dt>next run</dt>
-      <dd>
-        ${stream.nextRunMs === null ? 'none' : moment(stream.nextRunMs, untilOf(stream.nextRunMs, nowMs), timezone)}
-      </dd>
-      ${
-        stream.openIssues > 0 &&
-        html`<dt>open issues</dt>
-          <dd>${formatNumber(stream.openIssues, 'issue')}</dd>`
-      }
+      ${facts.map(
+        ([term, value]) =>
+          value !== false &&
+          html`<dt>${term}</dt>
+            <dd>${value}</dd>`,
+      )}
     </dl>
     ${runsChart(stream.recentRuns, timezone)}
   </article>`;
@@ -95,72 +92,55 @@ function card(stream: StreamDetail, { nowMs, database }: Status, timezone: strin
 const NOT_READ_YET = html`<p>Not read yet.</p>`;
 
 function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
-  const shown = groups.slice(0, LISTED_ISSUES);
-  const rest = groups.length - shown.length;
-  const list = html`<ul class="plain">
-      ${shown.map((issue) => html`<li>${describeIssue(issue)}</li>`)}
-    </ul>
+  const rest = groups.length - LISTED_ISSUES;
+  const read = html`${list(groups.slice(0, LISTED_ISSUES).map(describeIssue), 'plain')}
     ${rest > 0 && html`<p class="small dim">and ${rest} more kinds</p>`}
     <p class="small dim">All of them: <code>safety-sync data-issues</code></p>`;
-  const read = shown.length === 0 ? html`<p>None.</p>` : list;
-  return titledCard('Open data issues', isRead ? read : NOT_READ_YET);
+  const known = groups.length === 0 ? html`<p>None.</p>` : read;
+  return titledCard('Open data issues', isRead ? known : NOT_READ_YET);
 }
 
 /** Ticks of one kind at one moment share a line. */
 function nextRuns({ nextRuns: all, timezone }: AccountDetail, nowMs: number): Html {
   const groups = groupBy(all, ({ kind, atMs }) => `${kind} ${atMs}`);
   const lines = groups.slice(0, LISTED_NEXT).map((group) => {
-    const [first] = group;
-    return html`<li>
-      <strong>${moment(first.atMs, untilOf(first.atMs, nowMs), timezone)}</strong> ${first.kind}:
+    const [{ atMs, kind }] = group;
+    return html`<strong>${moment(atMs, untilOf(atMs, nowMs), timezone)}</strong> ${kind}:
       ${group.map(({ stream }) => stream).join(', ')}
-      <span class="dim small">${clockTime(first.atMs, timezone)}</span>
-    </li>`;
+      <span class="dim small">${clockTime(atMs, timezone)}</span>`;
   });
-  const list = html`<ul class="plain">
-    ${lines}
-  </ul>`;
-  return titledCard('Next runs', lines.length === 0 ? html`<p>None is scheduled.</p>` : list);
+  return titledCard('Next runs', lines.length === 0 ? html`<p>None is scheduled.</p>` : list(lines, 'plain'));
 }
 
-const OUTCOME_LEVELS = { succeeded: 'good', failed: 'bad', skipped: 'dim', running: 'busy' } as const;
+const OUTCOME_STYLES = { succeeded: 't-good', failed: 't-bad', skipped: 'dim', running: 't-busy' } as const;
 
 function remarkOf({ error, note, repaired }: RunSummary): string | null {
-  const problem =
-    error === null ? (note ?? '') : `${error.code}: ${error.message.replace(/\.?$/, '.')} ${error.advice}`;
   const missed =
-    repaired !== null && repaired > 0
-      ? `${formatCount(repaired)} of them had been missed by an earlier sync. `
-      : '';
-  return `${missed}${problem}` || null;
+    (repaired ?? 0) > 0 && `${formatCount(repaired ?? 0)} of them had been missed by an earlier sync.`;
+  const failure = error !== null && `${error.code}: ${error.message.replace(/\.?$/, '.')} ${error.advice}`;
+  return [missed, failure || note].filter(Boolean).join(' ') || null;
 }
 
 function outcomeOf({ status, kind }: RunSummary): Html {
-  const level = OUTCOME_LEVELS[status];
-  return html`<span class="${level === 'dim' ? 'dim' : `t-${level}`}">${status}</span
+  return html`<span class="${OUTCOME_STYLES[status]}">${status}</span
     >${kind !== 'sync' && html` <span class="dim">${kind}</span>`}`;
 }
 
 function lastRuns({ recentRuns: rows, timezone }: AccountDetail, { nowMs, database }: Status): Html {
-  const list = table({
+  const runs = table({
     rows,
     columns: [
-      { title: 'began', cell: ({ startedMs: ms }) => moment(ms, ageOf(ms, nowMs), timezone) },
-      { title: 'stream', cell: (run) => run.stream },
-      { title: 'outcome', cell: outcomeOf },
-      {
-        title: 'read',
-        isNumber: true,
-        isSpare: true,
-        cell: ({ status, read }) => status !== 'skipped' && formatCount(read),
-      },
-      { title: 'changes', cell: changesOf },
-      { title: 'requests', isNumber: true, isSpare: true, cell: ({ requests }) => formatCount(requests) },
-      { title: 'took', isNumber: true, cell: ({ durationMs }) => formatDuration(durationMs) },
+      ['began', ({ startedMs: ms }) => moment(ms, ageOf(ms, nowMs), timezone)],
+      ['stream', (run) => run.stream],
+      ['outcome', outcomeOf],
+      ['read', ({ status, read }) => status !== 'skipped' && formatCount(read), 'num spare'],
+      ['changes', changesOf],
+      ['requests', ({ requests }) => requests, 'num spare'],
+      ['took', ({ durationMs }) => formatDuration(durationMs), 'num'],
     ],
-    streamRemark: remarkOf,
+    remark: remarkOf,
   });
-  const shown = rows.length === 0 ? html`<p>No run yet.</p>` : list;
+  const shown = rows.length === 0 ? html`<p>No run yet.</p>` : runs;
   return titledCard('Last runs', areAccountsRead(database) ? shown : NOT_READ_YET);
 }
 

@@ -4,7 +4,7 @@ import type { AccountStatus, Status } from '../../operate/status/build-status.ts
 import { areAccountsRead, type Level } from '../../operate/status/status.ts';
 import { CHANNEL_WORDS } from '../../operate/status/verdict.ts';
 import { renderDocument } from '../document.ts';
-import { type Html, html, trusted } from '../html.ts';
+import { type Html, html, list, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';
 import { table } from '../table.ts';
 import { ageOf, clockTime, describeProtection, describeRetention, knownBadge, NOT_READ } from '../words.ts';
@@ -85,13 +85,7 @@ function hero(
         ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${database.isUp ? 'the database responds slowly' : 'the last known state'}`}.`;
   return html`<header class="hero ${verdict.level}">
     <h1>${verdict.sentence}</h1>
-    ${
-      verdict.details.length > 0 &&
-      html`<ul>
-        ${verdict.details.map((detail) => html`<li>${detail}</li>`)}
-      </ul>`
-    }
-    ${badges ?? null}
+    ${verdict.details.length > 0 && list(verdict.details)} ${badges ?? null}
     <p class="${isOld ? 'old' : 'dim'}">${about}. ${asOf}</p>
   </header>`;
 }
@@ -130,37 +124,30 @@ function pageLinks({ page = 1, pages = 1 }: Status): Html | null {
 function accountList(status: Status): Html {
   const { accounts, database, nowMs } = status;
   const countOf = (count: number): string => (count === 0 ? '' : formatCount(count));
-  const list = table<AccountStatus>({
+  const all = table<AccountStatus>({
     rows: accounts,
     columns: [
-      {
-        title: 'account',
-        cell: ({ accountId: id }) => html`<a href="?account=${encodeURIComponent(id)}">${id}</a>`,
-      },
-      { title: 'state', cell: ({ verdict }) => toBadge(verdict.level, status) },
-      {
-        title: 'oldest success',
-        cell: (account) => (areAccountsRead(database) ? ageOf(oldestOf(account), nowMs) : '–'),
-      },
-      {
-        title: 'running',
-        isNumber: true,
-        isSpare: true,
-        cell: ({ streams }) => countOf(streams.filter(({ running }) => running !== null).length),
-      },
-      { title: 'open issues', isNumber: true, isSpare: true, cell: ({ openIssues }) => countOf(openIssues) },
+      ['account', ({ accountId: id }) => html`<a href="?account=${encodeURIComponent(id)}">${id}</a>`],
+      ['state', ({ verdict }) => toBadge(verdict.level, status)],
+      ['oldest success', (account) => (areAccountsRead(database) ? ageOf(oldestOf(account), nowMs) : '–')],
+      [
+        'running',
+        ({ streams }) => countOf(streams.filter(({ running }) => running !== null).length),
+        'num spare',
+      ],
+      ['open issues', ({ openIssues }) => countOf(openIssues), 'num spare'],
     ],
-    streamRemark: ({ verdict: { level, sentence, details } }) =>
+    remark: ({ verdict: { level, sentence, details } }) =>
       level === 'good' ? null : [sentence, ...details].join(' '),
   });
-  return titledCard('Accounts', [list, pageLinks(status)]);
+  return titledCard('Accounts', [all, pageLinks(status)]);
 }
 
 function storageRules({ keeping: rules }: Status): Html {
-  const sentences = [describeRetention(rules), describeProtection(rules)];
+  const texts = [describeRetention(rules), describeProtection(rules)].filter((text) => text !== null);
   return titledCard(
     'What is kept',
-    sentences.map((text) => text !== null && html`<p>${text}</p>`),
+    texts.map((text) => html`<p>${text}</p>`),
   );
 }
 

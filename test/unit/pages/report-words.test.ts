@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { monthLine, placeBeside, spread, trend } from '../../../src/pages/report/time-charts.ts';
+import { monthLine, placeBeside, spread, trend } from '../../../src/pages/report/charts.ts';
 import {
   formatDay,
   formatDays,
@@ -46,8 +46,8 @@ test('a person is shown by name, or else by id', () => {
 describe('labels', () => {
   test('the label of a point on a line is placed beside the line', () => {
     const at = (...values: [number | undefined, number, number | undefined]) => {
-      const { textAnchor, dy } = placeBeside(...values);
-      return `${textAnchor} ${dy < 0 ? 'above' : 'below'}`;
+      const { anchor, dy } = placeBeside(...values);
+      return `${anchor} ${dy < 0 ? 'above' : 'below'}`;
     };
     expect([at(1, 2, 1), at(2, 1, 2), at(2, 1, undefined)]).toEqual([
       'middle above',

@@ -4,41 +4,54 @@ import * as z from 'zod';
 import { toArrayLiteral } from '../../../engine/database/array-literal.ts';
 import type { Queryable } from '../../../engine/database/connection.ts';
 
-export interface Question<Columns extends z.ZodRawShape = z.ZodRawShape> {
-  /** The question in plain words. */
-  readonly title: string;
+export interface Question<Rows extends z.ZodType = z.ZodType> {
   /**
    * Parameters: `$1` is the account, `$2` the selected people (`text[]`). If docs/questions.md has the question, this is its
    * SQL for one account, with time zone and today computed once instead of per row.
    */
   readonly sql: string;
-  readonly row: z.ZodObject<Columns>;
+  readonly rows: Rows;
 }
 
-export function question<Columns extends z.ZodRawShape>(
-  title: string,
-  text: string,
-  columns: Columns,
-): Question<Columns> {
-  return { title, sql: text.trim(), row: z.object(columns) };
-}
+type Sql = (texts: TemplateStringsArray, ...parts: readonly (string | number)[]) => string;
+const joinSql: Sql = (texts, ...parts) => String.raw({ raw: texts }, ...parts).trim();
+
+/** A question by the columns of its rows and its SQL. */
+export const question =
+  <Columns extends z.ZodRawShape>(columns: Columns) =>
+  (...statement: Parameters<Sql>) => ({ sql: joinSql(...statement), rows: z.array(z.object(columns)) });
+
+/** A question with exactly one row as its answer. */
+export const figures =
+  <Columns extends z.ZodRawShape>(columns: Columns) =>
+  (...statement: Parameters<Sql>) => ({ sql: joinSql(...statement), rows: z.tuple([z.object(columns)]) });
 
 /** Postgres sends `bigint` and `numeric` as text. */
-export const number = z.union([z.number(), z.string().transform(Number)]);
-export const numberOrNull = z.union([z.null(), number]);
-export const text = z.string();
-export const textOrNull = z.string().nullable();
-/** A day in the account's reporting time zone, for example `2026-03-01`. */
-export const day = z.string();
-export const dayOrNull = z.string().nullable();
+const number = z.union([z.number(), z.string().transform(Number)]);
+const text = z.string();
+const textOrNull = z.string().nullable();
+
+/** Types of columns. */
+export const as = {
+  number,
+  numberOrNull: z.union([z.null(), number]),
+  text,
+  textOrNull,
+  booleanOrNull: z.boolean().nullable(),
+  /** A day in the account's reporting time zone, for example `2026-03-01`. */
+  day: z.string(),
+  dayOrNull: z.string().nullable(),
+};
 
 /** Columns that several questions have. */
-export const assignee = { assignee_id: textOrNull, assignee_name: textOrNull };
-export const employee = { user_id: text, user_name: textOrNull };
-export const equipmentType = { equipment_type_id: textOrNull, equipment_type_label: textOrNull };
-export const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
-export const schedule = { schedule_id: text, schedule_label: text };
-export const training = { training_id: text, training_label: text };
+export const columns = {
+  assignee: { assignee_id: textOrNull, assignee_name: textOrNull },
+  employee: { user_id: text, user_name: textOrNull },
+  equipmentType: { equipment_type_id: textOrNull, equipment_type_label: textOrNull },
+  form: { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull },
+  schedule: { schedule_id: text, schedule_label: text },
+  training: { training_id: text, training_label: text },
+};
 
 interface QuestionParameters {
   readonly accountId: string;
@@ -58,7 +71,7 @@ type Questions = Readonly<Record<string, Question>>;
 
 /** The rows for each question. */
 export type Answers<Asked extends Questions> = {
-  readonly [Name in keyof Asked]: readonly z.output<Asked[Name]['row']>[];
+  readonly [Name in keyof Asked]: Readonly<z.output<Asked[Name]['rows']>>;
 };
 
 /** Asks one question after the other. */
@@ -68,8 +81,8 @@ export async function ask<Asked extends Questions>(
   parameters: QuestionParameters,
 ): Promise<Answers<Asked>> {
   const answers: Record<string, unknown> = {};
-  for (const [name, { sql: statement, row }] of Object.entries(questions)) {
-    answers[name] = z.array(row).parse([...(await db.execute(bind(statement, parameters)))]);
+  for (const [name, { sql: statement, rows }] of Object.entries(questions)) {
+    answers[name] = rows.parse([...(await db.execute(bind(statement, parameters)))]);
   }
   return answers as Answers<Asked>;
 }

@@ -1,19 +1,9 @@
 /** Questions about the next seven days: counts per person, and the first tasks of the people on the page. */
+import type * as z from 'zod';
+import { personOf } from '../../words.ts';
 import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
 import { NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
-import {
-  assignee,
-  day,
-  employee,
-  equipmentType,
-  form,
-  number,
-  question,
-  schedule,
-  text,
-  textOrNull,
-  training,
-} from './question.ts';
+import { as, columns, question } from './question.ts';
 
 /** Tasks shown per person. */
 export const SHOWN_TASKS = 6;
@@ -31,9 +21,15 @@ left join safety.equipment_assigned_users a on a.account_id = $1 and a.equipment
 where i.account_id = $1 and is_in_service and ${EXPIRES_THIS_WEEK}`;
 const GROUP = 'i.equipment_type_id, i.schedule_id';
 
-export const weekByPerson = question(
-  'How many tasks has each person in the next seven days?',
-  `
+/** How many tasks has each person in the next seven days? */
+export const weekByPerson = question({
+  /** An empty `user_id`: no assignee. */
+  ...columns.employee,
+  followups: as.number,
+  trainings: as.number,
+  inspection_tasks: as.number,
+  inspections: as.number,
+})`
 select t.user_id, u.name as user_name, sum(followups) as followups, sum(trainings) as trainings,
   sum(inspection_tasks) as inspection_tasks, sum(inspections) as inspections
 from (
@@ -47,21 +43,11 @@ from (
   group by 1
 ) t
 left join safety.users u on u.account_id = $1 and u.id = t.user_id
-group by 1, 2`,
-  {
-    /** An empty `user_id`: no assignee. */
-    ...employee,
-    followups: number,
-    trainings: number,
-    inspection_tasks: number,
-    inspections: number,
-  },
-);
+group by 1, 2`;
 
 export const WEEK_QUESTIONS = {
-  dueSoon: question(
-    'Which open ones are due in the next seven days?',
-    `
+  /** Which open ones are due in the next seven days? */
+  dueSoon: question({ id: as.text, ...columns.form, ...columns.assignee, due_on: as.day, ...notes })`
 select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
 from (
   select id, form_id, form_label, assignee_id, assignee_name, due_on,
@@ -70,12 +56,9 @@ from (
 ) o${NOTES}
 where o.task <= ${SHOWN_TASKS}
 order by o.due_on, o.id`,
-    { id: text, ...form, ...assignee, due_on: day, ...notes },
-  ),
 
-  lapsingThisWeek: question(
-    'Whose training lapses in the next seven days?',
-    `
+  /** Whose training lapses in the next seven days? */
+  lapsingThisWeek: question({ ...columns.employee, ...columns.training, expires_on: as.day })`
 select user_id, user_name, training_id, training_label, expires_on
 from (
   select user_id, user_name, training_id, training_label, expires_on,
@@ -84,12 +67,16 @@ from (
 ) t
 where task <= ${SHOWN_TASKS}
 order by expires_on, user_id, training_id`,
-    { ...employee, ...training, expires_on: day },
-  ),
 
-  expiringThisWeek: question(
-    'Which inspections of equipment in service expire in the next seven days, by responsible person?',
-    `
+  /** Which inspections of equipment in service expire in the next seven days, by responsible person? */
+  expiringThisWeek: question({
+    user_id: as.textOrNull,
+    ...columns.equipmentType,
+    ...columns.schedule,
+    inspections: as.number,
+    expires_on: as.day,
+    equipment: as.text,
+  })`
 select user_id, equipment_type_id, equipment_type_label, schedule_id, schedule_label, inspections, expires_on, equipment
 from (
   select a.user_id, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label, count(*) as inspections,
@@ -100,13 +87,36 @@ from (
 ) t
 where task <= ${SHOWN_TASKS}
 order by expires_on, equipment_type_label, schedule_label, user_id`,
-    {
-      user_id: textOrNull,
-      ...equipmentType,
-      ...schedule,
-      inspections: number,
-      expires_on: day,
-      equipment: text,
-    },
-  ),
 };
+
+/** The numbers of tasks of one person; inspections count as a task for each type and schedule. */
+export type PersonLoad = z.output<(typeof weekByPerson)['rows']>[number];
+
+const SHOWN_PEOPLE = 12;
+/** People with other tasks than inspections are shown beyond this limit. */
+const MOST_PEOPLE = 20;
+
+/** Inspections come last, because there can be many. */
+const urgencyOf = ({ followups, trainings }: PersonLoad): number => followups + trainings;
+
+export const tasksOf = (load: PersonLoad): number => urgencyOf(load) + load.inspection_tasks;
+
+/** Tasks without an assignee are always shown. */
+export function choosePeople(loads: readonly PersonLoad[]): {
+  shown: readonly PersonLoad[];
+  others: readonly PersonLoad[];
+} {
+  const people = loads
+    .filter(({ user_id: id }) => id !== '')
+    .toSorted(
+      (one, other) =>
+        urgencyOf(other) - urgencyOf(one) ||
+        tasksOf(other) - tasksOf(one) ||
+        personOf(one.user_name, one.user_id).localeCompare(personOf(other.user_name, other.user_id)) ||
+        one.user_id.localeCompare(other.user_id),
+    );
+  const urgent = people.filter((one) => urgencyOf(one) > 0).length;
+  const most = Math.min(MOST_PEOPLE, Math.max(SHOWN_PEOPLE, urgent));
+  const unassigned = loads.filter(({ user_id: id }) => id === '');
+  return { shown: [...people.slice(0, most), ...unassigned], others: people.slice(most) };
+}
