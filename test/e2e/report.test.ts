@@ -48,10 +48,7 @@ describe('the verb report', () => {
   });
 
   it('report writes the lists as CSV files and as a workbook, alone or with the page', async () => {
-    const alone = await stage.cli.run(
-      ['report', '--csv', 'lists/of-today', '--xlsx', 'lists.xlsx'],
-      stage.env,
-    );
+    const alone = await run('--csv', fileOf('lists/of-today'), '--xlsx', fileOf('lists.xlsx'));
     expect(alone.stdout).toMatch(
       new RegExp(
         `^14 lists with [\\d,]+ rows are in the CSV files of ${fileOf('lists/of-today')}\\.\n14 lists with [\\d,]+ rows are in the workbook ${fileOf('lists.xlsx')}\\.\n$`,

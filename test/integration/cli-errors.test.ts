@@ -241,7 +241,10 @@ describe('the advice of an error', () => {
   });
 
   test('if settings are missing, the advice is that pasted lines need export', async () => {
-    const { stderr } = await runInProcess(['sync'], {});
+    const { code, stderr } = await runInProcess(['start'], {});
+    expect(code).toBe(2);
+    expect(stderr).toContain('SAFETY_BASE_URL is not set');
+    expect(stderr).toContain('SAFETY_TOKEN is not set');
     expect(stderr).toContain('(lines NAME=value that were pasted into a shell need export before them)');
   });
 });

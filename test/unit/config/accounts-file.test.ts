@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../../src/config/load-config.ts';
+import { secretsOf } from '../../../src/config/secrets.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -128,6 +129,7 @@ describe('an accounts file', () => {
         schedule: { timezone: 'UTC', reconcile: null, streams: every(null) },
       },
     ]);
+    expect(secretsOf(config)).toEqual(expect.arrayContaining(['north-token', 'south-token']));
   });
 
   test('an accounts file can be JSON', async () => {
