@@ -7,14 +7,14 @@ import { importLabels } from '../../warehouse/import-labels.ts';
 import { createSandbox, type Sandbox, sandboxLabels } from '../../sandbox/index.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS, systemClock } from '../../shared/time.ts';
-import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { syncStreams } from '../../engine/sync/sync-streams.ts';
-import { type Connection, openConnection } from '../../engine/database/connection.ts';
-import { FORGETFUL_STREAMS, syncInThePast } from './demo-past.ts';
+import { type Connection, openConnection, type Queryable } from '../../engine/database/connection.ts';
+import { name } from '../../engine/database/sql-names.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
@@ -61,6 +61,33 @@ async function syncAll(
     trigger: 'manual',
   });
   return results.map((result) => ({ result }));
+}
+
+/** Streams with the present state only: their past is that of the syncs. */
+const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
+
+/** Columns with the time at which a state of these streams began or ended here, because the source sends none. */
+const TIMES = FORGETFUL_STREAMS.flatMap((stream) => streamNamed(stream).histories).flatMap(
+  ({ of, states }) => [
+    { table: of, column: '_valid_from' },
+    { table: states, column: 'valid_from' },
+    { table: states, column: 'valid_to' },
+  ],
+);
+
+/**
+ * Runs a sync that is `agoMs` in the past. PostgreSQL's clock cannot be set back, so the times in its rows are set back to the
+ * simulated day.
+ */
+async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promise<T>): Promise<T> {
+  const [clock] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
+  const synced = await sync();
+  for (const { table, column } of TIMES) {
+    const at = name(column);
+    await db.execute(sql`update ${table} set ${at} = ${at} - make_interval(secs => ${agoMs / 1000})
+      where ${at} >= ${clock?.now ?? ''}::timestamptz`);
+  }
+  return synced;
 }
 
 function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves: boolean) {
