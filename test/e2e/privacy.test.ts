@@ -109,7 +109,7 @@ test('status, check, privacy and the worker report a stream that no run will cle
   ]);
   const worker = stage.start(['start'], { ...later, SYNC_CRON: 'off' });
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
-  const json = async () => (await (await fetch(`${url}/api/status`)).json());
+  const json = async () => await (await fetch(`${url}/api/status`)).json();
   await expect.poll(json, { timeout: 20_000 }).toMatchObject({
     keeping: { deleted_days: null, omitted: expect.arrayContaining(['resources.title']) as unknown },
     uncleaned: [{ stream: 'resources', is_under_way: false, is_scheduled: false }],

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { createCliStage } from '../support/cli-stage.ts';
+import { findText } from '../support/find-text.ts';
 import { forAllTests } from '../support/lifetime.ts';
 
 /** Characters that JSON and URLs encode. */
@@ -13,22 +14,6 @@ let output = '';
 
 function hear(outcome: { stdout: string; stderr: string }): void {
   output += `${outcome.stdout}\n${outcome.stderr}\n`;
-}
-
-/** Every column of every table, as text. */
-async function dumpWarehouse(): Promise<string> {
-  const tables = await stage.query<{ name: string }>(
-    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-     where table_schema in ('safety', 'safety_sync')`,
-  );
-  const texts: string[] = [];
-  for (const { name } of tables) {
-    const [row] = await stage.query<{ text: string | null }>(
-      `select string_agg(t::text, ' ') as text from ${name} t`,
-    );
-    texts.push(row?.text ?? '');
-  }
-  return texts.join('\n');
 }
 
 it('the token is in no output and in no table, also if the service or a gateway returns it', async () => {
@@ -81,9 +66,8 @@ it('the token is in no output and in no table, also if the service or a gateway 
 
   expect(output.length).toBeGreaterThan(10_000);
   for (const spelling of SPELLINGS) expect(output).not.toContain(spelling);
-  const dump = await dumpWarehouse();
-  expect(dump).toContain('parameter_invalid');
-  for (const spelling of SPELLINGS) expect(dump).not.toContain(spelling);
+  expect(await findText(stage, ['parameter_invalid'])).not.toEqual([]);
+  expect(await findText(stage, SPELLINGS)).toEqual([]);
 });
 
 it('a token in the wrong variable is not shown in the error', async () => {
