@@ -115,14 +115,6 @@ describe('a SIGTERM while the program loads', () => {
       expect(stage.sandbox.requests).toEqual([]);
     },
   );
-
-  inProof(() => {
-    it('a SIGTERM while the program loads ends a sync with 1 and without a request', async () => {
-      const { code } = await endOf(process.execPath, [BINARY, 'sync']);
-      expect(code).toBe(1);
-      expect(stage.sandbox.requests).toEqual([]);
-    });
-  });
 });
 
 it('a second signal ends a sync at once, and the next sync closes the open run', async () => {

@@ -137,10 +137,7 @@ describe.concurrent('start', () => {
   });
 
   inProof(() => {
-    it('a worker waits for a database that is away at its start, and survives a later outage', async ({
-      stage,
-      expect,
-    }) => {
+    it('a worker waits for a database that is away at its start', async ({ stage, expect }) => {
       await setDatabase(stage, false);
       const worker = stage.start(['start'], { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND });
       const url = await baseUrl(worker);
@@ -151,20 +148,11 @@ describe.concurrent('start', () => {
         .poll(() => reasonsOf(url))
         .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
       expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
+      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
       await setDatabase(stage, true);
       await worker.untilStderr(/the database is back after/);
       await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
-
-      await setDatabase(stage, false);
-      await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
-      await expect
-        .poll(() => reasonsOf(url), TIMEOUT)
-        .toEqual([expect.stringMatching(/^the database is unreachable/)]);
-      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
-      await setDatabase(stage, true);
-      await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);
-      await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
-      expect(parseLog(worker.stderr).filter(({ level }) => level === 50)).toHaveLength(2);
+      expect(parseLog(worker.stderr).filter(({ level }) => level === 50)).toHaveLength(1);
       worker.kill('SIGTERM');
       expect((await worker.finished).code).toBe(0);
     });
