@@ -213,6 +213,16 @@ describe('a sync', () => {
     const asked = stage.sandbox.requests.map(({ method }) => method).sort();
     expect(asked).toEqual(['equipments.list', 'followups.list', 'resources.list']);
   });
+
+  it('an unreachable service gives exit code 1 after all retries', async () => {
+    const env = { SAFETY_BASE_URL: 'http://127.0.0.1:1', RETRY_ATTEMPTS: '2' };
+    const { code, stdout, stderr } = await stage.run(['sync', 'resources', '--json'], env);
+    expect(JSON.parse(stdout)).toMatchObject({
+      runs: [{ outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 }],
+    });
+    expect(parseLog(stderr).filter(({ msg }) => String(msg).includes('retrying in'))).toHaveLength(2);
+    expect(code).toBe(1);
+  });
 });
 
 describe('a filled warehouse', () => {
@@ -229,9 +239,9 @@ describe('a filled warehouse', () => {
       runs: { run_id: number; stream: string; error_code: string | null }[];
     };
     expect(runs.map(({ stream, error_code: error }) => [stream, error])).toEqual([
+      ['resources', 'network_error'],
       ['resources', 'token_invalid'],
       ['resources', 'parameter_unexpected'],
-      ['resources', null],
     ]);
     expect(code).toBe(0);
     const table = await stage.run(['runs', '--limit', '2']);

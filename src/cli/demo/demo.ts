@@ -18,6 +18,7 @@ import { name } from '../../engine/database/sql-names.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
+import type { Terminal } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
@@ -41,11 +42,6 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
   throw usageError(
     `another demo runs in ${resolve(EMBEDDED_DATA_DIR)}: stop it first, or start this one in another directory`,
   );
-}
-
-/** The demo starts with an empty database every time; no other program uses it. */
-async function emptyDatabase({ db }: App): Promise<void> {
-  await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
 }
 
 /** The demo's configuration has one account. */
@@ -174,12 +170,13 @@ async function runDemo(
     claim = await claimDemo(app);
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
-    await emptyDatabase(app);
+    const { db } = app;
+    // No other program uses it.
+    await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
     const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
 
     section('2  First sync: everything, six weeks ago');
-    const { db } = app;
     const sync = syncAll.bind(null, app);
     const first = await syncInThePast(db, -passedMs, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
@@ -221,7 +218,7 @@ async function runDemo(
 
     const code = exitCodeOf(both);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
-    printNextSteps(context, app, { serves, report });
+    printNextSteps(terminal, { url: app.warehouse.url, serves, report });
     if (serves && code === EXIT.ok) {
       sandbox.live.start();
       await runWorker(app);
@@ -235,12 +232,9 @@ async function runDemo(
 }
 
 function printNextSteps(
-  { terminal }: CommandContext,
-  { warehouse }: App,
-  { serves, report }: { readonly serves: boolean; readonly report: string },
+  terminal: Terminal,
+  { url, serves, report }: { readonly url: string; readonly serves: boolean; readonly report: string },
 ): void {
-  const { colors } = terminal;
-  const url = warehouse.url;
   const lines = serves
     ? [
         'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
@@ -251,11 +245,11 @@ function printNextSteps(
         `The data is in ${resolve(EMBEDDED_DATA_DIR)}; the server stops with the demo. To look around with psql or a BI tool:`,
         '  npx safety-sync demo --serve      keeps everything running and prints the connection string',
       ];
-  terminal.print(`\n${colors.bold('Next')}`);
-  terminal.print(`All of it as charts and tables, for a browser:\n  ${report}`);
-  terminal.print(lines.join('\n'));
   terminal.print(
     [
+      `\n${terminal.colors.bold('Next')}`,
+      `All of it as charts and tables, for a browser:\n  ${report}`,
+      ...lines,
       'With a service of your own:',
       '  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=… SAFETY_EQUIPMENT_TYPES=…  DATABASE_URL=postgres://…',
       '  npx safety-sync check             tests settings, database and service',
