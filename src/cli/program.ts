@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
-import type { Recovery } from '../shared/service-errors.ts';
 import { wrapLines } from '../shared/wrap-lines.ts';
 import { VERSION } from '../version.ts';
 import { isCancelled, toKnownError } from '../engine/database/database-error.ts';
-import { EXIT, EXIT_CODES } from './run-results.ts';
+import { EXIT, EXIT_CODE_OF, EXIT_CODES } from './run-results.ts';
 import { type CommandContext, toCommand, type Verb } from './verb.ts';
 
 /** In the order of the help text. A run loads its own verb alone: the others would take another tenth of its memory. */
@@ -67,15 +66,6 @@ export async function buildProgram(
   }
   return program;
 }
-
-/** By the error's recovery. docs/errors.md is generated from it, too. */
-export const EXIT_CODE_OF = {
-  fix_usage: EXIT.usage,
-  fail_run: EXIT.refused,
-  retry: EXIT.failed,
-  fail_stream: EXIT.failed,
-  send_later: EXIT.failed,
-} as const satisfies Record<Recovery, number>;
 
 /** Converts a frame of a built file to its place in the source; without a map, returns the frame. */
 function toSourceFrame(frame: string): string {

@@ -1,7 +1,8 @@
 /** Output and exit code of the results of runs. */
 import type { RunStatus } from '../engine/control-tables/control-tables.ts';
 import type { ErrorCode } from '../shared/errors.ts';
-import { authFailureOf, type RunResult } from '../engine/sync/run.ts';
+import type { Recovery } from '../shared/service-errors.ts';
+import type { RunResult } from '../engine/sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 import { toJsonResult } from '../operate/worker/run-log.ts';
 import { accountColumn, type ColumnOf, countColumn, renderRows } from './table.ts';
@@ -42,26 +43,29 @@ export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] 
   ['129, 130, 143', 'a second SIGHUP, SIGINT or SIGTERM ended the process at once'],
 ];
 
-/** Refused credentials of one account decide the exit code, as those of one stream do. */
-export function exitCodeOf(all: readonly AccountResult[]): number {
-  const results = all.map(({ result }) => result);
-  if (results.some((result) => authFailureOf(result) !== undefined)) return EXIT.refused;
-  if (results.some((one) => one.outcome === 'failed' && one.error.code === 'database_newer'))
-    return EXIT.usage;
-  return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
-}
+/** By the error's recovery. docs/errors.md is generated from it, too. */
+export const EXIT_CODE_OF = {
+  fix_usage: EXIT.usage,
+  fail_run: EXIT.refused,
+  retry: EXIT.failed,
+  fail_stream: EXIT.failed,
+  send_later: EXIT.failed,
+} as const satisfies Record<Recovery, number>;
+
+/** Refused credentials of one account decide the exit code, as those of one stream do: the highest one. */
+export const exitCodeOf = (all: readonly AccountResult[]): number =>
+  Math.max(
+    EXIT.ok,
+    ...all.map(({ result }) => (result.outcome === 'failed' ? EXIT_CODE_OF[result.error.recovery] : EXIT.ok)),
+  );
 
 const STATUS_COLORS = { succeeded: 'green', skipped: 'yellow', failed: 'red', running: 'cyan' } as const;
 
 export const statusText = (status: RunStatus, colors: Colors): string =>
   colors[STATUS_COLORS[status]](status);
 
-const changeColumn = (title: keyof RunResult['counts'], spare?: number): ColumnOf<AccountResult> => ({
-  title,
-  align: 'right',
-  spare,
-  cellOf: ({ result }) => (result.outcome === 'skipped' ? '–' : formatCount(result.counts[title])),
-});
+const changeColumn = (title: keyof RunResult['counts'], spare?: number): ColumnOf<AccountResult> =>
+  countColumn(title, ({ result }) => (result.outcome === 'skipped' ? null : result.counts[title]), spare);
 
 export function renderResults(
   all: readonly AccountResult[],

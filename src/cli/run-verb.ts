@@ -66,11 +66,11 @@ export async function runVerb(
   { streams, describe = () => [], ...request }: RunVerbRequest,
 ): Promise<number> {
   return await runWithApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
-    const frame = {
+    const all = await runAccounts(app, {
+      ...request,
       streamsOf: () => streams,
       isAtTerminal: isAtTerminal(context, app, options),
-    };
-    const all = await runAccounts(app, { ...request, ...frame });
+    });
     return outputOf(all, context.terminal, describe(all));
   });
 }

@@ -1,4 +1,4 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { SafetySyncError } from '../shared/errors.ts';
@@ -6,15 +6,13 @@ import { unavailable } from './process.ts';
 
 const execFileAsync = promisify(execFile);
 
-/** The system account that runs PostgreSQL's programs, because they refuse root. */
-export interface EmbeddedAccount {
-  /** The account that must own the data; undefined: the account of this process. */
-  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
-  readonly postgresMajor: number;
-  run(command: string, args: readonly string[]): Promise<string>;
-  /** Starts a new session, so that Ctrl-C in the starting terminal does not stop the server. */
-  spawnDetached(command: string, args: readonly string[], logFd: number): ChildProcess;
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
 }
+
+/** The system account that runs PostgreSQL's programs, because they refuse root. */
+export type EmbeddedAccount = Runner & { readonly postgresMajor: number };
 
 interface EmbeddedAccountOptions {
   readonly postgres: string;
@@ -53,13 +51,9 @@ export async function chooseEmbeddedAccount(options: EmbeddedAccountOptions): Pr
   throw unusable(asIs, options, owner.uid);
 }
 
-type Runner = Omit<EmbeddedAccount, 'postgresMajor'>;
+type Runner = ReturnType<typeof createAccount>;
 
-function createAccount(
-  prefix: readonly string[],
-  owner: EmbeddedAccount['owner'],
-  libraryPath: string | undefined,
-): Runner {
+function createAccount(prefix: readonly string[], owner: Owner | undefined, libraryPath: string | undefined) {
   const options = {
     // Does not inherit this process's environment: it contains secrets, and the server outlives this process.
     env: {
@@ -76,9 +70,12 @@ function createAccount(
     return [first, rest];
   };
   return {
+    /** The account that must own the data; undefined: the account of this process. */
     owner,
-    run: async (command, args) => (await execFileAsync(...split(command, args), options)).stdout,
-    spawnDetached: (command, args, logFd) =>
+    run: async (command: string, args: readonly string[]) =>
+      (await execFileAsync(...split(command, args), options)).stdout,
+    /** Starts a new session, so that Ctrl-C in the starting terminal does not stop the server. */
+    spawnDetached: (command: string, args: readonly string[], logFd: number) =>
       spawn(...split(command, args), { ...options, detached: true, stdio: ['ignore', logFd, logFd] }),
   };
 }
@@ -99,7 +96,7 @@ async function probe(runner: Runner, options: EmbeddedAccountOptions): Promise<E
   }
 }
 
-async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: number }> {
+async function chooseOwner(clusterDir: string): Promise<Owner> {
   const existing = await stat(clusterDir).catch(() => undefined);
   if (existing !== undefined && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
   const passwd = await readFile('/etc/passwd', 'utf8');

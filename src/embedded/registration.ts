@@ -3,7 +3,7 @@ import { isErrorWithCode, isProcessAlive } from './process.ts';
 import { closeSession, openAdminSession, type Session } from './session.ts';
 
 /** Unregisters. For the last user it calls `stop`, which has to stop the server: until then no other user can register. */
-export type Unregister = (stop: () => Promise<void>) => Promise<void>;
+type Unregister = (stop: () => Promise<void>) => Promise<void>;
 
 /** A lock in database `postgres`, where no other program uses advisory locks. */
 const USERS_LOCK = '7310854162905';

@@ -13,7 +13,7 @@ import {
 } from './cluster.ts';
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import { childExit, isErrorWithCode, isRunning } from './process.ts';
-import { register, type Unregister } from './registration.ts';
+import { register } from './registration.ts';
 import { closeSession, isFromServer, openAdminSession } from './session.ts';
 
 /** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
@@ -79,18 +79,8 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
   }
 }
 
-interface RunningServer {
-  readonly unregister: Unregister;
-  readonly urlOf: EmbeddedServer['urlOf'];
-  /** The server's process, if this process started it. */
-  readonly child: ChildProcess | undefined;
-}
-
 /** Needs no lock: `postmaster.pid` admits one server, so if several processes start one, the others fail and join it. */
-async function joinOrStart(
-  layout: ClusterLayout,
-  settings: Readonly<Record<string, string>>,
-): Promise<RunningServer> {
+async function joinOrStart(layout: ClusterLayout, settings: Readonly<Record<string, string>>) {
   const deadline = performance.now() + START_TIMEOUT_MS;
   let child: ChildProcess | undefined;
   let attempts = 0;
@@ -103,7 +93,12 @@ async function joinOrStart(
         if (unregister !== undefined) {
           const own = child?.pid === found.pid ? child : undefined;
           if (own !== undefined) child = undefined;
-          return { unregister, urlOf, child: own };
+          return {
+            unregister,
+            urlOf,
+            /** The server's process, if this process started it. */
+            child: own,
+          };
         }
       } else if (found === undefined && !isRunning(child)) {
         if (attempts === START_ATTEMPTS) break;
@@ -132,7 +127,7 @@ async function startServer(
   return spawnPostmaster({ layout, postgres, account, settings });
 }
 
-async function stopServer(layout: ClusterLayout, child: RunningServer['child']): Promise<void> {
+async function stopServer(layout: ClusterLayout, child: ChildProcess | undefined): Promise<void> {
   const found = await findPostmaster(layout.pgData);
   if (typeof found !== 'object') return;
   await stopPostmaster(layout.pgData, found.pid);

@@ -83,19 +83,6 @@ it('the embedded server starts in an empty directory, serves over loopback with 
   await expect(ask(server.url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-inProof(() => {
-  it('the embedded server keeps its data and its password over a restart', async () => {
-    await copyTemplate();
-    const first = await acquire();
-    await ask(first.url, 'create table kept as select 42 as answer');
-    await first.release();
-    const second = await acquire();
-    expect(new URL(second.url).password).toBe(new URL(first.url).password);
-    expect(await ask(second.url, 'select answer from kept')).toBe(42);
-    await second.release();
-  });
-});
-
 it('the embedded server continues if the first of two processes leaves, and stops with the last', async () => {
   await copyTemplate();
   const first = await startEmbeddedUser(dataDir);

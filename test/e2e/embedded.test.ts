@@ -17,10 +17,12 @@ const env = () => ({ ...stage.env, DATABASE_URL: undefined });
 const isServing = () =>
   existsSync(join(stage.cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
 
-it('a sync without DATABASE_URL starts the embedded PostgreSQL, reports it in one line, and stops it at the end', async () => {
+it('a sync without DATABASE_URL starts the embedded PostgreSQL, reports it in one line without colours, and stops it at the end', async () => {
   const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources'], {
     ...env(),
     LOG_LEVEL: 'warn',
+    // picocolors would take it for a terminal with colours.
+    CI: 'true',
   });
   const dataDir = join(realpathSync(stage.cli.directory), '.data', 'postgres');
   expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
@@ -98,6 +100,22 @@ inProof(() => {
     );
     expect(stdout).not.toContain('What the warehouse can answer');
     expect(code).toBe(1);
+    expect(isServing()).toBe(false);
+  });
+
+  it('demo --serve keeps worker, sandbox and database running until a signal, and a second demo is refused', async () => {
+    const demo = stage.cli.start(['demo', '--serve'], { HTTP_PORT: '0' });
+    const [, url = ''] = await demo.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
+    expect((await fetch(url)).status).toBe(200);
+    expect(demo.stdout).toMatch(
+      /psql 'postgres:\/\/safety_sync:[0-9a-f]+@127\.0\.0\.1:\d+\/safety_sync_demo'/,
+    );
+    expect(isServing()).toBe(true);
+    const second = await stage.cli.run(['demo']);
+    expect(second.stderr).toMatch(/^usage_invalid: another demo runs in .*: stop it first/);
+    expect(second.code).toBe(2);
+    demo.kill('SIGTERM');
+    expect((await demo.finished).code).toBe(0);
     expect(isServing()).toBe(false);
   });
 });

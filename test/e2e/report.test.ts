@@ -1,5 +1,5 @@
 /** The verb as users run it, and its page in a real browser. */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -31,13 +31,6 @@ describe('the verb report', () => {
     expect((await readdir(stage.cli.directory)).filter((name) => name.includes('.tmp'))).toEqual([]);
   });
 
-  it('report --out - writes the page to stdout', async () => {
-    const { code, stdout } = await run('--out', '-');
-    expect(stdout.startsWith('<!doctype html>')).toBe(true);
-    expect(stdout.trimEnd().endsWith('</html>')).toBe(true);
-    expect(code).toBe(0);
-  });
-
   it('report --json prints the answers and writes no file', async () => {
     const { code, stdout } = await run('--json', '--out', fileOf('none.html'));
     const { account_id: account, timezone, answers } = JSON.parse(stdout) as Record<string, object>;
@@ -48,10 +41,7 @@ describe('the verb report', () => {
   });
 
   it('report writes the lists as CSV files and as a workbook, alone or with the page', async () => {
-    const alone = await stage.cli.run(
-      ['report', '--csv', 'lists/of-today', '--xlsx', 'lists.xlsx'],
-      stage.env,
-    );
+    const alone = await run('--csv', fileOf('lists/of-today'), '--xlsx', fileOf('lists.xlsx'));
     expect(alone.stdout).toMatch(
       new RegExp(
         `^14 lists with [\\d,]+ rows are in the CSV files of ${fileOf('lists/of-today')}\\.\n14 lists with [\\d,]+ rows are in the workbook ${fileOf('lists.xlsx')}\\.\n$`,
@@ -77,18 +67,6 @@ describe('the verb report', () => {
     const { code, stderr } = await run('--csv', fileOf('file.txt'));
     expect(stderr).toContain(`usage_invalid: cannot write into ${fileOf('file.txt')}: it is no directory`);
     expect(code).toBe(2);
-  });
-
-  it('report --out exits with 2 and advice if the path cannot be written', async () => {
-    await mkdir(fileOf('folder'));
-    for (const [out, says] of [
-      ['missing/report.html', 'its directory does not exist; make it first'],
-      ['folder', 'it is a directory; name a file in it'],
-    ] as const) {
-      const { code, stderr } = await run('--out', fileOf(out));
-      expect(stderr).toContain(`usage_invalid: cannot write ${fileOf(out)}: ${says}`);
-      expect(code).toBe(2);
-    }
   });
 });
 

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import type { CliEnvironment } from '../support/cli.ts';
 import { createCliStage } from '../support/cli-stage.ts';
+import { findText } from '../support/find-text.ts';
 import { forAllTests } from '../support/lifetime.ts';
 
 /** Characters that JSON and URLs encode. */
@@ -9,32 +11,15 @@ const CANARY = 'canary/7f3a+b"c\\9d&e=token';
 const SPELLINGS = [CANARY, JSON.stringify(CANARY).slice(1, -1), encodeURIComponent(CANARY), 'canary/7f3a'];
 
 const stage = forAllTests(() => createCliStage({ sandbox: { token: CANARY } }));
-let output = '';
-
-function hear(outcome: { stdout: string; stderr: string }): void {
-  output += `${outcome.stdout}\n${outcome.stderr}\n`;
-}
-
-/** Every column of every table, as text. */
-async function dumpWarehouse(): Promise<string> {
-  const tables = await stage.query<{ name: string }>(
-    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
-     where table_schema in ('safety', 'safety_sync')`,
-  );
-  const texts: string[] = [];
-  for (const { name } of tables) {
-    const [row] = await stage.query<{ text: string | null }>(
-      `select string_agg(t::text, ' ') as text from ${name} t`,
-    );
-    texts.push(row?.text ?? '');
-  }
-  return texts.join('\n');
-}
-
 it('the token is in no output and in no table, also if the service or a gateway returns it', async () => {
-  const loud = { ...stage.env, LOG_LEVEL: 'trace', RETRY_ATTEMPTS: '1' };
-  hear(await stage.run(['sync'], loud));
-  hear(await stage.run(['check'], loud));
+  let output = '';
+  async function run(args: readonly string[], env: CliEnvironment = {}) {
+    const said = await stage.run(args, { LOG_LEVEL: 'trace', RETRY_ATTEMPTS: '1', ...env });
+    output += `${said.stdout}\n${said.stderr}\n`;
+    return said;
+  }
+  await run(['sync']);
+  await run(['check']);
 
   stage.sandbox.hooks.rewriteResponse = (_entry, response) => ({
     ...response,
@@ -42,16 +27,12 @@ it('the token is in no output and in no table, also if the service or a gateway 
     error: 'parameter_invalid',
     description: `what does ${CANARY} or ${encodeURIComponent(CANARY)} mean`,
   });
-  const refused = await stage.run(['sync', '--force'], loud);
-  hear(refused);
-  expect(refused.code).toBe(1);
-  hear(await stage.run(['sync', '--force', '--json'], { ...loud, LOG_FORMAT: 'pretty' }));
-  hear(await stage.run(['check', '--json'], loud));
+  expect((await run(['sync', '--force'])).code).toBe(1);
+  await run(['sync', '--force', '--json'], { LOG_FORMAT: 'pretty' });
+  await run(['check', '--json']);
 
   stage.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, ok: false, error: CANARY });
-  const unknown = await stage.run(['sync', '--force'], loud);
-  hear(unknown);
-  expect(unknown.stdout).toContain('service_error_unknown');
+  expect((await run(['sync', '--force'])).stdout).toContain('service_error_unknown');
 
   stage.sandbox.hooks.rewriteResponse = undefined;
   stage.sandbox.faults.next(
@@ -64,26 +45,21 @@ it('the token is in no output and in no table, also if the service or a gateway 
     },
     100,
   );
-  const gateway = await stage.run(['sync', '--force'], loud);
-  hear(gateway);
-  expect(gateway.stdout).toContain('response_not_json');
+  expect((await run(['sync', '--force'])).stdout).toContain('response_not_json');
   stage.sandbox.faults.clear();
 
   stage.sandbox.access.set('without-permission');
-  const forbidden = await stage.run(['sync', '--force'], loud);
-  hear(forbidden);
-  expect(forbidden.code).toBe(3);
+  expect((await run(['sync', '--force'])).code).toBe(3);
   stage.sandbox.access.set('active');
   for (const verb of ['status', 'runs', 'data-issues']) {
-    hear(await stage.run([verb], loud));
-    hear(await stage.run([verb, '--json'], loud));
+    await run([verb]);
+    await run([verb, '--json']);
   }
 
   expect(output.length).toBeGreaterThan(10_000);
   for (const spelling of SPELLINGS) expect(output).not.toContain(spelling);
-  const dump = await dumpWarehouse();
-  expect(dump).toContain('parameter_invalid');
-  for (const spelling of SPELLINGS) expect(dump).not.toContain(spelling);
+  expect(await findText(stage, ['parameter_invalid'])).not.toEqual([]);
+  expect(await findText(stage, SPELLINGS)).toEqual([]);
 });
 
 it('a token in the wrong variable is not shown in the error', async () => {

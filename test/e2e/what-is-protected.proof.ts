@@ -55,13 +55,8 @@ const base = () => ({
   RETRY_ATTEMPTS: '1',
 });
 
-const settings = () => ({
-  PRIVACY_OMIT: OMIT,
-  PRIVACY_PSEUDONYMIZE: PSEUDONYMIZE,
-  PRIVACY_KEY: 'a secret of this test, 32 characters',
-});
-
-const key = () => ({ PRIVACY_KEY: 'a secret of this test, 32 characters' });
+const KEY = { PRIVACY_KEY: 'a secret of this test, 32 characters' };
+const SETTINGS = { PRIVACY_OMIT: OMIT, PRIVACY_PSEUDONYMIZE: PSEUDONYMIZE, ...KEY };
 
 /** All protected fields of a record, in odd forms too, and records that cannot be stored. */
 function putCanaries(round: string): void {
@@ -149,25 +144,14 @@ async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
   // Failures must not quote data: a database that refuses rows, responses that end in the middle of a record.
   await stage.query(`create function refuse() returns trigger language plpgsql as
     $$ begin raise exception 'refused: %', to_jsonb(new); end $$`);
-  for (const table of [
-    'safety.equipment',
-    'safety.followup_messages',
-    'safety.users',
-    'safety_sync.data_issues',
-  ])
+  const tables = ['safety.equipment', 'safety.followup_messages', 'safety.users', 'safety_sync.data_issues'];
+  for (const table of tables)
     await stage.query(
       `create trigger refuse before insert or update on ${table} for each row execute function refuse()`,
     );
   putCanaries('seventh');
   expect(await run(['sync', '--force'], env)).toBe(1);
-  for (const table of [
-    'safety.equipment',
-    'safety.followup_messages',
-    'safety.users',
-    'safety_sync.data_issues',
-  ])
-    await stage.query(`drop trigger refuse on ${table}`);
-  await stage.query('drop function refuse');
+  await stage.query('drop function refuse cascade');
   const record = `{"id":"x","name":"${CANARY} eighth","note":"${CANARY} eighth","serialNumber":"${CANARY} eighth"`;
   for (const body of [
     `{"ok":true,"user":${record},"followups":[${record}}],"resources":[${record}`,
@@ -209,8 +193,8 @@ async function expectNowhere(texts: readonly string[]): Promise<void> {
 }
 
 test('omitted values and values with pseudonyms are sent to no table, file, log, trace, page or output', async () => {
-  await useAll(settings());
-  await expectNowhere([CANARY, settings().PRIVACY_KEY]);
+  await useAll(SETTINGS);
+  await expectNowhere([CANARY, KEY.PRIVACY_KEY]);
 });
 
 test('a cleaning for later settings removes the protected values without sending them anywhere', async () => {
@@ -224,21 +208,21 @@ test('a cleaning for later settings removes the protected values without sending
   expect(await findText(stage, [CANARY])).not.toEqual([]);
   database.forget();
   output = [];
-  expect(await run(['privacy', '--clean'], settings())).toBe(0);
+  expect(await run(['privacy', '--clean'], SETTINGS)).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
   expect(await findText(stage, [CANARY])).toEqual([]);
   putCanaries('third');
-  expect(await run(['sync', '--force'], settings())).toBe(0);
+  expect(await run(['sync', '--force'], SETTINGS)).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
   expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
 });
 
 test('the id and the names of a forgotten person are sent nowhere any more', async () => {
   putCanaries('Maria');
-  expect(await run(['sync', '--force'], key())).toBe(0);
-  expect(
-    await run(['forget', USER, '--name', `${CANARY} second Lopez`, `${CANARY} third Lopez`], key()),
-  ).toBe(0);
+  expect(await run(['sync', '--force'], KEY)).toBe(0);
+  expect(await run(['forget', USER, '--name', `${CANARY} second Lopez`, `${CANARY} third Lopez`], KEY)).toBe(
+    0,
+  );
   database.forget();
   [output, files] = [[], []];
   const { store } = stage.sandbox;
@@ -261,9 +245,9 @@ test('the id and the names of a forgotten person are sent nowhere any more', asy
         { id: 'm', note: `Ask ${CANARY} Maria Lopez (${USER}), ${CANARY.toLowerCase()}.third.lopez` },
       ],
     });
-    await run(args, key());
+    await run(args, KEY);
   }
-  await serve(key());
+  await serve(KEY);
   // The sandbox's request log would contain their id if it were requested.
   await expectNowhere([
     USER,

@@ -1,47 +1,50 @@
-import { sql } from 'drizzle-orm';
-import { describe } from 'vitest';
+/** `start`, `sync` and `sandbox` as long as they run: endpoints, schedules, signals, outages. */
+import { describe, expect } from 'vitest';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { parseLog, type RunningCli } from '../support/cli.ts';
 import { type CliStage, staged as it } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
+import { inProof } from '../support/proof.ts';
 
 const EVERY_SECOND = '* * * * * *';
+const TIMEOUT = { timeout: 45_000, interval: 50 };
 
-async function readRuns(
-  stage: CliStage,
-): Promise<Pick<RunRow, 'stream' | 'status' | 'trigger' | 'error_code' | 'note'>[]> {
-  return await stage.query(
-    'select stream, status, trigger, error_code, note from safety_sync.runs order by run_id',
-  );
-}
-
-/** Resolves when the service has received a request, which it answers only after `release`. */
-function holdFirstResponse(stage: CliStage): { held: Promise<void>; release: () => void } {
-  const held = createGate();
-  const released = createGate();
-  stage.sandbox.hooks.beforeResponse = async () => {
-    stage.sandbox.hooks.beforeResponse = undefined;
-    held.open();
-    await released.opened;
-  };
-  return { held: held.opened, release: () => released.open() };
-}
-
-async function healthUrl(worker: RunningCli): Promise<string> {
-  const [, url = ''] = await worker.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
+async function baseUrl(worker: RunningCli): Promise<string> {
+  const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
   return url;
 }
 
+const readRuns = (stage: CliStage) => stage.query<RunRow>('select * from safety_sync.runs order by run_id');
+
+async function reasonsOf(url: string): Promise<string[]> {
+  const answer = await fetch(`${url}/readyz`);
+  const { reasons } = (await answer.json()) as { reasons: string[] };
+  expect(answer.status).toBe(reasons.length === 0 ? 200 : 503);
+  return reasons;
+}
+
+/** Refuses new connections and ends the present ones. */
+async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
+  const url = new URL(stage.databaseUrl);
+  const name = url.pathname.slice(1);
+  url.pathname = '/postgres';
+  const connection = openConnection({ url: url.href, applicationName: 'test', max: 1 });
+  try {
+    await connection.query(`alter database ${name} with allow_connections ${String(isOpen)}`);
+    if (!isOpen) {
+      await connection.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+      );
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
 describe.concurrent('start', () => {
-  it('start syncs on schedule and is healthy, and a SIGTERM ends it with 0 and no open run', async ({
-    stage,
-    expect,
-  }) => {
+  it('start syncs on schedule, and a SIGTERM ends it with 0 and no open run', async ({ stage, expect }) => {
     const worker = stage.cli.start(['start'], { ...stage.env, SYNC_CRON: EVERY_SECOND });
-    const answer = await fetch(await healthUrl(worker));
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({ status: 'ok' });
     await worker.untilStderr(/users: succeeded/);
     // A second tick has processed the results of the first one.
     await worker.untilStderr(/resources: succeeded, 25 read in/);
@@ -53,6 +56,59 @@ describe.concurrent('start', () => {
     const runs = await readRuns(stage);
     expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
     expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
+  });
+
+  it('the endpoints of start show metrics, status and page, accept only GET and HEAD, and show neither token nor password', async ({
+    stage,
+    expect,
+  }) => {
+    const canary = 'canary-token-5d1f';
+    stage.sandbox.access.set('active', canary);
+    const database = new URL(stage.databaseUrl);
+    // The test server accepts any password.
+    if (database.password === '') database.password = 'canary-password-77aa';
+    const secrets = [canary, decodeURIComponent(database.password)];
+    const worker = stage.start(['start'], {
+      SAFETY_TOKEN: canary,
+      DATABASE_URL: database.href,
+      LOG_LEVEL: 'trace',
+    });
+    const url = await baseUrl(worker);
+    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    // A second run where the schedule comes due at this moment.
+    expect(metrics).toMatch(
+      /^safety_sync_runs_total\{stream="followups",kind="sync",status="succeeded",account="default"\} [12]$/m,
+    );
+    expect(metrics).toContain(
+      'safety_sync_rows_total{stream="resources",op="inserted",account="default"} 25',
+    );
+    expect(metrics).toMatch(/^safety_sync_database_up\{account="default"\} 1$/m);
+    const status = await (await fetch(`${url}/api/status`)).text();
+    expect(JSON.parse(status)).toMatchObject({ verdict: { sentence: 'Everything is fresh.' } });
+    const page = await fetch(`${url}/`);
+    const html = await page.text();
+    expect(html).toContain('Everything is fresh.');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(page.headers.get('x-content-type-options')).toBe('nosniff');
+
+    const head = await fetch(`${url}/healthz`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const post = await fetch(`${url}/`, { method: 'POST', body: 'x' });
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    for (const path of ['/nowhere', '/constructor', '/../package.json']) {
+      expect((await fetch(`${url}${path}`)).status).toBe(404);
+    }
+
+    worker.kill('SIGTERM');
+    const { stderr } = await worker.finished;
+    expect(parseLog(stderr)[0]).toMatchObject({
+      account_id: 'default',
+      timezone: 'UTC',
+      reconcile: '30 2 * * 0',
+    });
+    for (const secret of secrets)
+      for (const output of [stderr, html, metrics, status]) expect(output).not.toContain(secret);
   });
 
   it('start reports the variables to set if its port is in use', async ({ stage, expect }) => {
@@ -67,6 +123,63 @@ describe.concurrent('start', () => {
     ]);
     expect(code).toBe(2);
   });
+
+  it('a SIGTERM while the database is away ends the worker before the pool connects again', async ({
+    stage,
+    expect,
+  }) => {
+    const worker = stage.start(['start'], { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety' });
+    await worker.untilStderr(/started; status page/);
+    const startedMs = performance.now();
+    worker.kill('SIGTERM');
+    expect((await worker.finished).code).toBe(0);
+    expect(performance.now() - startedMs).toBeLessThan(3_500);
+  });
+
+  inProof(() => {
+    it('a worker waits for a database that is away at its start', async ({ stage, expect }) => {
+      await setDatabase(stage, false);
+      const worker = stage.start(['start'], { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND });
+      const url = await baseUrl(worker);
+      await worker.untilStderr(/the database cannot be used/);
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      // Health is polled during the run, so it may lag behind the log.
+      await expect
+        .poll(() => reasonsOf(url))
+        .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
+      expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
+      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
+      await setDatabase(stage, true);
+      await worker.untilStderr(/the database is back after/);
+      await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
+      expect(parseLog(worker.stderr).filter(({ level }) => level === 50)).toHaveLength(1);
+      worker.kill('SIGTERM');
+      expect((await worker.finished).code).toBe(0);
+    });
+
+    it('two workers run a scheduled reconcile once: the second one waits for the lock and then skips it', async ({
+      stage,
+      expect,
+    }) => {
+      const env = { ...stage.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
+      const workers = [stage.start(['start'], env), stage.start(['start'], env)] as const;
+      const resourceRuns = async () => (await readRuns(stage)).filter(({ stream }) => stream === 'resources');
+      await expect
+        .poll(async () => (await resourceRuns()).some(({ status }) => status === 'skipped'), TIMEOUT)
+        .toBe(true);
+      for (const worker of workers) worker.kill('SIGTERM');
+      for (const worker of workers) expect((await worker.finished).code).toBe(0);
+      const runs = await resourceRuns();
+      expect(runs.find(({ status }) => status === 'succeeded')).toMatchObject({
+        kind: 'reconcile',
+        trigger: 'schedule',
+      });
+      expect(runs.find(({ status }) => status === 'skipped')).toMatchObject({
+        kind: 'reconcile',
+        note: 'another worker has done this reconcile',
+      });
+    });
+  });
 });
 
 describe.concurrent('sync', () => {
@@ -76,7 +189,7 @@ describe.concurrent('sync', () => {
   }) => {
     stage.sandbox.faults.next(() => true, { kind: 'hang' });
     const running = stage.cli.start(['sync', 'followups'], stage.env);
-    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
     running.kill('SIGINT');
     const { code, stdout } = await running.finished;
     expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
@@ -90,64 +203,24 @@ describe.concurrent('sync', () => {
     stage,
     expect,
   }) => {
-    const { held, release } = holdFirstResponse(stage);
+    const held = createGate();
+    const released = createGate();
+    stage.sandbox.hooks.beforeResponse = async () => {
+      stage.sandbox.hooks.beforeResponse = undefined;
+      held.open();
+      await released.opened;
+    };
     const first = stage.start(['sync', 'resources']);
-    await held;
+    await held.opened;
     const second = stage.start(['sync', 'resources']);
     await second.untilStderr(
       /resources: waiting for run \d+ \(sync, .* pid \d+\) to finish with this stream/,
     );
-    release();
+    released.open();
     expect((await first.finished).stdout).toMatch(/^resources +succeeded +25 +25 /m);
     const { code, stdout } = await second.finished;
     expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 /m);
     expect(code).toBe(0);
-  });
-
-  it('a second signal ends a sync at once, and the next sync closes the open run', async ({
-    stage,
-    expect,
-  }) => {
-    const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });
-    const locked = createGate();
-    const unlock = createGate();
-    const { held, release } = holdFirstResponse(stage);
-    const running = stage.cli.start(['sync', 'resources'], stage.env);
-    await held;
-    // The ledger of runs is locked, so the first signal has no effect yet.
-    const holding = connection.db.transaction(async (tx) => {
-      await tx.execute(sql`lock table safety_sync.runs in access exclusive mode`);
-      locked.open();
-      await unlock.opened;
-    });
-    try {
-      await locked.opened;
-      running.kill('SIGINT');
-      await expect
-        .poll(
-          () =>
-            stage.query(
-              `select from pg_locks l join pg_database d on d.oid = l.database where not granted and datname = current_database() and relation = 'safety_sync.runs'::regclass`,
-            ),
-          { timeout: 45_000 },
-        )
-        .toHaveLength(1);
-      running.kill('SIGINT');
-      expect(await running.finished).toMatchObject({ code: 130 });
-    } finally {
-      release();
-      unlock.open();
-      await holding;
-      await connection.close();
-    }
-    expect(await readRuns(stage)).toMatchObject([{ status: 'running' }]);
-    const next = await stage.run(['sync', 'resources']);
-    expect(next.stderr).toContain('resources: closed 1 run(s) that were left open');
-    expect(next.code).toBe(0);
-    expect(await readRuns(stage)).toMatchObject([
-      { status: 'failed', error_code: 'worker_died' },
-      { status: 'succeeded', error_code: null },
-    ]);
   });
 });
 

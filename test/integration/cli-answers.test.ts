@@ -1,5 +1,5 @@
 /** The output of verbs about a warehouse in use, in words and as JSON. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCliStage } from '../support/cli-stage.ts';
 import type { CliEnvironment } from '../support/cli.ts';
 import { runInProcess } from '../support/in-process.ts';
@@ -15,27 +15,18 @@ async function runsOf(args: readonly string[], more?: CliEnvironment): Promise<R
   return (JSON.parse((await run([...args, '--json'], more)).stdout) as { runs: Rows }).runs;
 }
 
-describe('output as JSON', () => {
-  test('sync --json contains for each stream the run_id that runs --json has', async () => {
-    const synced = await runsOf(['sync']);
-    const history = await runsOf(['runs']);
-    const numbers = new Map(history.map((row) => [row['stream'], row['run_id']]));
-    expect(synced).toHaveLength(5);
-    for (const { stream, run_id: runId } of synced)
-      expect([stream, runId]).toEqual([stream, numbers.get(stream)]);
-  });
-
-  test('every time in JSON output is ISO 8601 in UTC', async () => {
-    stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
-    await run(['sync']);
-    const said = await Promise.all(
-      ['status', 'runs', 'data-issues'].map(async (verb) => (await run([verb, '--json'])).stdout),
-    );
-    for (const text of said) {
-      expect(text).toMatch(/"\w+_at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/);
-      expect(text).not.toMatch(/"\d{4}-\d\d-\d\d \d\d:\d\d/);
-    }
-  });
+test('in JSON output the run_id of sync is that of runs, and every time is ISO 8601 in UTC', async () => {
+  stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
+  const synced = await runsOf(['sync']);
+  const history = await runsOf(['runs']);
+  const idsOf = (runs: Rows) => new Map(runs.map((row) => [row['stream'], row['run_id']]));
+  expect(synced).toHaveLength(5);
+  expect(idsOf(synced)).toEqual(idsOf(history));
+  for (const verb of ['status', 'runs', 'data-issues']) {
+    const { stdout } = await run([verb, '--json']);
+    expect(stdout).toMatch(/"\w+_at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/);
+    expect(stdout).not.toMatch(/"\d{4}-\d\d-\d\d \d\d:\d\d/);
+  }
 });
 
 describe('reconcile', () => {
@@ -46,7 +37,8 @@ describe('reconcile', () => {
   const repaired = async () => (await runsOf(['runs', '--limit', '1']))[0]?.['repaired'];
 
   test('reconcile reports changes since the last sync as new, changed or gone, and not as repairs', async () => {
-    await run(['sync', 'followups', 'resources']);
+    expect((await run(['reconcile', 'resources'])).stdout).toContain('\nresources: 25 new\n');
+    await run(['sync', 'followups']);
     expect(await sweep()).toContain(
       `\nfollowups: everything was in step; no sync had missed anything${NOTE}\n`,
     );
@@ -72,40 +64,23 @@ describe('reconcile', () => {
     );
     expect(await repaired()).toBe(1);
   });
-
-  test('reconcile of an empty warehouse reports only new records', async () => {
-    expect((await run(['reconcile', 'resources'])).stdout).toContain('\nresources: 25 new\n');
-  });
 });
 
-describe('runs', () => {
-  const REASON = `the worker ${'of a host with a long name '.repeat(4)}ended`;
-
-  beforeEach(async () => {
-    await stage.query(
-      `insert into safety_sync.stream_state (account_id, stream) values ('default', 'users') on conflict do nothing`,
-    );
-    await stage.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at, error_code, error_message)
-      values ('default', 'users', 'sync', 'manual', 'failed', 'test', '1.0.0', now(), 'worker_died', '${REASON}')`);
-  });
-
-  test('runs prints remarks in full length into a pipe', async () => {
-    expect((await run(['runs'])).stdout).toContain(`worker_died: ${REASON}\n`);
-  });
-
-  test('runs shortens remarks to the width of the terminal', async () => {
-    const { stdout } = await runInProcess(['runs'], stage.env, { width: 150 });
-    expect(stdout).toMatch(/ {2}worker_died: the worker of .*…\n/);
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(150);
-  });
+test('runs prints remarks in full length into a pipe, and shortens them to the width of a terminal', async () => {
+  const reason = `the worker ${'of a host with a long name '.repeat(4)}ended`;
+  await stage.query(`insert into safety_sync.stream_state (account_id, stream) values ('default', 'users')`);
+  await stage.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at, error_code, error_message)
+    values ('default', 'users', 'sync', 'manual', 'failed', 'test', '1.0.0', now(), 'worker_died', '${reason}')`);
+  expect((await run(['runs'])).stdout).toContain(`worker_died: ${reason}\n`);
+  const { stdout } = await runInProcess(['runs'], stage.env, { width: 150 });
+  expect(stdout).toMatch(/ {2}worker_died: the worker of .*…\n/);
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(150);
 });
 
-describe('sync', () => {
-  test('sync shows its progress on a terminal, but not with --json', async () => {
-    const env = { ...stage.env, LOG_FORMAT: 'pretty' };
-    const sync = async (...more: string[]) =>
-      (await runInProcess(['sync', 'resources', ...more], env, { isInteractive: true })).stderr;
-    expect(await sync('--json')).not.toContain('reading records');
-    expect(await sync()).toContain('reading records: resources');
-  });
+test('sync shows its progress on a terminal, but not with --json', async () => {
+  const env = { ...stage.env, LOG_FORMAT: 'pretty' };
+  const sync = async (...more: string[]) =>
+    (await runInProcess(['sync', 'resources', ...more], env, { isInteractive: true })).stderr;
+  expect(await sync('--json')).not.toContain('reading records');
+  expect(await sync()).toContain('reading records: resources');
 });

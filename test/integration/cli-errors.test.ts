@@ -5,7 +5,8 @@ import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
-import { runInProcess } from '../support/in-process.ts';
+import type { CliEnvironment } from '../support/cli.ts';
+import { runInProcess, type Said } from '../support/in-process.ts';
 import { forAllTests, untilTestEnds } from '../support/lifetime.ts';
 import { createRole, openTestDatabase } from '../support/test-database.ts';
 import { serviceEnv, SMALL_SANDBOX } from '../support/worker.ts';
@@ -30,8 +31,22 @@ const DATABASE_ANSWERS = JSON_VERBS.filter(
   ({ verb, taken }) => !WITHOUT_DATABASE.includes([verb, ...taken].join(' ')),
 );
 
-interface JsonError {
+interface Check {
+  readonly what: string;
+  readonly result: string;
+  readonly finding: string;
+  readonly advice: string | null;
+}
+
+interface Answer extends Said {
   readonly error: { readonly code: string; readonly message: string; readonly advice: string };
+  readonly checks: readonly Check[];
+  readonly runs: readonly { readonly stream: string; readonly outcome: string }[];
+}
+
+async function askJson(args: readonly string[], env: CliEnvironment): Promise<Answer> {
+  const said = await runInProcess([...args, '--json'], env);
+  return { ...said, ...(JSON.parse(said.stdout) as Pick<Answer, 'error' | 'checks' | 'runs'>) };
 }
 
 const database = forAllTests(() => openTestDatabase());
@@ -42,18 +57,13 @@ describe('with --json', () => {
   test.each(JSON_VERBS)(
     '$verb --json reports an invalid configuration as JSON and exits with 2',
     async ({ verb, taken }) => {
-      const { code, stdout, stderr } = await runInProcess([verb, ...taken, '--json'], {
-        ...service,
-        HTTP_PORT: 'eighty',
-      });
-      expect(JSON.parse(stdout)).toEqual({
-        error: {
-          code: 'configuration_invalid',
-          message:
-            'the configuration is not usable:\n  - HTTP_PORT: expected a port, 0 to 65535, got "eighty"',
-          advice: 'Correct the named variables; nothing was tried.',
-          request_id: null,
-        },
+      const env = { ...service, HTTP_PORT: 'eighty' };
+      const { code, error, stderr } = await askJson([verb, ...taken], env);
+      expect(error).toEqual({
+        code: 'configuration_invalid',
+        message: 'the configuration is not usable:\n  - HTTP_PORT: expected a port, 0 to 65535, got "eighty"',
+        advice: 'Correct the named variables; nothing was tried.',
+        request_id: null,
       });
       expect(stderr).toContain('configuration_invalid: ');
       expect(code).toBe(2);
@@ -64,8 +74,7 @@ describe('with --json', () => {
     '$verb --json reports an unreachable database as JSON and exits with 1',
     async ({ verb, taken }) => {
       const env = { ...service, DATABASE_URL: 'postgres://owner:hidden-word@127.0.0.1:1/nothing' };
-      const { code, stdout } = await runInProcess([verb, ...taken, '--json'], env);
-      const { error } = JSON.parse(stdout) as JsonError;
+      const { code, error, stdout } = await askJson([verb, ...taken], env);
       expect(error).toMatchObject({ code: 'database_unreachable' });
       expect(error.message).toContain('ECONNREFUSED');
       expect(stdout).not.toContain('hidden-word');
@@ -74,10 +83,8 @@ describe('with --json', () => {
   );
 
   test('an unknown option is reported as JSON', async () => {
-    const { code, stdout } = await runInProcess(['runs', '--json', '--nope'], {});
-    expect(JSON.parse(stdout)).toMatchObject({
-      error: { code: 'usage_invalid', message: "unknown option '--nope'" },
-    });
+    const { code, error } = await askJson(['runs', '--nope'], {});
+    expect(error).toMatchObject({ code: 'usage_invalid', message: "unknown option '--nope'" });
     expect(code).toBe(2);
   });
 
@@ -89,16 +96,16 @@ describe('with --json', () => {
   ])(
     'the error for the unknown stream %s lists the streams, and suggests one with a similar name if there is one',
     async (name, says) => {
-      const { code, stdout } = await runInProcess(['sync', name, '--json'], {});
-      expect((JSON.parse(stdout) as JsonError).error.message).toContain(says);
+      const { code, error } = await askJson(['sync', name], {});
+      expect(error.message).toContain(says);
       expect(code).toBe(2);
     },
   );
 
   test('an unescaped password in DATABASE_URL is a configuration error, and its parts are not looked up as a host name', async () => {
     const env = { ...service, DATABASE_URL: 'postgres://owner:p@ss/word@127.0.0.1/nothing' };
-    const { code, stdout, stderr } = await runInProcess(['check', '--json'], env);
-    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'configuration_invalid' } });
+    const { code, error, stdout, stderr } = await askJson(['check'], env);
+    expect(error.code).toBe('configuration_invalid');
     expect(stdout).toContain('the password p@ss/word is p%40ss%2Fword');
     expect(`${stdout}${stderr}`).not.toMatch(/ENOTFOUND|owner/);
     expect(code).toBe(2);
@@ -114,8 +121,7 @@ function urlWith(change: (url: URL) => void): string {
 
 describe('the advice of an error', () => {
   async function adviceOf(DATABASE_URL: string): Promise<string> {
-    const { code, stdout } = await runInProcess(['status', '--json'], { DATABASE_URL });
-    const { error } = JSON.parse(stdout) as JsonError;
+    const { code, error } = await askJson(['status'], { DATABASE_URL });
     expect(error.code).toBe('database_unreachable');
     expect(code).toBe(1);
     return error.advice;
@@ -150,9 +156,7 @@ describe('the advice of an error', () => {
         error: 'token_permission',
       });
     refuse();
-    const { checks } = JSON.parse((await runInProcess(['check', '--json'], env)).stdout) as {
-      checks: { what: string; result: string; code?: string }[];
-    };
+    const { checks } = await askJson(['check'], env);
     const ofService = checks.filter(({ what }) => what.startsWith('service: '));
     expect(ofService.map(({ what, result }) => [what, result])).toEqual([
       ['service: resources.list', 'failed'],
@@ -162,9 +166,7 @@ describe('the advice of an error', () => {
       ['service: users.info', 'ok'],
     ]);
     refuse();
-    const { runs } = JSON.parse((await runInProcess(['sync', '--json'], env)).stdout) as {
-      runs: { stream: string; outcome: string }[];
-    };
+    const { runs } = await askJson(['sync'], env);
     expect(runs.find(({ stream }) => stream === 'resources')?.outcome).toBe('failed');
     expect(runs.find(({ stream }) => stream === 'users')?.outcome).toBe('succeeded');
   });
@@ -176,8 +178,7 @@ describe('the advice of an error', () => {
       SAFETY_BASE_URL: sandbox.url.replace('http:', 'https:'),
       DATABASE_URL: database.url,
     };
-    const { code, stdout } = await runInProcess(['check', '--json'], env);
-    const { checks } = JSON.parse(stdout) as { checks: { what: string; finding: string; advice: string }[] };
+    const { code, checks } = await askJson(['check'], env);
     expect(checks.at(-1)).toEqual({
       what: 'service: resources.list',
       result: 'failed',
@@ -197,10 +198,7 @@ describe('the advice of an error', () => {
       url.password = 'read-only-word';
     });
     const rights = async () => {
-      const { stdout } = await runInProcess(['check', '--json'], { ...service, DATABASE_URL });
-      const { checks } = JSON.parse(stdout) as {
-        checks: { what: string; finding: string; advice: string | null }[];
-      };
+      const { checks } = await askJson(['check'], { ...service, DATABASE_URL });
       return checks.find(({ what }) => what === 'rights');
     };
     await database.query(
@@ -241,7 +239,10 @@ describe('the advice of an error', () => {
   });
 
   test('if settings are missing, the advice is that pasted lines need export', async () => {
-    const { stderr } = await runInProcess(['sync'], {});
+    const { code, stderr } = await runInProcess(['start'], {});
+    expect(code).toBe(2);
+    expect(stderr).toContain('SAFETY_BASE_URL is not set');
+    expect(stderr).toContain('SAFETY_TOKEN is not set');
     expect(stderr).toContain('(lines NAME=value that were pasted into a shell need export before them)');
   });
 });
@@ -253,8 +254,8 @@ describe('errors of PostgreSQL', () => {
       for (const name of TABLES)
         await database.query(`alter table safety_sync.${name} rename to ${name}_away`);
       try {
-        const { code, stdout, stderr } = await runInProcess([verb, '--json'], { DATABASE_URL: database.url });
-        expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'database_not_migrated' } });
+        const { code, error, stdout, stderr } = await askJson([verb], { DATABASE_URL: database.url });
+        expect(error.code).toBe('database_not_migrated');
         expect(stderr).toMatch(/^database_not_migrated: PostgreSQL: relation .* does not exist/);
         expect(`${stdout}${stderr}`).not.toMatch(/Failed query|select|params|DrizzleQueryError|\n {4}at /);
         expect(code).toBe(1);

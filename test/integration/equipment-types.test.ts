@@ -85,7 +85,7 @@ it('if no equipment type is configured any more, all live rows are reported as n
   expect((await run(['equipment-types'], [])).stdout).toContain('21    no             3        0');
 });
 
-it('equipment-types retire marks the rows of one type as deleted, as a snapshot without them does, and a repetition marks none', async () => {
+it('equipment-types retire marks the rows of one type as deleted, as a snapshot without them does, a repetition marks none, and a new read restores them', async () => {
   await run(['sync', 'equipments']);
   const readPartitions = () =>
     stage.query(`select read_parts::text, last_success_at::text from safety_sync.stream_state`);
@@ -133,20 +133,10 @@ it('equipment-types retire marks the rows of one type as deleted, as a snapshot 
     'sync manual succeeded 0 0',
   ]);
   expect(await readPartitions()).toEqual(partitions);
-});
 
-it('if a retired type is read again, its rows are live again and the warehouse equals the source', async () => {
-  const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
-  expectSucceeded(await worker.run('equipments'));
-  expectSucceeded(await worker.run('equipments', { retirePartition: '24', allowMassDelete: true }));
-  const live = () =>
-    worker.query(
-      `select count(*)::int as n from safety.equipment where equipment_type_id = '24' and _deleted_at is null`,
-    );
-  expect(await live()).toEqual([{ n: 0 }]);
-  expectSucceeded(await worker.run('equipments'));
-  expect(await live()).toEqual([{ n: 3 }]);
-  await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_schedules'] });
+  await run(['sync', 'equipments']);
+  const settings = { equipmentTypes: stage.sandbox.equipmentTypes };
+  await expectWarehouseEqualsSource({ ...stage, settings }, { tables: ['equipment', 'equipment_schedules'] });
 });
 
 it('the status page and the report show the equipment that is no longer read', async () => {

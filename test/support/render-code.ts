@@ -1,8 +1,8 @@
 /** Documents generated from the code: errors, variables, commands, alerts, folders. Needs no database. */
 import type { Command } from 'commander';
 import { ALERT_EVENTS } from '../../src/operate/alerts/events.ts';
-import { buildProgram, EXIT_CODE_OF } from '../../src/cli/program.ts';
-import { EXIT_CODES } from '../../src/cli/run-results.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { EXIT_CODE_OF, EXIT_CODES } from '../../src/cli/run-results.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { variableGroupsOf } from '../../src/config/variables.ts';
 import {

@@ -1,21 +1,16 @@
 import type { App } from '../../app.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
-import { countForgotten, type ForgottenCount } from '../../engine/control-tables/stored-privacy.ts';
+import { countForgotten } from '../../engine/control-tables/stored-privacy.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
 import { type Check, failed, ok } from './finding.ts';
 
-interface ForgottenFinding extends ForgottenCount {
-  readonly finding: string;
-  readonly advice: string;
-}
-
 /**
  * A database cannot know that it was restored. Its list of forgotten people is as old as the backup, so an operator can compare
  * the newest date in it.
  */
-export async function findForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenFinding> {
+export async function findForgotten(db: Queryable, accountIds: readonly string[]) {
   const counted = await countForgotten(db, accountIds);
   const { people, lastMs } = counted;
   const are = people === 1 ? 'person is' : 'people are';

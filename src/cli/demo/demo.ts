@@ -7,17 +7,18 @@ import { importLabels } from '../../warehouse/import-labels.ts';
 import { createSandbox, type Sandbox, sandboxLabels } from '../../sandbox/index.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS, systemClock } from '../../shared/time.ts';
-import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { syncStreams } from '../../engine/sync/sync-streams.ts';
-import { type Connection, openConnection } from '../../engine/database/connection.ts';
-import { FORGETFUL_STREAMS, syncInThePast } from './demo-past.ts';
+import { type Connection, openConnection, type Queryable } from '../../engine/database/connection.ts';
+import { name } from '../../engine/database/sql-names.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
+import type { Terminal } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
@@ -43,11 +44,6 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
   );
 }
 
-/** The demo starts with an empty database every time; no other program uses it. */
-async function emptyDatabase({ db }: App): Promise<void> {
-  await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
-}
-
 /** The demo's configuration has one account. */
 async function syncAll(
   { accounts }: App,
@@ -61,6 +57,33 @@ async function syncAll(
     trigger: 'manual',
   });
   return results.map((result) => ({ result }));
+}
+
+/** Streams with the present state only: their past is that of the syncs. */
+const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
+
+/** Columns with the time at which a state of these streams began or ended here, because the source sends none. */
+const TIMES = FORGETFUL_STREAMS.flatMap((stream) => streamNamed(stream).histories).flatMap(
+  ({ of, states }) => [
+    { table: of, column: '_valid_from' },
+    { table: states, column: 'valid_from' },
+    { table: states, column: 'valid_to' },
+  ],
+);
+
+/**
+ * Runs a sync that is `agoMs` in the past. PostgreSQL's clock cannot be set back, so the times in its rows are set back to the
+ * simulated day.
+ */
+async function syncInThePast<T>(db: Queryable, agoMs: number, sync: () => Promise<T>): Promise<T> {
+  const [clock] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
+  const synced = await sync();
+  for (const { table, column } of TIMES) {
+    const at = name(column);
+    await db.execute(sql`update ${table} set ${at} = ${at} - make_interval(secs => ${agoMs / 1000})
+      where ${at} >= ${clock?.now ?? ''}::timestamptz`);
+  }
+  return synced;
 }
 
 function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves: boolean) {
@@ -147,12 +170,13 @@ async function runDemo(
     claim = await claimDemo(app);
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
-    await emptyDatabase(app);
+    const { db } = app;
+    // No other program uses it.
+    await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
     const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
 
     section('2  First sync: everything, six weeks ago');
-    const { db } = app;
     const sync = syncAll.bind(null, app);
     const first = await syncInThePast(db, -passedMs, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
@@ -194,7 +218,7 @@ async function runDemo(
 
     const code = exitCodeOf(both);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
-    printNextSteps(context, app, { serves, report });
+    printNextSteps(terminal, { url: app.warehouse.url, serves, report });
     if (serves && code === EXIT.ok) {
       sandbox.live.start();
       await runWorker(app);
@@ -208,12 +232,9 @@ async function runDemo(
 }
 
 function printNextSteps(
-  { terminal }: CommandContext,
-  { warehouse }: App,
-  { serves, report }: { readonly serves: boolean; readonly report: string },
+  terminal: Terminal,
+  { url, serves, report }: { readonly url: string; readonly serves: boolean; readonly report: string },
 ): void {
-  const { colors } = terminal;
-  const url = warehouse.url;
   const lines = serves
     ? [
         'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
@@ -224,11 +245,11 @@ function printNextSteps(
         `The data is in ${resolve(EMBEDDED_DATA_DIR)}; the server stops with the demo. To look around with psql or a BI tool:`,
         '  npx safety-sync demo --serve      keeps everything running and prints the connection string',
       ];
-  terminal.print(`\n${colors.bold('Next')}`);
-  terminal.print(`All of it as charts and tables, for a browser:\n  ${report}`);
-  terminal.print(lines.join('\n'));
   terminal.print(
     [
+      `\n${terminal.colors.bold('Next')}`,
+      `All of it as charts and tables, for a browser:\n  ${report}`,
+      ...lines,
       'With a service of your own:',
       '  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=… SAFETY_EQUIPMENT_TYPES=…  DATABASE_URL=postgres://…',
       '  npx safety-sync check             tests settings, database and service',

@@ -72,13 +72,8 @@ const runList = withApp<CommonOptions>(async ({ app, terminal }) => {
   };
 });
 
-interface Finding {
-  readonly finding: string;
-  readonly advice: string;
-}
-
 /** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
-export async function readAccountFindings({ accountIds, connection }: App): Promise<Finding[]> {
+export async function readAccountFindings({ accountIds, connection }: App) {
   const changes = await readAccountChanges(connection);
   const known = [...accountIds, ...changes.flatMap(({ from, to }) => [from, to])];
   const others = (await readStoredAccounts(connection)).filter((id) => !known.includes(id));

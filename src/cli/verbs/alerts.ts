@@ -30,50 +30,55 @@ import {
   withApp,
 } from '../verb.ts';
 
-/** A condition, and the alert that a worker has recorded of it; `conditions` without a recorded alert come last. */
-interface Listed extends Pick<AlertRow, 'accountId' | 'event' | 'subject' | 'code' | 'detail'> {
-  readonly row: AlertRow | null;
-  readonly isOver: boolean;
-}
+/** The alert of a condition that no worker has recorded yet. */
+const UNRECORDED = {
+  channel: null,
+  tries: 0,
+  problem: null,
+  beganMs: null,
+  endedMs: null,
+  sentMs: null,
+  dueMs: null,
+  isOver: false,
+};
 
-function listAlerts(rows: readonly AlertRow[], conditions: readonly Condition[]): Listed[] {
+/** Recorded alerts, then conditions without one. */
+function listAlerts(rows: readonly AlertRow[], conditions: readonly Condition[]) {
   const present = new Set(conditions.map(textOfKey));
   const recorded = new Set(rows.map(textOfKey));
   return [
     ...rows.map((row) => ({
       ...row,
-      row,
       // An outage of the database is no condition, because it cannot be read from the database.
       isOver: row.endedMs !== null || (row.event !== 'database_away' && !present.has(textOfKey(row))),
     })),
-    ...conditions
-      .filter((one) => !recorded.has(textOfKey(one)))
-      .map((one) => ({ ...one, row: null, isOver: false })),
+    ...conditions.filter((one) => !recorded.has(textOfKey(one))).map((one) => ({ ...one, ...UNRECORDED })),
   ];
 }
 
-function stateOf({ row, isOver }: Listed, hasChannels: boolean): string {
-  if (row === null)
+type Listed = ReturnType<typeof listAlerts>[number];
+
+function stateOf({ channel, isOver, sentMs, endedMs, tries, problem }: Listed, hasChannels: boolean): string {
+  if (channel === null)
     return hasChannels ? 'no worker has recorded it yet' : 'not sent: no channel is configured';
-  const { sentMs, endedMs, tries, problem } = row;
   if (isOver && endedMs === null) return 'over; no worker has recorded that yet';
   if (tries > 0) return `not accepted: ${problem ?? ''}`;
   return sentMs === null ? 'sent when it has lasted long enough' : 'sent';
 }
 
-const alertJson = ({ accountId, event, subject, code, detail, row }: Listed) => ({
+const alertJson = ({ accountId, event, subject, channel, code, detail, tries, problem, ...at }: Listed) => ({
   account_id: accountId,
   event,
   subject,
-  channel: row?.channel ?? null,
+  channel,
   code,
   detail,
-  tries: row?.tries ?? 0,
-  problem: row?.problem ?? null,
-  began_at: toIso(row?.beganMs ?? null),
-  ended_at: toIso(row?.endedMs ?? null),
-  sent_at: toIso(row?.sentMs ?? null),
-  due_at: toIso(row?.dueMs ?? null),
+  tries,
+  problem,
+  began_at: toIso(at.beganMs),
+  ended_at: toIso(at.endedMs),
+  sent_at: toIso(at.sentMs),
+  due_at: toIso(at.dueMs),
 });
 
 const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
@@ -97,13 +102,13 @@ const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
     conditions,
   );
   const table = () =>
-    renderRows(
+    renderRows<Listed>(
       listed,
       [
-        { title: 'since', cellOf: ({ row }) => formatTime(row?.beganMs ?? null) },
+        { title: 'since', cellOf: ({ beganMs }) => formatTime(beganMs) },
         { ...accountColumn(accounts.length > 1), cellOf: ({ accountId }) => accountId },
         { title: 'what', cellOf: textOfAlert },
-        { title: 'by', cellOf: ({ row }) => row?.channel ?? '–' },
+        { title: 'by', cellOf: ({ channel }) => channel ?? '–' },
         { title: 'state', cellOf: (one) => stateOf(one, hasChannels) },
       ],
       terminal,

@@ -13,7 +13,14 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import type { LedgerSlice, TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
-import { accountFields, EXIT, type Failure, renderFailures, streamLabel } from '../run-results.ts';
+import {
+  accountFields,
+  EXIT,
+  EXIT_CODE_OF,
+  type Failure,
+  renderFailures,
+  streamLabel,
+} from '../run-results.ts';
 import { runVerb } from '../run-verb.ts';
 import type { Colors } from '../terminal.ts';
 import {
@@ -58,34 +65,25 @@ interface BackfillFlags {
   readonly restart: boolean;
 }
 
-/** The requests that a backfill of a stream would send. */
-interface Forecast {
-  readonly account_id?: string;
-  readonly stream: StreamName;
-  /** null: the number is known only after the whole list was read. */
-  readonly records: number | null;
-  /** 0: the stream is read as a whole. */
-  readonly slices: number;
-  /** null: this would start from the beginning. */
-  readonly slices_done: number | null;
-  readonly requests: number | null;
-}
-
 /** At its end a backfill requests three totals: of all records, of those up to its beginning, and of those since. */
 const CHECK_REQUESTS = 3;
 
-/** Reads one number from the service and the ledger, writes nothing. Without all tables there is no ledger to look at. */
+/**
+ * The requests that a backfill of a stream would send. Reads one number from the service and the ledger, writes nothing. Without
+ * all tables there is no ledger to look at.
+ */
 async function forecast(
   context: RunContext,
   stream: StreamName,
   { isMigrated, ...asked }: BackfillFlags & { readonly isMigrated: boolean },
-): Promise<Forecast> {
+) {
   const { readMode, method, responseKey } = streamNamed(stream);
-  const whole = { stream, records: null, slices: 0, slices_done: null, requests: null };
-  if (readMode.kind === 'snapshot') {
-    return { ...whole, requests: readMode.per === 'account' ? 1 : context.settings.equipmentTypes.length };
+  if (readMode.kind !== 'incremental') {
+    const { equipmentTypes } = context.settings;
+    const requests =
+      readMode.kind !== 'snapshot' ? null : readMode.per === 'account' ? 1 : equipmentTypes.length;
+    return { stream, records: null, slices: 0, slices_done: null, requests };
   }
-  if (readMode.kind !== 'incremental') return whole;
   const response = await context.api().page({
     method,
     listKey: responseKey,
@@ -107,13 +105,18 @@ async function forecast(
   const several = left === null ? null : Math.ceil(left / readMode.pageSize) + open + first + CHECK_REQUESTS;
   return {
     stream,
+    /** null: the number is known only after the whole list was read. */
     records: left,
+    /** 0: the stream is read as a whole. */
     slices,
+    /** null: this would start from the beginning. */
     slices_done: resumed === undefined ? null : slices - open,
     // One request for every 500 records, and one for the partial page of every slice.
     requests: isOnePage ? 1 : several,
   };
 }
+
+type Forecast = Awaited<ReturnType<typeof forecast>> & { readonly account_id?: string };
 
 /** The slices that the backfill would resume; undefined: it would start from the beginning. */
 async function readResumable(
@@ -174,7 +177,7 @@ async function readPlan(
         if (accounts.length === 1 || !(error instanceof SafetySyncError)) throw error;
         const { code: errorCode, message, advice, recovery } = error;
         failed.push({ account_id: account.id, stream, code: errorCode, message, advice });
-        if (code !== EXIT.refused) code = recovery === 'fail_run' ? EXIT.refused : EXIT.failed;
+        code = Math.max(code, EXIT_CODE_OF[recovery]);
         if (recovery === 'fail_run') break;
       }
     }

@@ -1,12 +1,8 @@
 import { capital, formatNumber } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import { cleanAccount } from '../../engine/sync/forget.ts';
-import {
-  readCleaningProgress,
-  readForgottenWithKey,
-  type StreamCleaning,
-} from '../../engine/privacy/settings.ts';
-import { describeUncleaned, type UncleanedStream, uncleanedOf } from '../../operate/status/storage-rules.ts';
+import { readCleaningProgress, readForgottenWithKey } from '../../engine/privacy/settings.ts';
+import { describeUncleaned, uncleanedOf } from '../../operate/status/storage-rules.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { findForgotten } from '../check/check-privacy.ts';
 import { accountFields, afterBlank } from '../run-results.ts';
@@ -17,19 +13,6 @@ interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
 }
 
-const privacyRow = (
-  account: { readonly account_id?: string },
-  { stream, policy, progress, cleaning }: StreamCleaning,
-) => ({
-  ...account,
-  stream,
-  omitted: policy.omit,
-  pseudonyms: policy.pseudonymize,
-  progress,
-  rows_seen: cleaning?.rowsSeen ?? 0,
-  rows_changed: cleaning?.rowsChanged ?? 0,
-});
-
 const PROGRESS = { done: 'in line', due: 'not yet in line', under_way: 'under way' } as const;
 
 const columnsText = (columns: readonly string[]): string => (columns.length === 0 ? '–' : columns.join(', '));
@@ -37,17 +20,24 @@ const columnsText = (columns: readonly string[]): string => (columns.length === 
 const runPrivacy = withApp<PrivacyOptions>(async ({ app, terminal }, options) => {
   const { config, accounts, accountIds, db } = app;
   const isMany = accounts.length > 1;
-  const streams: ReturnType<typeof privacyRow>[] = [];
-  const uncleaned: UncleanedStream[] = [];
   for (const account of accounts) {
     if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
     // Errors: `privacy_key_wrong`.
     await readForgottenWithKey(db, account.id, config.privacy);
-    const progress = await readCleaningProgress(db, [account.id], config.privacy);
-    const read = progress.get(account.id) ?? [];
-    uncleaned.push(...uncleanedOf(read, account.offReasons));
-    streams.push(...read.map((one) => privacyRow(accountFields(isMany, account.id), one)));
   }
+  const read = await readCleaningProgress(db, accountIds, config.privacy);
+  const uncleaned = accounts.flatMap(({ id, offReasons }) => uncleanedOf(read.get(id) ?? [], offReasons));
+  const streams = accountIds.flatMap((id) =>
+    (read.get(id) ?? []).map(({ stream, policy, progress, cleaning }) => ({
+      ...accountFields(isMany, id),
+      stream,
+      omitted: policy.omit,
+      pseudonyms: policy.pseudonymize,
+      progress,
+      rows_seen: cleaning?.rowsSeen ?? 0,
+      rows_changed: cleaning?.rowsChanged ?? 0,
+    })),
+  );
   const { lastMs, people, finding, advice } = await findForgotten(db, accountIds);
   const table = () =>
     renderRows(

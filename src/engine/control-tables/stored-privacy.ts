@@ -26,7 +26,7 @@ export async function writeForgotten(
     .onConflictDoNothing();
 }
 
-export interface ForgottenCount {
+interface ForgottenCount {
   readonly people: number;
   /** When the last person was forgotten, by the database's clock, ms; null: no person was. */
   readonly lastMs: number | null;

@@ -3,10 +3,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
 import { parseDate } from '../../../src/cli/arguments.ts';
 import { renderFailures } from '../../../src/cli/run-results.ts';
-import { logResult } from '../../../src/operate/worker/run-log.ts';
-import type { Logger } from '../../../src/shared/logger.ts';
-import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
-import { noCounts } from '../../../src/engine/control-tables/record-counts.ts';
 import { type ColumnOf, renderRows } from '../../../src/cli/table.ts';
 import { createTerminal, toPrintable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
@@ -183,31 +179,6 @@ describe('a text for the terminal', () => {
     const { red, bold } = pc.createColors(true);
     expect(toPrintable(bold(red('refused')))).toBe(bold(red('refused')));
     expect(toPrintable('\u001b[8mhidden')).toBe('\\u001b[8mhidden');
-  });
-});
-
-describe('the log of a run', () => {
-  const skipped: RunResult = {
-    record: NO_RECORD,
-    stream: 'users',
-    counts: noCounts(),
-    requests: 0,
-    retries: 0,
-    throttled: 0,
-    durationMs: 1,
-    repaired: null,
-    outcome: 'skipped',
-    reason: 'nothing to do',
-  };
-
-  it.each([
-    [true, 'debug'],
-    [false, 'info'],
-  ])('a skip whose reason was already reported (%s) is logged at level %s', (isKnown, level) => {
-    const levels: string[] = [];
-    const log = { debug: () => levels.push('debug'), info: () => levels.push('info') } as unknown as Logger;
-    logResult({ log }, skipped, { isKnown });
-    expect(levels).toEqual([level]);
   });
 });
 

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../../../src/config/load-config.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { folderForTest } from '../../support/lifetime.ts';
+import { secretsOf } from '../../../src/config/secrets.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -122,6 +123,7 @@ describe('an accounts file', () => {
         schedule: { timezone: 'UTC', reconcile: null, streams: every(null) },
       },
     ]);
+    expect(secretsOf(config)).toEqual(expect.arrayContaining(['north-token', 'south-token']));
   });
 
   test('an accounts file can be JSON', async () => {

@@ -62,6 +62,13 @@ describe('the line of a run', () => {
     expect(lineOf(failed(code)).level).toBe(level);
   });
 
+  it.each([
+    [true, 'debug'],
+    [false, 'info'],
+  ])('the log line of a skip whose reason was already reported (%s) has level %s', (isKnown, level) => {
+    expect(lineOf({ ...figures, outcome: 'skipped', reason: 'nothing to do' }, isKnown).level).toBe(level);
+  });
+
   it('the log line of a run during a logged outage has level debug', () => {
     expect(lineOf(failed('network_error'), true).level).toBe('debug');
   });
