@@ -11,13 +11,19 @@ import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import { msOfInstant } from '../streams/time-text.ts';
-import { BatchIssues } from './batch-issues.ts';
+import { BatchIssues, buildRejection } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
-import { normalize, type PreparedRecord } from './normalize.ts';
-import { identityOf, isStorable, type KeyedRecord, parseRecord, type ReadRecord } from './record.ts';
-import { buildRejection } from './staged-issue.ts';
+import {
+  identityOf,
+  isStorable,
+  type KeyedRecord,
+  normalize,
+  parseRecord,
+  type PreparedRecord,
+  type ReadRecord,
+} from './record.ts';
 import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
