@@ -329,7 +329,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/loading/batch.ts',
       search: 'changeTimeOf(stream, record) >= changeTimeOf(stream, before);',
       replace: 'true;',
-      tests: ['test/integration/merge.test.ts > in one response'],
+      tests: ['test/integration/loader.test.ts > in one batch'],
     },
     {
       breaks: 'times of the database are read in the DateStyle of the server',

@@ -114,7 +114,7 @@ export function createBatches(options: LoadOptions) {
   const listed = new Set(openIssues.unknownFields);
   const tables = [parent, ...children].map(({ table }) => table);
   // The ids of a lookup are those that were looked up.
-  const toLookUp = stream.readMode.kind === 'lookup' ? [] : userColumns(stream.parent, stream.fields);
+  const toLookUp = stream.readMode.kind === 'lookup' ? [] : userColumns(stream);
 
   /** The records that are not stored as received; and of the others the keys with an issue that they close. */
   async function findNews(
