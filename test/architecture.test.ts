@@ -141,7 +141,7 @@ function reachedFrom(path: string, files: readonly SourceFile[]): Set<string> {
 describe('the steps of a run', () => {
   it('normalizing is pure: no file of a stream reaches a connection', () => {
     const wrong = sources
-      .filter(({ path }) => folderOf(path) === 'engine/streams' || path === 'engine/loading/normalize.ts')
+      .filter(({ path }) => folderOf(path) === 'engine/streams' || path === 'engine/loading/record.ts')
       .filter(({ path }) =>
         [...reachedFrom(path, sources)].some((reached) => folderOf(reached) === 'engine/database'),
       );

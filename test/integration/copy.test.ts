@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, test } from 'vitest';
 import { toArrayLiteral } from '../../src/engine/database/array-literal.ts';
-import { toCopyLine } from '../../src/engine/loading/copy-text.ts';
+import { toCopyLine } from '../../src/engine/loading/copy-records.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { openTestDatabase } from '../support/test-database.ts';
 

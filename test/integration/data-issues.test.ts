@@ -194,30 +194,18 @@ test('the issue of a record that the source no longer has is closed', async () =
   expect(await openIssues('equipments')).toEqual([]);
 });
 
-test('a record with an unusable key is rejected, and its issue holds the whole record', async () => {
-  const odd = [null, '', ['7'], { id: 7 }, 7.5, true, 'k'.repeat(601)].map((id) => ({
-    ...SPECIMENS.resources.build('x'),
-    id,
-  }));
-  for (const [at, record] of odd.entries()) worker.sandbox.store.resources.put(record, `unusable ${at}`);
-  const { counts } = await sync('resources');
-  expect(counts).toMatchObject({ read: 10 + odd.length, inserted: 10, rejected: odd.length });
-  const issues = await issuesOf(worker, 'resources');
-  expect(issues.map(({ value }) => value)).toEqual(expect.arrayContaining(odd));
-  expect(issues).toMatchObject(odd.map(() => ({ kind: 'record_rejected', record_id: null, is_open: true })));
-});
-
-test('a record that is no JSON object is rejected, and its issue is closed when the record is gone', async () => {
-  const odd = [7, 'text', null, [[]], 'x\u0000'];
+test('a record that is no object, or has no usable key, is rejected as a whole, and its issue is closed when the record is gone', async () => {
+  const unusable = ['', ['7'], 'k'.repeat(601)].map((id) => ({ ...SPECIMENS.resources.build('x'), id }));
+  const odd = [7, 'text', null, [[]], 'x\u0000', ...unusable];
   worker.sandbox.hooks.rewriteResponse = (entry, response) =>
     entry.method === 'resources.list'
       ? { ...response, resources: [...odd, ...(response['resources'] as unknown[])] }
       : response;
   const { counts } = await sync('resources');
   expect(counts).toMatchObject({ read: 10 + odd.length, inserted: 10, rejected: odd.length });
-  expect(await issuesOf(worker, 'resources')).toMatchObject(
-    odd.map(() => ({ kind: 'record_rejected', is_open: true })),
-  );
+  const issues = await issuesOf(worker, 'resources');
+  expect(issues).toMatchObject(odd.map(() => ({ kind: 'record_rejected', record_id: null, is_open: true })));
+  expect(issues.map(({ value }) => value)).toEqual(expect.arrayContaining(unusable));
   worker.sandbox.hooks.rewriteResponse = undefined;
   await sync('resources');
   expect(await openIssues('resources')).toEqual([]);
@@ -285,20 +273,6 @@ test('extreme but valid values are stored unchanged', async () => {
   ]);
 });
 
-test('a part of a record that cannot become a row is rejected, and the rest of the record is stored', async () => {
-  // A training id that is too large for its column.
-  worker.sandbox.store.employees.put({
-    ...SPECIMENS['training-employee-status'].build('much'),
-    percent_complete: '9'.repeat(100),
-    last_completed: [{ id: 9.3e18, date_number: 20_260_101 }],
-  });
-  const { counts } = await sync('training-employee-status');
-  expect(counts).toMatchObject({ read: 13, inserted: 13, rejected: 0 });
-  expect(await openIssues('training-employee-status')).toMatchObject([
-    { kind: 'record_rejected', record_id: 'much', field: 'last_completed[0]' },
-  ]);
-});
-
 describe('the retry of stored records', () => {
   test('a retry sends no request, closes the issues of corrected values, and keeps the other issues open', async () => {
     worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('bad-due'), due: 20_260_230 });
@@ -353,16 +327,6 @@ describe('the retry of stored records', () => {
       await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_asked_types'] });
     },
   );
-
-  test('a rejected record becomes a row if a retry can read its key', async () => {
-    worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('x'), id: null }, 'keyless');
-    await sync('resources');
-    await worker.query(`update safety_sync.data_issues set value = jsonb_set(value, '{id}', '"late"')`);
-    const result = expectSucceeded(await worker.run('resources', { retryIssues: true }));
-    expect(result.counts).toMatchObject({ inserted: 1, rejected: 0, deleted: 0 });
-    expect(await openIssues('resources')).toEqual([]);
-    expect(await worker.query(`select id from safety.resources where id = 'late'`)).toEqual([{ id: 'late' }]);
-  });
 });
 
 test('a field with a very long name has an issue with the beginning of the name, and its record is stored', async () => {

@@ -180,7 +180,8 @@ test('records keep every digit in a retry of data issues', async () => {
     `update safety_sync.data_issues set value = jsonb_set(value, '{id}', '"late"') where record_id is null`,
   );
   await worker.query(`update safety.followups set form_id = null, _hash = null where id = 'stored'`);
-  expectSucceeded(await worker.run('followups', { retryIssues: true }));
+  const { counts } = expectSucceeded(await worker.run('followups', { retryIssues: true }));
+  expect(counts).toMatchObject({ inserted: 1, rejected: 0, deleted: 0 });
   expect(
     await worker.query(`select id, form_id::text, (_raw->'form_id')::text as form, (_raw->'measured')::text as measured
       from safety.followups where id in ('late', 'stored') order by id`),

@@ -114,6 +114,22 @@ test('a record that is unchanged in a later batch is not written again', async (
   });
 });
 
+test.each([
+  ['older first', [1, 2]],
+  ['newer first', [2, 1]],
+] as const)(
+  'if two versions are in one batch, %s, the newer one is stored, and both are unchanged later',
+  async (_order, times) => {
+    const both = times.map((time) => followup('a', time, [message(`at ${time}`)]));
+    await add(both, {});
+    expect(await commit()).toMatchObject({ read: 2, inserted: 1, unchanged: 1 });
+    expect(await stored()).toEqual({ a: 'at 2' });
+    await add(both, {});
+    expect(await commit()).toMatchObject({ inserted: 1, updated: 0, unchanged: 3 });
+    expect(await stored()).toEqual({ a: 'at 2' });
+  },
+);
+
 test('if two versions are in one transaction, the newer one is stored in any order, without a state in the history', async () => {
   for (const [id, isNewerFirst] of [
     ['a', true],

@@ -1,6 +1,5 @@
-/** One transaction with a record, its children and its older versions. */
-import { describe, expect, test } from 'vitest';
-import type { Followup } from '../../src/sandbox/index.ts';
+/** One transaction with a record and its children. */
+import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -81,54 +80,6 @@ test('_raw holds the record as received, and _run_id and _synced_at are those of
   expect(rows.every((row) => row.is_synced)).toBe(true);
   expect(rows.filter((row) => row.run === '2').map((row) => row.id)).toEqual([key]);
   expect(JSON.parse(rows.find((row) => row.id === key)?.raw ?? '')).toEqual(updated);
-});
-
-describe('several versions of one follow-up in one run', () => {
-  const version = (updated_on: number, m_assignee_id: string): Followup => ({
-    ...(SPECIMENS.followups.build('twice') as unknown as Followup),
-    updated_on,
-    m_assignee_id,
-  });
-  const stored = async () =>
-    await worker.query(`select assignee_id from safety.followups where id = 'twice' and _deleted_at is null`);
-
-  test.each(['older first', 'newer first'] as const)(
-    'if two versions are in one response, %s, the newer version is stored',
-    async (order) => {
-      const both = [version(NOON + 1, 'older'), version(NOON + 2, 'newer')];
-      const shown = order === 'older first' ? both : both.toReversed();
-      worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
-        ...response,
-        paging: { total: (response['paging'] as { total: number }).total + 2, last_page: 1 },
-        followups: [...shown, ...(response['followups'] as unknown[])],
-      });
-      expect((await sync()).counts).toMatchObject({ read: 32, inserted: 31, unchanged: 1 });
-      expect(await stored()).toEqual([{ assignee_id: 'newer' }]);
-      const before = await rowVersions(worker);
-      for (let again = 0; again < 2; again += 1) {
-        expect((await sync()).counts).toMatchObject({ inserted: 0, updated: 0, unchanged: 32 });
-        expect(await rowVersions(worker)).toEqual(before);
-      }
-    },
-  );
-
-  test('an older version on a later page never replaces the newer version of an earlier page', async () => {
-    worker.sandbox.readings.largestPage = 10;
-    worker.sandbox.store.followups.put(version(NOON + 2, 'newer'));
-    await sync();
-    let responses = 0;
-    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
-      responses += 1;
-      const followups = response['followups'] as unknown[];
-      return responses === 3
-        ? { ...response, followups: [...followups, version(NOON + 1, 'older')] }
-        : response;
-    };
-    worker.sandbox.store.followups.put(version(NOON + 3, 'newest'));
-    await sync();
-    expect(responses).toBeGreaterThan(3);
-    expect(await stored()).toEqual([{ assignee_id: 'newest' }]);
-  });
 });
 
 test('if PostgreSQL refuses a row of a run, nothing of the run is stored, and the next run stores it', async () => {

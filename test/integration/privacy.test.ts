@@ -317,18 +317,6 @@ test('a cleaning that is killed in its second page of records continues after th
   ]);
 });
 
-test('a run with new privacy settings cleans its stream, and a run without them stores the values again', async () => {
-  await start();
-  putCanaries();
-  await sync();
-  await runWith(SETTINGS, 'followups');
-  const ofFollowups = /^safety\.followup(s|_messages|_attachments|_states):|^statistics of safety\.followup/;
-  expect((await found()).filter((one) => ofFollowups.test(one))).toEqual([]);
-  await runWith({ omit: [], pseudonymize: [] }, 'followups');
-  const notes = `select note from safety.followup_messages where followup_id = 'one' and id = 'm1'`;
-  expect(await worker.query(notes)).toEqual([{ note: 'CANARY note' }]);
-});
-
 test('if a column is no longer protected, reading its values again adds no state, no due_moved event and no repair, and days are counted again', async () => {
   await start(undefined, 0);
   const { store } = worker.sandbox;

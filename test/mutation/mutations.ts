@@ -174,8 +174,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'an older version takes the place of a newer one of the same transaction',
       file: 'src/engine/loading/merge.ts',
-      search: 'else if (request.hasCommitted || isRepeated) {',
-      replace: 'else if (request.hasCommitted) {',
+      search: 'dropped += await rowCount(tx, dropOlder);',
+      replace: 'if (stream.changeTimeColumn === null) dropped += await rowCount(tx, dropOlder);',
       tests: ['test/integration/loader.test.ts > without a state in the history'],
     },
     {
@@ -329,7 +329,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/loading/batch.ts',
       search: 'changeTimeOf(stream, record) >= changeTimeOf(stream, before);',
       replace: 'true;',
-      tests: ['test/integration/merge.test.ts > in one response'],
+      tests: ['test/integration/loader.test.ts > in one batch'],
     },
     {
       breaks: 'times of the database are read in the DateStyle of the server',

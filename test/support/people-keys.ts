@@ -12,7 +12,7 @@ export interface PersonColumn {
 /** View columns with the name of a column that streams declare as ids of people, and the id in each row. */
 export async function readPersonColumns(worker: TestWorker): Promise<PersonColumn[]> {
   const names = STREAMS.filter(({ readMode }) => readMode.kind !== 'lookup')
-    .flatMap(({ parent, fields }) => userColumns(parent, fields))
+    .flatMap(userColumns)
     .map(({ column }) => `'${column}'`);
   return await worker.query<PersonColumn>(
     `select c.relname as view, left(a.attname, -3) as person from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0

@@ -14,28 +14,7 @@ import { OWN_SETTINGS } from '../database/session-settings.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
 
-export interface StreamSession {
-  readonly connection: Connection;
-  readonly backendPid: number;
-  /** The time of the open transaction, to the microsecond; null while none is open. */
-  readonly transactionTime: WriteTime | null;
-  /** Begins the one transaction of the session. Later statements belong to it. */
-  begin(): Promise<WriteTime>;
-  /**
-   * A commit that is not `isDurable` does not wait for the disk: if PostgreSQL itself crashes, this commit and all later
-   * ones may be lost, each as a whole.
-   */
-  commit(options: { readonly isDurable: boolean }): Promise<void>;
-  /** Rolls the open transaction back. After a broken connection PostgreSQL has already done so. */
-  rollback(): Promise<void>;
-  /**
-   * Returns the cause of an error: the first failure of the transaction if this error only follows from it, or `lock_lost`
-   * if the connection broke, because the staging tables are then gone, too.
-   */
-  explain(error: SafetySyncError): Promise<SafetySyncError>;
-  /** Ends the session and with it the lock. */
-  close(): Promise<void>;
-}
+export type StreamSession = ReturnType<typeof buildSession>;
 
 interface OpenSessionOptions {
   readonly databaseUrl: string;
@@ -147,7 +126,7 @@ interface Opened extends StreamKey, Pick<OpenSessionOptions, 'changesAccount'> {
   readonly first: readonly string[];
 }
 
-function buildSession(opened: Opened): StreamSession {
+function buildSession(opened: Opened) {
   const { connection, accountId, stream, backendPid, first, changesAccount } = opened;
   const lockLost = (cause?: unknown) =>
     new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
@@ -157,10 +136,12 @@ function buildSession(opened: Opened): StreamSession {
   return {
     connection,
     backendPid,
+    /** The time of the open transaction, to the microsecond; null while none is open. */
     get transactionTime() {
       return transactionTime;
     },
-    async begin() {
+    /** Begins the one transaction of the session. Later statements belong to it. */
+    async begin(): Promise<WriteTime> {
       const sent = ['begin', ...first].map((text) => connection.query(text));
       const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
       // A rename or removal of an account gets no `_synced_at`, because it stores no rows of the stream.
@@ -173,16 +154,25 @@ function buildSession(opened: Opened): StreamSession {
       transactionTime = { now, syncedAt: isClock ? now : own.synced_at };
       return transactionTime;
     },
-    async commit({ isDurable }) {
+    /**
+     * A commit that is not `isDurable` does not wait for the disk: if PostgreSQL itself crashes, this commit and all later
+     * ones may be lost, each as a whole.
+     */
+    async commit({ isDurable }: { readonly isDurable: boolean }): Promise<void> {
       if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);
       transactionTime = null;
       await connection.query('commit');
     },
-    async rollback() {
+    /** Rolls the open transaction back. After a broken connection PostgreSQL has already done so. */
+    async rollback(): Promise<void> {
       transactionTime = null;
       await connection.query('rollback').catch(() => undefined);
     },
-    async explain(caught) {
+    /**
+     * Returns the cause of an error: the first failure of the transaction if this error only follows from it, or `lock_lost`
+     * if the connection broke, because the staging tables are then gone, too.
+     */
+    async explain(caught: SafetySyncError): Promise<SafetySyncError> {
       if (!caught.code.startsWith('database_')) return caught;
       const isConsequence = databaseCode(caught) === ABORTED && connection.abortedBy !== undefined;
       const error = isConsequence ? toDatabaseError(connection.abortedBy) : caught;
@@ -193,6 +183,7 @@ function buildSession(opened: Opened): StreamSession {
         return connection.isLost ? lockLost(error) : error;
       }
     },
+    /** Ends the session and with it the lock. */
     close: () => connection.close(),
   };
 }

@@ -11,13 +11,19 @@ import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import { msOfInstant } from '../streams/time-text.ts';
-import { BatchIssues } from './batch-issues.ts';
+import { BatchIssues, buildRejection } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
 import type { LoadOptions } from './load-options.ts';
-import { normalize, type PreparedRecord } from './normalize.ts';
-import { identityOf, isStorable, type KeyedRecord, parseRecord, type ReadRecord } from './record.ts';
-import { buildRejection } from './staged-issue.ts';
+import {
+  identityOf,
+  isStorable,
+  type KeyedRecord,
+  normalize,
+  parseRecord,
+  type PreparedRecord,
+  type ReadRecord,
+} from './record.ts';
 import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
@@ -108,7 +114,7 @@ export function createBatches(options: LoadOptions) {
   const listed = new Set(openIssues.unknownFields);
   const tables = [parent, ...children].map(({ table }) => table);
   // The ids of a lookup are those that were looked up.
-  const toLookUp = stream.readMode.kind === 'lookup' ? [] : userColumns(stream.parent, stream.fields);
+  const toLookUp = stream.readMode.kind === 'lookup' ? [] : userColumns(stream);
 
   /** The records that are not stored as received; and of the others the keys with an issue that they close. */
   async function findNews(

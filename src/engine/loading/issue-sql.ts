@@ -11,25 +11,10 @@ import {
   type TransactionTime,
   type WriteTime,
 } from '../database/sql-names.ts';
-import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+import type { TableShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 import type { StreamKey } from '../control-tables/control-tables.ts';
-import { MOST_UNKNOWN_FIELDS, UNLISTED } from './staged-issue.ts';
-
-export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
-  { name: 'ord', type: 'bigint' },
-  { name: 'of_row', type: 'boolean' },
-  { name: 'is_staged', type: 'boolean' },
-  { name: 'fingerprint', type: 'text' },
-  { name: 'record_id', type: 'text' },
-  { name: 'field', type: 'text' },
-  { name: 'kind', type: 'text' },
-  { name: 'problem', type: 'text' },
-  { name: 'value', type: 'jsonb' },
-  { name: 'identity', type: 'text' },
-  { name: 'context', type: 'jsonb' },
-  { name: 'times', type: 'bigint' },
-];
+import { MOST_UNKNOWN_FIELDS, UNLISTED } from './batch-issues.ts';
 
 /** The stream of the issues, and the time that they get. */
 export type IssueWrites = StreamKey & TransactionTime;

@@ -24,30 +24,9 @@ const BATCH_BYTES = 4 * 1024 * 1024;
  */
 const MOST_AHEAD = 2;
 
-export interface Load {
-  /** Resolves when there is room for more. */
-  add(records: readonly Received[], about: ReadContext): Promise<void>;
-  /** Sets the point to which `rollback` returns. Replaces the previous savepoint. */
-  savepoint(): Promise<void>;
-  /** Discards records that were added after the savepoint; the savepoint stays. */
-  rollback(): Promise<void>;
-  /** Keys of the live rows in the coverage that were not added. */
-  findVanished(covered: Coverage): Promise<Set<string>>;
-  /** No work is being sent to the database. */
-  readonly isIdle: boolean;
-  /** Records that were added since the last commit was requested. */
-  readonly uncommitted: number;
-  /** Merges and commits everything that was added. Resolves when the commit has begun: records may be added meanwhile. */
-  beginCommit(options: CommitOptions): Promise<void>;
-  /** Like `beginCommit`, but resolves when the commit is complete, with the run's counts. */
-  commit(options: CommitOptions): Promise<RecordCounts>;
-  /** Counts of all commits. */
-  readonly committed: Readonly<RecordCounts>;
-  /** Rolls back uncommitted records. Resolves when no work is being sent to the database, also after a failure. */
-  abort(): Promise<void>;
-}
+export type Load = Awaited<ReturnType<typeof createLoad>>;
 
-export async function createLoad(options: LoadOptions): Promise<Load> {
+export async function createLoad(options: LoadOptions) {
   const { session, shape, accountId, protection } = options;
   const { stream } = shape;
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
@@ -107,6 +86,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     await queue;
   }
 
+  /** Merges and commits everything that was added. Resolves when the commit has begun: records may be added meanwhile. */
   async function beginCommit(commit: CommitOptions): Promise<void> {
     await closeBatch();
     await committing;
@@ -121,7 +101,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   }
 
   return {
-    async add(records, about) {
+    /** Resolves when there is room for more. */
+    async add(records: readonly Received[], about: ReadContext): Promise<void> {
       uncommitted += records.length;
       for (const one of records) {
         let received = one;
@@ -137,36 +118,44 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }
     },
-    async savepoint() {
+    /** Sets the point to which `rollback` returns. Replaces the previous savepoint. */
+    async savepoint(): Promise<void> {
       await drain();
       await transaction.savepoint();
       uncommittedAtSavepoint = uncommitted;
     },
-    async rollback() {
+    /** Discards records that were added after the savepoint; the savepoint stays. */
+    async rollback(): Promise<void> {
       open = [];
       openBytes = 0;
       await queue;
       await transaction.rollback();
       uncommitted = uncommittedAtSavepoint;
     },
-    async findVanished(covered) {
+    /** Keys of the live rows in the coverage that were not added. */
+    async findVanished(covered: Coverage): Promise<Set<string>> {
       await drain();
       return await findVanished(session.connection.db, shape, { covered, accountId });
     },
+    /** No work is being sent to the database. */
     get isIdle() {
       return queued === 0;
     },
+    /** Records that were added since the last commit was requested. */
     get uncommitted() {
       return uncommitted;
     },
     beginCommit,
-    async commit(commit) {
+    /** Like `beginCommit`, but resolves when the commit is complete, with the run's counts. */
+    async commit(commit: CommitOptions): Promise<RecordCounts> {
       await beginCommit(commit);
       await committing;
       return { ...transaction.committed };
     },
+    /** Counts of all commits. */
     committed: transaction.committed,
-    async abort() {
+    /** Rolls back uncommitted records. Resolves when no work is being sent to the database, also after a failure. */
+    async abort(): Promise<void> {
       await Promise.allSettled([queue]);
       await transaction.abort();
     },

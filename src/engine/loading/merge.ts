@@ -28,8 +28,6 @@ interface MergeRequest
     Pick<Stored, 'addedKeys' | 'stagedKeys' | 'resolvedIdentities' | 'resolvedKeys'> {
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: Coverage | null;
-  /** The run has committed before, so its stored rows may be newer. */
-  readonly hasCommitted: boolean;
   /** The stream has open issues, or may have. */
   readonly hasIssues: boolean;
 }
@@ -126,10 +124,11 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.changeTimeColumn));
   const addedBefore = new Set(request.addedKeys);
   const isRepeated = request.stagedKeys.some((key) => addedBefore.has(key));
-  if (stream.changeTimeColumn === null) dropped += await rowCount(tx, statements.dropSeenLater(parent));
-  else if (request.hasCommitted || isRepeated) {
-    dropped += await rowCount(tx, statements.dropOlderThanStored(parent, stream.changeTimeColumn, request));
-  }
+  const dropOlder =
+    stream.changeTimeColumn === null
+      ? statements.dropSeenLater(parent)
+      : statements.dropOlderThanStored(parent, stream.changeTimeColumn, request);
+  dropped += await rowCount(tx, dropOlder);
   if (request.fullCompare) {
     await clearHashOfDrifted(tx, shape, request.accountId);
     dropped += await rowCount(tx, drift.dropWithoutDrift(parent, request.accountId));

@@ -1,9 +1,19 @@
-/** A record before it is stored: its key and checksum from the received bytes, and its value if it has to be parsed. */
+/**
+ * A record before it is stored: its key and checksum from the received bytes; if it has to be parsed, its value and its rows.
+ * Pure.
+ */
 import { hash } from 'node:crypto';
-import { isStorableJson, toCanonicalText, stringifyExactJson } from '../../shared/exact-json.ts';
+import { isStorableJson, RawJson, toCanonicalText, stringifyExactJson } from '../../shared/exact-json.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
-import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type {
+  AddIssue,
+  ReadContext,
+  RecordIssue,
+  Row,
+  StreamDefinition,
+  WireRecord,
+} from '../streams/stream.ts';
 import { isWireRecord, key as keyField, recordKey, toStorableText } from '../streams/wire.ts';
 
 export interface ReadRecord {
@@ -132,6 +142,35 @@ function recordProblem(
   }
   if (excess === null || problem === null) return excess ?? problem;
   return `${excess}; ${problem}`;
+}
+
+export interface PreparedRecord {
+  readonly read: ReadRecord;
+  readonly parent: Row;
+  /** For each table, parents first. */
+  readonly rows: readonly (readonly Row[])[];
+}
+
+const alteredKey = (stream: StreamDefinition, key: string | null): RecordIssue => ({
+  kind: 'unknown_value',
+  field: stream.keyField,
+  problem:
+    'the identifier holds characters that PostgreSQL cannot store and that were replaced; another record may come by the same one',
+  value: key,
+});
+
+/** The rows of a record without a problem. The parent's row also contains the loader's own columns. */
+export function normalize(
+  stream: StreamDefinition,
+  read: ReadRecord,
+  { value, text, isKeyAltered }: ParsedRecord,
+  addIssue: AddIssue = () => undefined,
+): PreparedRecord {
+  const { parent, children } = stream.toRows(value as WireRecord, read.about, addIssue);
+  if (isKeyAltered) addIssue(alteredKey(stream, read.key));
+  // Assigned in place, because a copy of the row costs as much as filling it.
+  Object.assign(parent, { _hash: read.hash, _raw: new RawJson(text) });
+  return { read, parent, rows: [[parent], ...children] };
 }
 
 /** The identity of a record, which does not change when its key is repaired; null when the stream or the record has none. */

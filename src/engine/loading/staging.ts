@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { Connection, Queryable } from '../database/connection.ts';
 import { createDayStage } from '../history/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
+import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { selectVanished } from './merge-sql.ts';
 import { definitions, name } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';

@@ -24,7 +24,6 @@ export function createTransaction(options: LoadOptions) {
   const shape = inPlace ? inPlaceShape(options.shape) : options.shape;
   const { db } = connection;
   const committed = noCounts();
-  let hasCommitted = false;
   let hasIssues = options.openIssues.areAny;
   let stored: Stored[] = [];
   /** The batches that were stored at the savepoint; undefined: there is none. */
@@ -63,7 +62,6 @@ export function createTransaction(options: LoadOptions) {
         ...options,
         ...time,
         covered,
-        hasCommitted,
         hasIssues,
         resolvedIdentities: [...new Set(stored.flatMap((one) => one.resolvedIdentities))],
         resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
@@ -80,7 +78,6 @@ export function createTransaction(options: LoadOptions) {
       Object.assign(committed, counts);
       stored = [];
       saved = undefined;
-      hasCommitted = true;
     },
     /** Counts of all commits. */
     committed: committed as Readonly<RecordCounts>,

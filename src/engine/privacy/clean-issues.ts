@@ -8,7 +8,7 @@ import { Received } from '../../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { isForgotten } from './find-people.ts';
 import { parseRecord, toReadRecord } from '../loading/record.ts';
-import { buildRejection, fingerprintOf, type StagedIssue } from '../loading/staged-issue.ts';
+import { buildRejection, fingerprintOf, type StagedIssue } from '../loading/batch-issues.ts';
 import type { Protection } from './protect.ts';
 
 const PAGE_ISSUES = 500;

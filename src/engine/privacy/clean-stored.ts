@@ -200,11 +200,9 @@ const COUNTED_BY: Readonly<Record<string, string>> = { assignee: 'assignee_id', 
 const COMPARED: Row = { is_open: true, due_on: '2026-01-01' };
 
 /** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
-async function cleanDerived(
-  db: Queryable,
-  { shape: { stream, parent }, accountId, protection }: CleaningScope,
-  time: WriteTime,
-): Promise<number> {
+async function cleanDerived(db: Queryable, scope: CleaningScope, time: WriteTime): Promise<number> {
+  const { accountId, protection } = scope;
+  const { stream, parent } = scope.shape;
   let changed = 0;
   if (hasDifferences(parent) && protection.ofRow(parent.table, COMPARED) !== COMPARED)
     await compareStates(db, accountId, time);
@@ -214,8 +212,7 @@ async function cleanDerived(
       return protection.ofRow(parent.table, { [column]: id })[column] as string | null;
     });
   }
-  if (stream.readMode.kind !== 'lookup')
-    return changed + (await removeHiddenPeople(db, { stream, accountId, protection }));
+  if (stream.readMode.kind !== 'lookup') return changed + (await removeHiddenPeople(db, scope));
   const lookups = await db.execute<{ id: string }>(
     sql`select user_id as id from safety_sync.user_lookups where account_id = ${accountId}`,
   );

@@ -14,15 +14,13 @@ import { STREAMS } from '../streams/index.ts';
 import { userColumns } from '../streams/stored-columns.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import { users } from '../streams/users.ts';
-import type { Protection } from './protect.ts';
+import type { CleaningScope } from './clean-issues.ts';
 
 const LOOKUP: StreamKey['stream'] = 'users';
 
-const userColumnsOf = ({ parent, fields }: StreamDefinition) => userColumns(parent, fields);
-
 /** Selects the ids of people in the rows and superseded states of a stream. */
 function idsOf(stream: StreamDefinition, accountId: string): SQL[] {
-  return userColumnsOf(stream).flatMap(({ table, column }) => {
+  return userColumns(stream).flatMap(({ table, column }) => {
     const states = stream.histories
       .filter((history) => history.of === table)
       .map((history) => history.states);
@@ -38,16 +36,9 @@ function idsOf(stream: StreamDefinition, accountId: string): SQL[] {
 /** Part of the transaction that ends a cleaning. Returns the number of removed people. */
 export async function removeHiddenPeople(
   db: Queryable,
-  {
-    stream,
-    accountId,
-    protection,
-  }: Record<'stream', StreamDefinition> & {
-    readonly accountId: string;
-    readonly protection: Protection;
-  },
+  { shape: { stream }, accountId, protection }: CleaningScope,
 ): Promise<number> {
-  const isHidden = userColumnsOf(stream).some(
+  const isHidden = userColumns(stream).some(
     ({ table, column }) => protection.ofRow(table, { [column]: 'a' })[column] === null,
   );
   if (!isHidden) return 0;

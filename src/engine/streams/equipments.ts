@@ -5,10 +5,9 @@ import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateSta
 import { as, column, fieldEntries, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
-import { keyedItems } from './keyed-items.ts';
 import type { AddIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
-import { addColumns, fieldReader } from './read-fields.ts';
+import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
 import { describeValue, isWireRecord } from './wire.ts';
 
 const status = as.oneOf('uptodate', 'expiring', 'expired');

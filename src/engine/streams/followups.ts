@@ -2,12 +2,11 @@
 import { sql } from 'drizzle-orm';
 import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeFollowups } from '../../dictionary/followups.ts';
-import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
+import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
-import { messageSummaryColumns, messageCounts, handsOn, sortMessages } from './followup-messages.ts';
-import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { addColumns, fieldReader } from './read-fields.ts';
+import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
+import { isEarlier, oldestFirst } from './time-text.ts';
 
 const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
 
@@ -31,6 +30,18 @@ const followupFields = {
   ),
 };
 
+const count = () => integer().notNull().default(0);
+/** Summary of the messages; followup_overview shows it. */
+const messageSummaryColumns = {
+  _message_count: column(count, 'Number of its messages; 0 for none.'),
+  _reassignment_count: column(count, 'Number of its messages that handed it to another person; 0 for none.'),
+  _last_message_at: column(instant, 'Time of its latest message; null without messages.'),
+  _first_response_at: column(
+    instant,
+    'Time of the first message from a person other than the observer; null without such a message.',
+  ),
+};
+
 /** Differences between a state and the one before it. */
 const differenceColumns = {
   _was_open: column(
@@ -47,7 +58,6 @@ const differenceColumns = {
   ),
 };
 
-const count = () => integer().notNull().default(0);
 /** Changes over all states; followup_overview shows them. */
 const changeColumns = {
   _due_changes: column(count, 'Number of changes of its due day, as far as syncs read them; 0 for never.'),
@@ -71,10 +81,7 @@ export const followups = safetySchema.table(
     ...tableColumns(followupFields),
     ...stateStart(),
     ...bookkeeping(),
-    ...tableColumns(messageSummaryColumns),
-    ...tableColumns(differenceColumns),
-    ...tableColumns(changeColumns),
-    ...tableColumns(firstDue),
+    ...tableColumns({ ...messageSummaryColumns, ...differenceColumns, ...changeColumns, ...firstDue }),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
@@ -104,7 +111,6 @@ export const followupStates = safetySchema.table(
 );
 
 const followup_id = column(() => text().notNull(), 'Follow-up: followups.id.');
-
 const messageKey = { id: field('id', as.key, 'Identifier of the message within its follow-up.') };
 const saidFields = {
   sent_at: field('date', as.instant, 'Time at which it was sent.'),
@@ -184,6 +190,32 @@ const readRecord = fieldReader(recordFields);
 const readMessage = fieldReader(messageFields);
 const readAttachment = fieldReader(attachmentFields);
 
+type MessageFields = ReturnType<typeof readMessage>;
+
+/** True if the message reassigns the follow-up to another person. */
+const handsOn = ({ reassignee_id: to }: MessageFields): boolean => to !== null && to !== '';
+
+/** If only one of observer and sender is known, they count as different people. */
+function summarize(messages: readonly { readonly fields: MessageFields }[], observerId: string | null) {
+  let reassignments = 0;
+  let last: string | null = null;
+  let firstResponse: string | null = null;
+  for (const { fields } of messages) {
+    const { sent_at: sentAt, user_id: userId } = fields;
+    if (handsOn(fields)) reassignments += 1;
+    if (sentAt === null) continue;
+    if (last === null || isEarlier(last, sentAt)) last = sentAt;
+    const isResponse = userId !== observerId;
+    if (isResponse && (firstResponse === null || isEarlier(sentAt, firstResponse))) firstResponse = sentAt;
+  }
+  return {
+    _message_count: messages.length,
+    _reassignment_count: reassignments,
+    _last_message_at: last,
+    _first_response_at: firstResponse,
+  };
+}
+
 export const followupsStream: StreamDefinition = {
   name: 'followups',
   contents: 'follow-ups',
@@ -237,18 +269,20 @@ export const followupsStream: StreamDefinition = {
     });
     const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
-      ...messageCounts(messages, fields.observer_id),
+      ...summarize(messages, fields.observer_id),
     });
+    // The sample shows the oldest message first, but the specification does not promise it.
+    const sorted = oldestFirst(
+      messages,
+      (message) => message.fields.sent_at,
+      ({ index }) => index,
+    );
     let holder: string | null = null;
-    const messageRows = sortMessages(messages).map((message, position): RowOf<typeof followupMessages> => {
-      const _handed_before = handsOn(message) ? holder : null;
-      if (handsOn(message)) holder = message.fields.reassignee_id;
-      return addColumns(message.fields, {
-        followup_id: id,
-        id: message.key,
-        position: position + 1,
-        _handed_before,
-      });
+    const messageRows = sorted.map(({ key, fields: message }, position): RowOf<typeof followupMessages> => {
+      const isHandedOn = handsOn(message);
+      const _handed_before = isHandedOn ? holder : null;
+      if (isHandedOn) holder = message.reassignee_id;
+      return addColumns(message, { followup_id: id, id: key, position: position + 1, _handed_before });
     });
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
     for (const { key: messageId, index: place, fields: message } of messages) {

@@ -31,14 +31,14 @@ function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boole
   }
 }
 
-/** Columns with ids of people, of a table and those of its lists. */
-export const userColumns = (
-  table: PgTable,
-  fields: WireFields,
-): { readonly table: PgTable; readonly column: string }[] =>
+/** Columns with ids of people, of a stream's table and those of its lists. */
+export const userColumns = ({
+  parent: table,
+  fields,
+}: Pick<StreamDefinition, 'parent' | 'fields'>): { readonly table: PgTable; readonly column: string }[] =>
   Object.entries(fields).flatMap(([column, { isUser = false, rows }]) => [
     ...(isUser ? [{ table, column }] : []),
-    ...(rows?.fields === undefined ? [] : userColumns(rows.table, rows.fields)),
+    ...(rows?.fields === undefined ? [] : userColumns({ parent: rows.table, fields: rows.fields })),
   ]);
 
 function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {

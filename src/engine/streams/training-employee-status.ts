@@ -13,10 +13,9 @@ import {
 } from './columns.ts';
 import { as, column, field, itemsOf, kind, meaningsOf, ownedBy, tableColumns } from './fields.ts';
 import { toInstant } from './time-text.ts';
-import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { addColumns, fieldReader } from './read-fields.ts';
+import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
 import type { Item } from './wire.ts';
 
 const statusFields = {

@@ -2,8 +2,6 @@ import { getTableConfig } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
 import { accountId, safetySchema } from '../../../src/engine/streams/columns.ts';
 import { as, field, meaningsOf, tableColumns } from '../../../src/engine/streams/fields.ts';
-import { fieldReader } from '../../../src/engine/streams/read-fields.ts';
-import type { RecordIssue } from '../../../src/engine/streams/stream.ts';
 
 const fields = {
   id: field('id', as.key, 'Identifier.'),
@@ -37,19 +35,4 @@ test('each table gets separate builders of equal columns', () => {
     'text[]',
   ]);
   expect(tableColumns(fields).id).not.toBe(tableColumns(fields).id);
-});
-
-test('a record is read by the names of its fields into values by column', () => {
-  const issues: RecordIssue[] = [];
-  const values = fieldReader(fields)(
-    { id: 7, opened: 0, closes: 20_260_131, opened_at: 5 },
-    { addIssue: (issue) => issues.push(issue) },
-  );
-  expect(values).toEqual({
-    id: '7',
-    opened_at: '1970-01-01T00:00:00.000Z',
-    closes_on: '2026-01-31',
-    tags: null,
-  });
-  expect(issues.map(({ kind, field: name }) => [kind, name])).toEqual([['unknown_field', 'opened_at']]);
 });
