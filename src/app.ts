@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ApiClient, createApiClient } from './engine/api/client.ts';
-import { logRequest } from './engine/api/log-request.ts';
+import { logRequest } from './engine/api/requests.ts';
 import { type AccountConfig, offReasonsOf } from './config/account-config.ts';
 import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';

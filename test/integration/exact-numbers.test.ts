@@ -6,7 +6,7 @@ import { RawNumber } from '../../src/sandbox/index.ts';
 import { stringifyExactJson } from '../../src/shared/exact-json.ts';
 import { resourcesStream } from '../../src/engine/streams/resources.ts';
 import { parseRecord, toReadRecord } from '../../src/engine/loading/record.ts';
-import { toUserParameters } from '../../src/engine/reading/ask-user.ts';
+import { toUserParameters } from '../../src/engine/reading/lookup.ts';
 import { readIssues } from '../../src/engine/control-tables/issues.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';

@@ -1,10 +1,12 @@
 /** The service's client for readers: lists and objects, with retries, within the limits, each request with a current token. */
 import type { Received } from '../../shared/received.ts';
 import { setMaxListeners } from 'node:events';
+import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { sleep } from '../../shared/time.ts';
 import { markFailed, startSpan } from '../../shared/with-span.ts';
-import { createHttp, type Sending } from './http.ts';
-import { createLimiter } from './limiter.ts';
+import { createHttp } from './http.ts';
+import { createLimiter, createSlots } from './limiter.ts';
 import type {
   ListEvents,
   ApiClientOptions,
@@ -15,8 +17,7 @@ import type {
   ObjectRequest,
   RequestEvent,
 } from './requests.ts';
-import { retry } from './retry.ts';
-import { createSlots } from './slots.ts';
+import { isRequestSpecific } from './response-errors.ts';
 import { createToken } from './token.ts';
 
 export interface ApiClient {
@@ -52,6 +53,24 @@ function requestRange(params: ApiRequest['params']): Readonly<Record<string, num
   return Object.fromEntries(named);
 }
 
+type RetryPolicy = Pick<ApiClientOptions, 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
+
+export function drawRetryDelayMs(policy: RetryPolicy, attemptNumber: number, retryAfterMs = 0): number {
+  const { retryMinDelayMs: firstMs, retryMaxDelayMs: mostMs } = policy;
+  return Math.max(backoff(attemptNumber, { firstMs, mostMs }, policy), Math.min(retryAfterMs, mostMs));
+}
+
+function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: number): SafetySyncError {
+  const counted = attempts === 1 ? 'after the only attempt' : `after ${attempts} attempts`;
+  return new SafetySyncError(error.code, `${error.message} (${counted})`, {
+    cause: error.cause,
+    advice: error.advice,
+    requestId: error.requestId,
+    retryAfterMs: error.retryAfterMs,
+    repeatedForMs,
+  });
+}
+
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock } = options;
   const limiter = createLimiter(options);
@@ -61,7 +80,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const closing = new AbortController();
 
   /** One HTTP request, in a span and for `onRequest`. The span has no parameters, because they may be personal data. */
-  async function* send(request: ApiRequest, attempt: number, sending: Omit<Sending, 'onBytes'>): ListEvents {
+  async function* send(
+    request: ApiRequest,
+    sentToken: string,
+    signal: AbortSignal,
+    attempt: number,
+  ): ListEvents {
     const { method, params } = request;
     const startedMs = clock.monotonicMs();
     let bytes = 0;
@@ -74,7 +98,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       errorCode: 'interrupted',
     };
     try {
-      const response = yield* http.send(request, { ...sending, onBytes });
+      const response = yield* http.send(request, { token: sentToken, signal, onBytes });
       end = { records: response.count, requestId: response.requestId, errorCode: null };
       span.setAttributes({
         'safety_sync.status': 'ok',
@@ -104,7 +128,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       }
       const asked = token.take();
       try {
-        return yield* send(request, attempt, { token: asked, signal });
+        return yield* send(request, asked, signal, attempt);
       } catch (error) {
         const isRefused = error instanceof SafetySyncError && error.recovery === 'fail_run';
         if (!isRefused || !token.refuse(asked)) throw error;
@@ -129,6 +153,33 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   }
 
+  /** Only the error's `recovery` decides whether a request is repeated. */
+  async function* retry(request: ApiRequest, signal: AbortSignal): ListEvents {
+    const { method, mostRetriesInARow = Infinity } = request;
+    let failedMs: number | undefined;
+    /** Attempts in a row that failed for this request only. */
+    let inARow = 0;
+    for (let attemptNumber = 1; ; attemptNumber += 1) {
+      try {
+        signal.throwIfAborted();
+        return yield* attempt(request, signal, attemptNumber);
+      } catch (error) {
+        if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
+        failedMs ??= clock.monotonicMs();
+        inARow = isRequestSpecific(error) ? inARow + 1 : 0;
+        if (attemptNumber > options.mostRetries || inARow > mostRetriesInARow)
+          throw withAttempts(error, attemptNumber, clock.monotonicMs() - failedMs);
+        // A throttled response has begun a cool-down of all requests: its length is the delay.
+        const delayMs =
+          error.code === 'rate_limit_exceeded'
+            ? limiter.coolingMs()
+            : drawRetryDelayMs(options, attemptNumber, error.retryAfterMs);
+        options.onRetry?.({ method, attempt: attemptNumber, delayMs, error });
+        await sleep(delayMs, signal);
+      }
+    }
+  }
+
   async function* list(request: ApiRequest): ListEvents {
     const { method } = request;
     const stop = new AbortController();
@@ -142,14 +193,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     setMaxListeners(0, ...sources);
     for (const source of sources) source.addEventListener('abort', onAbort, { once: true });
     try {
-      const { signal } = stop;
-      return yield* retry({
-        options,
-        limiter,
-        request,
-        signal,
-        attempt: (nth) => attempt(request, signal, nth),
-      });
+      return yield* retry(request, stop.signal);
     } catch (error) {
       if (error instanceof SafetySyncError)
         error.place = { entry: options.entry, tokenFile: options.tokenFile };

@@ -1,4 +1,5 @@
 /** Sends one request and reads its response. */
+import * as z from 'zod';
 // Only two files of undici are imported, because the other hundred take 20 ms of the start and 6 MB.
 import sendRequest from 'undici/lib/api/api-request.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
@@ -7,8 +8,7 @@ import { stringifyExactJson } from '../../shared/exact-json.ts';
 import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { ElementCutter } from './element-cutter.ts';
-import { readPaging } from './paging.ts';
-import type { ListEvents, ApiClientOptions, ApiRequest, ListResponse } from './requests.ts';
+import type { ListEvents, ApiClientOptions, ApiRequest, ListResponse, Paging } from './requests.ts';
 import { ACCEPTED_ENCODINGS, createWaitingBudget, readBody } from './response-body.ts';
 import {
   type ResponseContext,
@@ -67,7 +67,23 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number) 
   };
 }
 
-export interface Sending {
+const countSchema = z
+  .union([z.number(), z.string().trim().regex(/^\d+$/).transform(Number)])
+  .pipe(z.int().nonnegative())
+  .optional()
+  .catch(undefined);
+
+const pagingSchema = z.object({ total: countSchema, last_page: countSchema });
+
+/** undefined: the response has no paging. Paging without a usable value is still a sign that there are pages. */
+export function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {
+  const { paging } = envelope;
+  if (paging === undefined || paging === null) return undefined;
+  const parsed = pagingSchema.safeParse(paging);
+  return { total: parsed.data?.total, lastPage: parsed.data?.last_page };
+}
+
+interface Sending {
   /** It is sent in the body only. */
   readonly token: string;
   /** Counts the bytes of this response. */

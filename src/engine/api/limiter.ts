@@ -1,6 +1,6 @@
 /**
- * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be
- * simulated.
+ * Decides when a request may start and how many may be in flight. The limiter neither waits nor sends, so it can be
+ * simulated; the slots wait for it.
  *
  * Concurrency is AIMD: a throttled response (429) halves it, successes raise it one by one, but for a while
  * not back to the number that was throttled. That response also begins one cool-down without new requests.
@@ -11,8 +11,10 @@
  *
  * All times are those of the monotonic clock.
  */
+import { EventEmitter, once } from 'node:events';
+import pLimit from 'p-limit';
 import { backoff } from '../../shared/backoff.ts';
-import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { MINUTE_MS, SECOND_MS, sleep } from '../../shared/time.ts';
 import type { ApiClientOptions } from './requests.ts';
 import { createSendingRate } from './sending-rate.ts';
 
@@ -109,6 +111,45 @@ export function createLimiter(options: LimiterOptions) {
       successes = 0;
       lastBeforeCoolDown = started;
       coolingUntilMs = nowMs + Math.max(askedMs, backoff(coolDownsInARow, coolDown, jitter));
+    },
+  };
+}
+
+/** Allows as many requests in flight as the limiter, over all streams, first come first served. */
+export function createSlots(limiter: Limiter) {
+  const queue = pLimit(1);
+  const ends = new EventEmitter();
+  let inFlight = 0;
+
+  async function start(signal: AbortSignal): Promise<number> {
+    for (;;) {
+      signal.throwIfAborted();
+      const waitMs = Math.max(limiter.coolingMs(), limiter.pacingMs());
+      if (waitMs > 0) await sleep(waitMs, signal);
+      else if (inFlight >= limiter.concurrencyNow) await once(ends, 'end', { signal }).catch(() => undefined);
+      else {
+        inFlight += 1;
+        return limiter.recordStart();
+      }
+    }
+  }
+
+  return {
+    get inFlight(): number {
+      return inFlight;
+    },
+    get waiting(): number {
+      return queue.activeCount + queue.pendingCount;
+    },
+    /**
+     * Waits until a request may start, and returns its ordinal, which identifies it for the limiter. Rejects with the
+     * reason of an aborted signal; if the signal is aborted while other requests are ahead, only after them.
+     */
+    enter: (signal: AbortSignal): Promise<number> => queue(() => start(signal)),
+    /** The request has ended. */
+    leave: (): void => {
+      inFlight -= 1;
+      ends.emit('end');
     },
   };
 }

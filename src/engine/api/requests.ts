@@ -1,8 +1,9 @@
 /** The client's options, requests, responses and events. */
 import type { ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import type { Logger } from '../../shared/logger.ts';
 import type { Received } from '../../shared/received.ts';
 import type { Clock } from '../../shared/time.ts';
-import type { Paging } from './paging.ts';
 
 export interface ApiClientOptions {
   /** May have a path and a trailing slash; `/v1/METHOD` is added. */
@@ -75,6 +76,12 @@ export type ObjectRequest = ApiRequest & { readonly objectKey: string };
 export type ListEvent =
   { readonly kind: 'records'; readonly records: readonly Received[] } | { readonly kind: 'restart' };
 
+/** How many records there are; undefined where the response has no usable value. */
+export interface Paging {
+  readonly total: number | undefined;
+  readonly lastPage: number | undefined;
+}
+
 /** A successful response (`ok: true`). */
 export interface ListResponse {
   /** Elements of the list, of any type. */
@@ -124,4 +131,24 @@ export interface RequestEvent {
   readonly records: number | null;
   readonly requestId: string | undefined;
   readonly errorCode: ErrorCode | null;
+}
+
+/** A line of the debug log for a request that was answered or failed. */
+export function logRequest(log: Logger, event: RequestEvent): void {
+  const { method, range, attempt, durationMs, bytes, records, requestId, errorCode } = event;
+  const outcome = errorCode ?? formatNumber(records ?? 0, 'record');
+  const asked = Object.entries(range).map(([name, value]) => `${name} ${value}`);
+  log.debug(
+    {
+      method,
+      ...range,
+      attempt,
+      duration_ms: Math.round(durationMs),
+      bytes,
+      records,
+      error_code: errorCode,
+      request_id: requestId ?? null,
+    },
+    `${[method, ...asked].join(', ')}: ${outcome} in ${formatDuration(durationMs)}, ${formatCount(bytes)} bytes [request ${requestId ?? 'without id'}]`,
+  );
 }

@@ -6,8 +6,17 @@ import type { Received } from '../../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import { FAILING_TIME, halve, rangesBetween, readCreationOrder } from './creation-slice.ts';
-import { type Border, cutOff, isBeside, isShown, type SliceTask } from './creation-task.ts';
+import {
+  type Border,
+  cutOff,
+  FAILING_TIME,
+  halve,
+  isBeside,
+  isShown,
+  rangesBetween,
+  readCreationOrder,
+  type SliceTask,
+} from './creation-slice.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
 import { toIncomplete } from './pages.ts';
 import { collectUndated, recordName, timeOf } from './record-fields.ts';

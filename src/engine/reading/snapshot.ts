@@ -1,7 +1,7 @@
 /** Lists that are one response per partition: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
 import type { Received } from '../../shared/received.ts';
 import { isRequestSpecific } from '../api/response-errors.ts';
-import type { Paging } from '../api/paging.ts';
+import type { Paging } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { isRefused, pages, PageTally, type Params, type PageSource, toListRequest } from './pages.ts';

@@ -26,9 +26,10 @@ import {
   type RunEnd,
   type RunRecord,
   type RunRequest,
+  successOf,
+  toEnding,
 } from './run.ts';
 import { toIso } from '../../shared/time.ts';
-import { successOf, toEnding } from './run-ending.ts';
 import { readStoredIssues } from './stored-issues.ts';
 import { readStoredPartitions } from '../control-tables/stored-partitions.ts';
 import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';

@@ -1,4 +1,4 @@
-/** The request, the context and the result of a run. */
+/** The request, the context and the result of a run; how a run ends, from the results of its reader and of the load. */
 import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/time.ts';
@@ -8,11 +8,13 @@ import type { RunTrigger } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
+import type { Success } from '../control-tables/stream-state.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
-import type { BackfillProgress } from '../reading/step.ts';
+import { isWholeTime, WHOLE_TIME } from '../reading/creation-slice.ts';
+import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
 
 export interface RunContext {
   readonly settings: SyncSettings;
@@ -134,6 +136,37 @@ export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): bool
   retryIssues === true || onlyRecord !== undefined;
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
+
+type Notes = readonly (string | null | undefined)[];
+
+const joined = (notes: Notes): string | null => notes.flatMap((note) => note ?? []).join('; ') || null;
+
+interface Remarks {
+  /** The failure of the load. */
+  readonly failure?: SafetySyncError | null;
+  readonly notes?: Notes;
+}
+
+export function toEnding(outcome: ReadOutcome, { failure = null, notes = [] }: Remarks = {}): RunEnding {
+  if (outcome.kind === 'skipped') {
+    return { outcome: 'skipped', reason: joined([outcome.reason, ...notes]) ?? '', dueInMs: outcome.dueInMs };
+  }
+  const error = outcome.failure ?? failure;
+  return error === null
+    ? { outcome: 'succeeded', note: joined([outcome.note, ...notes]) }
+    : { outcome: 'failed', error };
+}
+
+/** The success to record, if the run makes the stream fresh: a range of creation time does not. */
+export function successOf(
+  { outcome }: RunEnding,
+  { request, requests }: { readonly request: RunRequest; readonly requests: number },
+): Success {
+  const { range = WHOLE_TIME, retirePartition } = request;
+  const readsLittle = isOfSingleRecords(request) || retirePartition !== undefined || !isWholeTime(range);
+  if (outcome !== 'succeeded' || readsLittle) return 'none';
+  return requests > 0 ? 'asked' : 'unasked';
+}
 
 /** Opens the session of a stream, and announces the holder of its lock if it waits for it. */
 export async function openSession(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readPaging } from '../../../src/engine/api/paging.ts';
-import { drawRetryDelayMs } from '../../../src/engine/api/retry.ts';
+import { readPaging } from '../../../src/engine/api/http.ts';
+import { drawRetryDelayMs } from '../../../src/engine/api/client.ts';
 
 test('paging is read from numbers and from numbers as text', () => {
   expect(readPaging({ paging: { total: 12, last_page: '3' } })).toEqual({ total: 12, lastPage: 3 });
@@ -20,7 +20,7 @@ test.each([[[]], [{}], ['x'], [3]])('paging with the value %j has neither total 
 });
 
 test('a retry waits for a random part of the exponential delay, or for the delay that the service requests', () => {
-  const policy = { mostRetries: 8, retryMinDelayMs: 1_000, retryMaxDelayMs: 60_000, random: () => 0.5 };
+  const policy = { retryMinDelayMs: 1_000, retryMaxDelayMs: 60_000, random: () => 0.5 };
   expect([1, 2, 3, 6, 7, 8].map((attempt) => drawRetryDelayMs(policy, attempt))).toEqual([
     500, 1_000, 2_000, 16_000, 30_000, 30_000,
   ]);
