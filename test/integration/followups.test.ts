@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
-import { terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { NOON } from '../support/test-clock.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type TimedWorker,
   type TimedWorkerOptions,
 } from '../support/timed-worker.ts';
-import { rowVersions, stateOf } from '../support/warehouse-marks.ts';
+import { stateOf } from '../support/warehouse-marks.ts';
 
 const SIZE = { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
@@ -27,33 +26,6 @@ const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const store = () => worker.sandbox.store.followups;
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
 const newestUpdate = () => Math.max(...[...store().values()].map((one) => one.updated_on));
-
-test('if the service sends unordered pages of 20, the warehouse equals the source after syncs and after a reconcile', async () => {
-  await start({}, { followupOrder: 'unordered', followupBounds: 'exclusive', largestPage: 20 });
-  await sync();
-  await isEqual();
-  worker.time.now += MINUTE_MS;
-  worker.sandbox.live.step(60);
-  await sync();
-  await isEqual();
-  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
-  await isEqual();
-});
-
-test('after an interrupted first sync the next sync stores all follow-ups, including one without a creation time', async () => {
-  await start({ settings: { readers: 2 } }, { largestPage: 10, undatedFollowups: 'unfiltered' });
-  const [key = '', dated = {}] = [...store()][70] ?? [];
-  store().put(Object.fromEntries(Object.entries(dated).filter(([name]) => name !== 'created_on')), key);
-  let requests = 0;
-  worker.sandbox.hooks.beforeResponse = async () => {
-    requests += 1;
-    if (requests === 8) expect(await terminateSession(worker, 'followups')).toBe(true);
-  };
-  expect((await worker.run('followups')).outcome).toBe('failed');
-  worker.sandbox.hooks.beforeResponse = undefined;
-  await sync();
-  await isEqual();
-});
 
 test('if the service fails for a follow-up, scheduled runs request it again only after a delay that doubles with each failure', async () => {
   await start({ mostRetries: 1, settings: { readers: 2 } }, { largestPage: 10 });
@@ -110,25 +82,6 @@ describe('a service clock that was an hour ahead', () => {
     change('silently', newestUpdate());
     const result = expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
     expect(result.counts).toMatchObject({ read: SIZE.followups, updated: 1 });
-    await isEqual();
-  });
-});
-
-describe('reconcile', () => {
-  test('reconcile is refused if more than half of the follow-ups are missing, unless mass deletion is allowed', async () => {
-    await start();
-    await sync();
-    const before = await rowVersions(worker);
-    for (const key of [...store().keys()].slice(0, 70)) store().delete(key);
-    expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'delete_guard' },
-    });
-    expect(await rowVersions(worker)).toEqual(before);
-    const result = expectSucceeded(
-      await worker.run('followups', { kind: 'reconcile', allowMassDelete: true }),
-    );
-    expect(result.counts.deleted).toBe(70);
     await isEqual();
   });
 });

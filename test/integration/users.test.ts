@@ -204,17 +204,3 @@ test('a run of users without due ids has the newest last success of the streams 
     ),
   ).toEqual([{ at: '2026-01-03 00:00:00' }]);
 });
-
-test('a user that no record mentions any more stays in users', async () => {
-  await start();
-  await sync();
-  const [row] = await worker.query<{ users: number }>('select count(*)::int as users from safety.users');
-  for (const [key] of [...worker.sandbox.store.resources].slice(0, 2))
-    worker.sandbox.store.resources.delete(key);
-  expectSucceeded(await worker.run('resources'));
-  await sync();
-  const rows = await worker.query(
-    'select count(*)::int as users from safety.users where _deleted_at is null',
-  );
-  expect(rows).toEqual([row]);
-});

@@ -54,19 +54,20 @@ async function anyKey(table: string, column = 'id', where = 'true'): Promise<str
 /** A follow-up that has messages. */
 const aFollowup = () => anyKey('followup_messages', 'followup_id');
 
-test.each([
-  ['resources', 'resources', 'id'],
-  ['followups', 'followups', 'id'],
-  ['equipments', 'equipment', 'id'],
-  ['training-employee-status', 'training_employee_status', 'user_id'],
-] as const)(
-  'a record of %s that equals the source is verified with one request',
-  async (stream, table, column) => {
-    await sync(stream);
-    const before = await rowVersions(worker);
+test('a record of each stream that equals the source is verified with one request, and --repair writes nothing', async () => {
+  const streams = [
+    ['resources', 'resources', 'id'],
+    ['followups', 'followups', 'id'],
+    ['equipments', 'equipment', 'id'],
+    ['training-employee-status', 'training_employee_status', 'user_id'],
+    ['users', 'users', 'id'],
+  ] as const;
+  for (const [stream] of streams) await sync(stream);
+  const before = await rowVersions(worker);
+  for (const [stream, table, column] of streams) {
     worker.sandbox.requests.length = 0;
     const answer = await verify(stream, await anyKey(table, column), '--repair');
-    expect([differing(answer), answer.code, answer.verification.requests]).toEqual([[], 0, 1]);
+    expect([differing(answer), answer.code, answer.verification.requests], stream).toEqual([[], 0, 1]);
     expect(answer.verification).toMatchObject({
       equal: true,
       stored: 'live',
@@ -74,15 +75,8 @@ test.each([
       remarks: [],
     });
     expect(worker.sandbox.requests).toHaveLength(1);
-    expect(await rowVersions(worker)).toEqual(before);
-  },
-);
-
-test('a user is verified with one request', async () => {
-  await sync('followups');
-  await sync('users');
-  const answer = await verify('users', await anyKey('users'));
-  expect(answer).toMatchObject({ code: 0, verification: { equal: true, requests: 1 } });
+  }
+  expect(await rowVersions(worker)).toEqual(before);
 });
 
 test('verify lists the fields of a changed row, different ones first, and --repair corrects them with one more request', async () => {

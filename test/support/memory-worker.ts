@@ -23,7 +23,13 @@ import { createTestClient, settingsFor, SMALL_SANDBOX } from './worker.ts';
 
 export type MemoryWorkerOptions = Pick<
   TimedWorkerOptions,
-  'sandbox' | 'settings' | 'clock' | 'mostRetries' | 'ourClockOffMs' | 'serviceClockOffMs'
+  | 'sandbox'
+  | 'settings'
+  | 'clock'
+  | 'mostRetries'
+  | 'requestTimeoutMs'
+  | 'ourClockOffMs'
+  | 'serviceClockOffMs'
 >;
 
 export interface MemoryRequest extends Partial<ReadOptions> {

@@ -35,7 +35,7 @@ const AGAIN_MS = { found: REFRESH_MS, unknown: UNKNOWN_MS, unusable: UNUSABLE_MS
 const LEAVE_ALONE = { firstMs: HOUR_MS, mostMs: REFRESH_MS, factor: 4 };
 
 /** The first failure is followed by another attempt in the next run. */
-export function leaveAloneMs(failures: number): number {
+function leaveAloneMs(failures: number): number {
   return failures <= 1 ? 0 : backoff(failures - 1, LEAVE_ALONE);
 }
 

@@ -25,16 +25,6 @@ test('a response that breaks is requested and read again from its beginning', as
   );
 });
 
-test('if an empty response follows a broken one, no record of the broken one remains', async () => {
-  const server = await startProtocolServer((response, _request, ordinal) => {
-    if (ordinal === 1)
-      response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
-    else respondJson(response, { ok: true, items: [] });
-  });
-  const client = server.client({ mostRetries: 1 });
-  expect((await client.page({ ...REQUEST, meter: createRequestMeter() })).records).toEqual([]);
-});
-
 test('if a refusal contains records and another token is tried at once, no record of the refusal remains', async () => {
   const server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1)

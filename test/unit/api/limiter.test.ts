@@ -101,35 +101,6 @@ test('requests per minute are evenly spaced', () => {
   expect(limiter.pacingMs()).toBe(500);
 });
 
-test('a service that accepts 20 requests a second is read to the end with few throttled responses', () => {
-  // A token bucket of 20 with 20 more every second, with as many requests at once as the limiter allows, 50 ms each.
-  const { limiter, pass } = simulate({ concurrency: 16 });
-  let tokens = 20;
-  let done = 0;
-  let throttled = 0;
-  let rounds = 0;
-  while (done < 1_000 && rounds < 10_000) {
-    rounds += 1;
-    if (limiter.coolingMs() === 0) {
-      const inFlight = Array.from({ length: limiter.concurrencyNow }, () => limiter.recordStart());
-      for (const ordinal of inFlight) {
-        if (tokens >= 1) {
-          tokens -= 1;
-          done += 1;
-          limiter.recordSuccess(ordinal);
-        } else {
-          throttled += 1;
-          limiter.recordThrottled(ordinal, undefined);
-        }
-      }
-    }
-    pass(50);
-    tokens = Math.min(20, tokens + 1);
-  }
-  expect(done).toBeGreaterThanOrEqual(1_000);
-  expect(throttled).toBeLessThan(100);
-});
-
 test('a schedule with one request in a quarter of an hour leads to no slow rate', () => {
   const { limiter, pass } = simulate();
   for (let tick = 0; tick < 5; tick += 1) {
@@ -180,27 +151,5 @@ describe('after any throttling', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  test('a quota that was exceeded for a day leaves no rate, also if requests are sent once in a quarter of an hour', () => {
-    const { limiter, pass } = simulate();
-    for (let count = 0; count < 20; count += 1) {
-      limiter.recordSuccess(limiter.recordStart());
-      pass(1_000);
-    }
-    for (let tick = 0; tick < 96; tick += 1) {
-      for (let attempt = 0; attempt < 9; attempt += 1) {
-        pass(limiter.coolingMs() + limiter.pacingMs());
-        limiter.recordThrottled(limiter.recordStart(), undefined);
-      }
-      pass(600_000);
-    }
-    for (let count = 0; count < 1_000; count += 1) {
-      pass(limiter.coolingMs());
-      expect(limiter.pacingMs()).toBe(0);
-      limiter.recordSuccess(limiter.recordStart());
-      pass(1);
-    }
-    expect(limiter.concurrencyNow).toBe(8);
   });
 });

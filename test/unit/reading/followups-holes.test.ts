@@ -124,19 +124,6 @@ describe('a follow-up for which the service fails', () => {
     await isEqual();
   });
 
-  test('the hole of a failing follow-up remains stored after a backfill of another range', async () => {
-    await start();
-    const [, , broken] = byCreation();
-    failFor(broken?.id ?? '');
-    await worker.run('followups');
-    const range = { fromMs: byCreation()[60]?.created_on ?? 0, toMs: Infinity };
-    await sync('followups', { kind: 'backfill', range });
-    expect(holes()).toMatchObject([{ from: broken?.created_on }]);
-    failFor();
-    await sync();
-    await isEqual();
-  });
-
   test.each(['unfiltered', 'as-before'] as const)(
     'beside a failing follow-up and one without a creation time (%s), changes are stored, and both are stored when the service returns them',
     async (undatedFollowups) => {

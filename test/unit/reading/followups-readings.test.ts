@@ -191,6 +191,20 @@ describe('a service that announces more records than it returns', () => {
     },
   );
 
+  test('a record that a full response lacked is found, because the totals do not add up', async () => {
+    await start({ largestPage: 20 });
+    const newestFirst = () => [...followups().values()].toSorted((a, b) => b.created_on - a.created_on);
+    followups().put({ ...newestFirst()[4], id: 'kept-back' });
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
+      worker.sandbox.hooks.rewriteResponse = undefined;
+      const list = (response['followups'] as { id: string }[]).filter(({ id }) => id !== 'kept-back');
+      const known = new Set(['kept-back', ...list.map(({ id }) => id)]);
+      return { ...response, followups: [...list, newestFirst().find(({ id }) => !known.has(id))] };
+    };
+    await reconcile();
+    expect(stored().has('kept-back')).toBe(true);
+  });
+
   test('an empty list with a total of 0 is requested once more before a reconcile deletes its few follow-ups', async () => {
     await start({}, 12);
     await sync();
