@@ -256,6 +256,25 @@ it('if a stream fails for another reason than before, no message reports a succe
   ]);
 });
 
+it('the alert about refused credentials is over when a stream succeeds, although another stream fails for its own reason', async () => {
+  const one = startNotifying({ afterMs: 0 });
+  worker.sandbox.access.set('inactive');
+  await worker.run('resources', { force: true });
+  await one.lookAndSend();
+  worker.sandbox.access.set('active');
+  worker.sandbox.access.setMethod('equipments.list', 'without-permission');
+  await worker.run('equipments');
+  await succeed();
+  passedMs += SECOND_MS;
+  await one.lookAndSend();
+  worker.sandbox.access.setMethod('equipments.list', 'active');
+  await worker.run('equipments');
+  expect(hook.texts).toEqual([
+    expect.stringContaining('✗ The service refuses the credentials'),
+    expect.stringMatching(/✗ The service does not let this token read equipments[^]*✓ The service accepts/),
+  ]);
+});
+
 it('a problem that begins again is sent although a killed worker has claimed the message of its end', async () => {
   const other = startNotifying({ owner: 'other', afterMs: 0 });
   await fail();

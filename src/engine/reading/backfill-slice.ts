@@ -10,7 +10,7 @@ import type { SliceReader } from './slice-reader.ts';
 import { type BackfillProgress, records, type RecordsStep } from './step.ts';
 
 /** How often a slice that cannot be read completely is halved before it counts as failed. */
-const MOST_HALVINGS = 3;
+export const MOST_HALVINGS = 3;
 
 interface Work {
   readonly slice: LedgerSlice;

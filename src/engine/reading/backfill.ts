@@ -7,7 +7,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { withTimeout } from '../../shared/time.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { type MadePlan, makePlan, sliceRecordsFor, toPending } from './backfill-plan.ts';
-import { type Backfill, type OpenHole, readSlice } from './backfill-slice.ts';
+import { type Backfill, MOST_HALVINGS, type OpenHole, readSlice } from './backfill-slice.ts';
 import { FAILING_TIME, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
 import { toIncomplete } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -39,9 +39,18 @@ interface BackfillOutcome {
 
 export const isOpen = (slice: LedgerSlice): boolean => slice.status !== 'done';
 
-/** A slice with a hole is read from its beginning, because syncs have left out the changes of all its records since. */
+/** A slice that failed is read from its beginning, because no sync has read the changes of its records since. */
 export const toOpen = (slice: LedgerSlice): LedgerSlice =>
-  slice.failures > 0 ? toPending(slice, slice.failures) : { ...slice, status: 'pending' };
+  slice.status === 'failed' || slice.failures > 0
+    ? toPending(slice, slice.failures)
+    : { ...slice, status: 'pending' };
+
+/**
+ * A slice that failed in an earlier run was halved then, and is halved no further: if the totals of all slices are wrong,
+ * each run would send eight times as many requests as the one before. A hole was not halved.
+ */
+const halvingsOf = ({ status, failures }: LedgerSlice): number =>
+  status === 'failed' && failures === 0 ? MOST_HALVINGS : 0;
 
 const isWithin = (slice: TimeSlice, other: TimeSlice): boolean =>
   slice !== other && slice.fromMs >= other.fromMs && slice.toMs <= other.toMs;
@@ -77,14 +86,14 @@ function createBackfill(reader: SliceReader, made: Omit<MadePlan, 'isRead'>): Ba
   const slices = made.slices.filter(
     (slice) => slice.failures === 0 || !made.slices.some((other) => isOpen(other) && isWithin(slice, other)),
   );
-  const open = slices.filter(isOpen).map(toOpen);
+  const open = slices.filter(isOpen).map((slice) => ({ slice: toOpen(slice), halvings: halvingsOf(slice) }));
   const done = slices.filter((slice) => !isOpen(slice));
   const count = (some: readonly LedgerSlice[]) => some.reduce((sum, slice) => sum + slice.records, 0);
   return {
     plan,
     reader,
     sliceRecords,
-    queue: open.map((slice) => ({ slice, halvings: 0 })),
+    queue: open,
     failures: [],
     holes: [],
     isTopOpen: plan.toMs === Infinity,
@@ -93,7 +102,11 @@ function createBackfill(reader: SliceReader, made: Omit<MadePlan, 'isRead'>): Ba
     undated: new Set(),
     topMs: Math.max(...slices.map((slice) => slice.toMs)),
     bottomMs: Math.min(...slices.map((slice) => slice.fromMs)),
-    progress: { records: count([...done, ...open]), total, slicesDone: done.length },
+    progress: {
+      records: count([...done, ...open.map(({ slice }) => slice)]),
+      total,
+      slicesDone: done.length,
+    },
   };
 }
 

@@ -165,5 +165,7 @@ export async function* readCachedList(
       };
     }
   }
+  // The last attempt had pages of one list: its records are right, but others are missing.
+  if (why?.code === 'read_incomplete') return { kind: 'read', covered: null, failure: why };
   throw why ?? new SafetySyncError('internal_error', 'no attempt was made');
 }

@@ -89,6 +89,19 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
   const probe = async (slice: TimeSlice) => await fetchNewest(toParams(slice));
   const fetchTotal = async (slice: TimeSlice) => (await probe(slice))?.paging?.total;
 
+  /** The total counts no record after this page, but pages after it are announced, and the next one has another record. */
+  async function isContradicted(slice: TimeSlice, { records, paging }: ListPage, distinct: number) {
+    const { total = Infinity, lastPage = 1 } = paging ?? {};
+    if (distinct < total || lastPage < 2) return false;
+    try {
+      const next = await fetchPage(source, { ...toParams(slice), page: 2 });
+      return countDistinct([...records, ...next.records], keyField) > distinct;
+    } catch (error) {
+      if (!isRefused(error) && !isRequestSpecific(error)) throw error;
+      return false;
+    }
+  }
+
   /** A request for one millisecond returns only rows with that creation time. */
   const countExtra = (repeated: PageTally['repeated']): Promise<number> =>
     countExtraRows(source, {
@@ -156,14 +169,15 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
 
     /**
      * The newest records of the slice, in a response that does not contradict itself; else with the `shortfall`, a
-     * `read_incomplete`. A total that stays below the number of records in its response is left out. `isSuspect`: the
-     * slice failed before.
+     * `read_incomplete`. A total that stays below the number of records in its response, or of the announced pages, is left
+     * out. `isSuspect`: the slice failed before.
      */
     async fetch(slice: TimeSlice, isSuspect = false): Promise<SliceResponse> {
       for (let reread = 0; ; reread += 1) {
         const page = await fetchPage(source, toParams(slice), isSuspect);
         const distinct = countDistinct(page.records, keyField);
-        const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity);
+        const isTotalTooSmall =
+          distinct > (page.paging?.total ?? Infinity) || (await isContradicted(slice, page, distinct));
         if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
           return { page, distinct, shortfall: null };
         if (reread < REREADS) continue;

@@ -120,6 +120,12 @@ export function createNotifier(options: NotifierOptions) {
   const offReasons = new Map(accounts.map((one) => [one.id, one.offReasons]));
   const isOff = ({ accountId, subject }: Pick<AlertRow, 'accountId' | 'subject'>): boolean =>
     offReasons.get(accountId)?.[subject.replace(/^reconcile of /, '')] !== undefined;
+  const lastSuccessOf = (seen: AccountsRead, accountId: string): number | null => {
+    const streams = seen.accounts.get(accountId) ?? [];
+    const scheduled = streams.filter(({ stream }) => !isOff({ accountId, subject: stream }));
+    const times = scheduled.flatMap((one) => one.lastSuccessMs ?? []);
+    return times.length === 0 ? null : Math.max(...times);
+  };
   const destinations: readonly Destination[] = [
     ...options.channels.map((channel) => createAlertDestination(channel, context, options)),
     ...(report === undefined ? [] : [report]),
@@ -166,7 +172,16 @@ export function createNotifier(options: NotifierOptions) {
       freshnessBudgetMinutes,
     });
     const plan = (rows: readonly OutboxRow[]): ChannelPlan[] => [
-      ...channels.map((name) => planAlerts(name, { rows, conditions, isOff, nowMs: nowMs(), afterMs })),
+      ...channels.map((name) =>
+        planAlerts(name, {
+          rows,
+          conditions,
+          lastSuccessMs: (accountId) => lastSuccessOf(seen, accountId),
+          isOff,
+          nowMs: nowMs(),
+          afterMs,
+        }),
+      ),
       ...(report === undefined ? [] : [report.plan(rows, nowMs())]),
     ];
     for (const one of plan(found)) await record(one, seen.databaseNowMs);

@@ -7,6 +7,8 @@ interface AlertFacts {
   /** Rows of the outbox that last or have a message due. */
   readonly rows: readonly OutboxRow[];
   readonly conditions: readonly Condition[];
+  /** The latest success of a scheduled stream of the account, by the database's clock; null: none. */
+  readonly lastSuccessMs: (accountId: string) => number | null;
   /** The stream of the alert has no schedule any more. */
   readonly isOff: (row: Pick<AlertRow, 'accountId' | 'subject'>) => boolean;
   /** By the database's clock. */
@@ -30,16 +32,23 @@ const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
 
 const FAILURES: readonly AlertEvent[] = ['stream_failing', 'credentials_refused', 'delete_guard'];
 
-/** A stream that fails for another reason has not succeeded: its alert is over with its next success. */
-const isSameFailure = (row: AlertRow, { accountId, event, subject }: Condition): boolean =>
-  FAILURES.includes(row.event) &&
-  FAILURES.includes(event) &&
-  accountId === row.accountId &&
-  (subject === row.subject || subject === '' || row.subject === '');
+/**
+ * A stream that fails for another reason has not succeeded: its alert is over with its next success. Refused credentials of
+ * the account are over with the success of any stream, because another one may fail for its own reason.
+ */
+function isSameFailure(
+  row: AlertRow,
+  { accountId, event, subject }: Condition,
+  lastSuccessMs: AlertFacts['lastSuccessMs'],
+): boolean {
+  if (!FAILURES.includes(row.event) || !FAILURES.includes(event) || accountId !== row.accountId) return false;
+  if (row.subject === '') return (lastSuccessMs(accountId) ?? -Infinity) < row.beganMs;
+  return subject === row.subject || subject === '';
+}
 
 /** The plan of one channel. */
 export function planAlerts(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
-  const { conditions, nowMs, afterMs, isOff } = facts;
+  const { conditions, lastSuccessMs, nowMs, afterMs, isOff } = facts;
   const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
   const known = new Set(rows.map(textOfKey));
   const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
@@ -52,7 +61,7 @@ export function planAlerts(channel: AlertChannel, facts: AlertFacts): ChannelPla
       row.endedMs === null &&
       !present.has(textOfKey(row)) &&
       row.event !== 'database_away' &&
-      !conditions.some((condition) => isSameFailure(row, condition)),
+      !conditions.some((condition) => isSameFailure(row, condition, lastSuccessMs)),
   );
   return {
     channel,

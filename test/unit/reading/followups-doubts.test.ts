@@ -213,6 +213,31 @@ describe('a response that repeats records', () => {
   });
 });
 
+test('if the totals ignore the filters, each run reads new follow-ups, with no more requests than the first one', async () => {
+  await start();
+  worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+    ...response,
+    paging: { ...(response['paging'] as object), total: followups().size },
+  });
+  const first = await worker.run('followups');
+  worker.time.now += MINUTE_MS;
+  raise('late');
+  const second = await worker.run('followups');
+  expect(stored().has('late')).toBe(true);
+  expect([first, second]).toMatchObject([failedBy('read_incomplete'), failedBy('read_incomplete')]);
+  expect(second.requests).toBeLessThanOrEqual(first.requests);
+});
+
+test('if the total counts only the rows of its page, a first sync reads the further pages that are announced', async () => {
+  await start();
+  worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+    ...response,
+    paging: { ...(response['paging'] as object), total: (response['followups'] as unknown[]).length },
+  });
+  await sync();
+  await isEqual();
+});
+
 test('a total that is capped at 20 prevents neither a complete first sync nor a complete reconcile', async () => {
   await start({ pagingTotal: 'capped', largestPage: null });
   await sync();

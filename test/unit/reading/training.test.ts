@@ -349,4 +349,15 @@ describe('pages', () => {
       await isEqual();
     },
   );
+
+  test('if the total is always wrong, the run fails, but the employees that arrived are stored', async () => {
+    await start();
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+      ...response,
+      paging: { ...(response['paging'] as object), total: 31 },
+    });
+    expect(await worker.run(STREAM)).toMatchObject(failedBy('read_incomplete'));
+    expect(calculatedAt()).toBeUndefined();
+    await isEqual();
+  });
 });
