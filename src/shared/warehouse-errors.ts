@@ -5,7 +5,7 @@ export const WAREHOUSE_ERRORS = {
   database_unreachable: {
     recovery: 'fail_stream',
     meaning:
-      'No usable connection to PostgreSQL: the server is away or starting, it has no connection left (53300), or it refuses user (28000), password (28P01), the right to connect (42501), database or TLS. The message names which, with its own advice where the reason shows the next step. It is an outage also when only new connections are refused: each run needs one.',
+      'No usable connection to PostgreSQL: the server is away or starting, it has no connection left (53300), or it refuses user (28000), password (28P01), the right to connect (42501), database or TLS; or it is read-only (25006), as a standby is. The message names which, with its own advice where the reason shows the next step. It is an outage also when only new connections are refused: each run needs one.',
     advice: 'Check DATABASE_URL and that PostgreSQL is up and accepts connections from here.',
     details: 'The worker repeats its attempts by itself.',
   },

@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createCliStage } from '../support/cli-stage.ts';
+import { startHookServer } from '../support/hook-server.ts';
 import { forEachTest } from '../support/lifetime.ts';
+import { startListeningProxy } from '../support/listening-proxy.ts';
 import { casesOf, inProof } from '../support/proof.ts';
 import { startTraceReceiver } from '../support/trace-receiver.ts';
 
@@ -91,6 +93,28 @@ describe('traces', () => {
       // The exporter would retry for ten seconds.
       expect(performance.now() - endedMs).toBeLessThan(6_000);
     });
+
+    it.each([['sync'], ['start']])(
+      'a signal ends %s within ten seconds, although neither the database nor the collector responds',
+      async (...args) => {
+        const proxy = await startListeningProxy(stage.databaseUrl);
+        const collector = await startHookServer();
+        onTestFinished(async () => {
+          await Promise.all([proxy.close(), collector.close()]);
+        });
+        collector.answer = 'hang';
+        const env = { ...stage.env, SAFETY_TOKEN: CANARY, DATABASE_URL: proxy.url };
+        stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' });
+        const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
+        const running = stage.cli.start(args, { ...env, ...traces });
+        await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
+        proxy.hold();
+        const stoppedMs = performance.now();
+        running.kill('SIGTERM');
+        await running.finished;
+        expect(performance.now() - stoppedMs).toBeLessThan(10_000);
+      },
+    );
   });
 });
 

@@ -412,7 +412,7 @@ it('a message that was sent when the database broke is not sent again', async ()
   ).toBe(true);
 });
 
-it('if the outbox cannot be used, one error is logged and the status shows the problem until it can be used', async () => {
+it('if the outbox cannot be used, one error is logged, one alert is sent without it, and the status shows the problem until it can be used', async () => {
   const one = startNotifying({ afterMs: 0 });
   await fail();
   await worker.query('alter table safety_sync.outbox rename to outbox_away');
@@ -428,9 +428,17 @@ it('if the outbox cannot be used, one error is logged and the status shows the p
       text: expect.stringMatching(/^no alerts and reports are sent, because they cannot/) as string,
     },
   ]);
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✗ The database cannot be used by host pid 1 \(database_not_migrated\)/),
+  ]);
+  expect(one.status.open).toBe(1);
   await one.lookAndSend();
   expect(one.status.channels[0]?.problem).toBeNull();
-  expect(hook.texts).toHaveLength(1);
+  await one.lookAndSend();
+  expect(hook.texts.slice(1)).toEqual([
+    expect.stringMatching(/^✗ Resources fails/),
+    expect.stringMatching(/^✓ The database is back/),
+  ]);
 });
 
 it.each([

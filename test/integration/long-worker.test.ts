@@ -118,6 +118,12 @@ inProof(() => {
           'permission denied for database',
           'grant connect on it',
         ],
+        [
+          'alter role ROLE set default_transaction_read_only = on',
+          'alter role ROLE reset default_transaction_read_only',
+          'in a read-only transaction',
+          'Point DATABASE_URL at the primary server',
+        ],
       ] as const;
       for (const [break_, mend, cause, advice] of causes) {
         hook.texts.length = 0;

@@ -204,3 +204,18 @@ test('a run of users without due ids has the newest last success of the streams 
     ),
   ).toEqual([{ at: '2026-01-03 00:00:00' }]);
 });
+
+test('after the clock of the database was put back, a run of users without due ids ends the last success in the future', async () => {
+  await start();
+  await sync();
+  await worker.query(
+    `update safety_sync.stream_state set last_success_at = now() + interval '3 hours' where stream = 'users'`,
+  );
+  expectSucceeded(await worker.run('training-employee-status', { force: true }));
+  await sync();
+  expect(
+    await worker.query(
+      `select last_success_at <= now() as is_past from safety_sync.stream_state where stream = 'users'`,
+    ),
+  ).toEqual([{ is_past: true }]);
+});

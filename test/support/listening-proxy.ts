@@ -9,6 +9,8 @@ export interface ListeningProxy {
   /** Bytes since then. */
   readonly size: number;
   forget(): void;
+  /** Passes nothing on any more, and keeps all connections open. */
+  hold(): void;
   close(): Promise<void>;
 }
 
@@ -17,6 +19,7 @@ export async function startListeningProxy(databaseUrl: string): Promise<Listenin
   const sockets = new Set<Socket>();
   /** By connection, because a text may arrive in two chunks. */
   let sent: Buffer[][] = [];
+  let isHeld = false;
   const server = createServer((client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port || 5432), noDelay: true });
     const pieces: Buffer[] = [];
@@ -25,7 +28,7 @@ export async function startListeningProxy(databaseUrl: string): Promise<Listenin
       if (!sent.includes(pieces)) sent.push(pieces);
       pieces.push(piece);
     });
-    client.pipe(upstream).pipe(client);
+    if (!isHeld) client.pipe(upstream).pipe(client);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => undefined);
@@ -52,6 +55,10 @@ export async function startListeningProxy(databaseUrl: string): Promise<Listenin
     forget() {
       for (const pieces of sent) pieces.length = 0;
       sent = [];
+    },
+    hold() {
+      isHeld = true;
+      for (const socket of sockets) socket.unpipe().pause();
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -55,7 +55,8 @@ export async function readStreamState(
 export type Success = 'none' | 'asked' | 'unasked';
 
 /**
- * A success without a response from the service gets the time of the account's newest success that had one.
+ * A success without a response from the service gets the time of the account's newest success that had one. One in the future
+ * is from before the clock of the database was put back; the clocks of nodes may differ by seconds.
  */
 async function successTime(db: Queryable, accountId: string, success: Success) {
   if (success === 'none') return undefined;
@@ -63,7 +64,10 @@ async function successTime(db: Queryable, accountId: string, success: Success) {
   const [row] = await db
     .select({ newest: sql<string | null>`max(${streamState.last_success_at})::text` })
     .from(streamState)
-    .where(eq(streamState.account_id, accountId));
+    .where(
+      sql`${streamState.account_id} = ${accountId}
+        and ${streamState.last_success_at} < statement_timestamp() + interval '1 minute'`,
+    );
   return row?.newest ?? undefined;
 }
 

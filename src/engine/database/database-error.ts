@@ -20,6 +20,9 @@ export function databaseCode(error: unknown): string | undefined {
 const databaseMessage = (error: unknown): string =>
   causesOf(error).findLast(({ message }) => message !== '')?.message ?? String(error);
 
+/** A write on a standby or a read-only server: no run can store anything until a primary answers again. */
+const READ_ONLY = '25006';
+
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -38,6 +41,7 @@ const UNREACHABLE = new Set([
   '57P02', // crash shutdown
   '57P03', // starting up
   '53300', // too many connections, on a node of Citus
+  READ_ONLY,
 ]);
 
 /**
@@ -70,6 +74,7 @@ function errorAdvice(code: string | undefined, said: string): string | undefined
   if (code === '53300') {
     return 'PostgreSQL has no connection left: a worker takes up to 3, and one for each run under way (SYNC_CONCURRENCY, twice as many while services hang). Raise max_connections there (or the limit of the role or the database), or lower SYNC_CONCURRENCY.';
   }
+  if (code === READ_ONLY) return READ_ONLY_ADVICE;
   if (code === '42501') {
     return 'This user may not connect to the database: grant connect on it, as its owner.';
   }
@@ -106,7 +111,6 @@ export function isDataError(error: unknown): boolean {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  '25006': READ_ONLY_ADVICE,
   '53100': 'The disk of PostgreSQL is full: make room there.',
 };
 

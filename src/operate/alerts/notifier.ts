@@ -3,8 +3,8 @@
  * the monitor's last read with the rows of `safety_sync.outbox`, records the changes there, and sends what is due. It runs
  * apart from the worker's other tasks, because a webhook or mail server may be slow or unreachable.
  *
- * While the database is away, nothing can be recorded. Each worker that cannot use the database then sends its own alert,
- * because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
+ * While the database is away or refuses the records, nothing can be recorded. Each worker that cannot use the database then
+ * sends its own alert, because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
  * one of them sends the resolution.
  */
 import { type AccountConfig, type OffReasons, tokenPlaceOf } from '../../config/account-config.ts';
@@ -59,6 +59,9 @@ interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
   readonly redact: Redact;
   readonly onOutcome: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) => void;
 }
+
+/** Since when this worker cannot use the warehouse, by its own clock, and why. */
+type Away = Pick<AlertRow, 'code' | 'advice'> & { readonly sinceMs: number };
 
 export const CLAIM_MS = 2 * MINUTE_MS;
 
@@ -148,7 +151,13 @@ export function createNotifier(options: NotifierOptions) {
     await endAlerts(db, dropped, { ...at, isSilent: true });
   }
 
-  /** Logged, because this failure cannot be recorded as an alert. */
+  /** The worker cannot use the warehouse: an alert is sent after `patienceMs`. */
+  function recordAway({ code, advice, sinceMs }: Away, patienceMs: number): void {
+    awaySinceMs ??= sinceMs;
+    if (clock.now() - awaySinceMs >= patienceMs) sendOutage({ sinceMs: awaySinceMs, code, advice });
+  }
+
+  /** Logged, and sent as an unusable database, because this failure cannot be recorded as an alert. */
   function recordUnreadable(error: SafetySyncError): void {
     const { code, message, advice } = error;
     // The monitor detects an unreachable database by itself, and an alert is sent for it.
@@ -157,7 +166,9 @@ export function createNotifier(options: NotifierOptions) {
       { error_code: code },
       `no alerts and reports are sent, because they cannot be recorded (${code}: ${message}). ${advice}`,
     );
-    if (!isAway) unreadable = `they cannot be recorded in the database (${code})`;
+    if (isAway) return;
+    unreadable = `they cannot be recorded in the database (${code})`;
+    recordAway({ code, advice, sinceMs: clock.now() }, afterMs);
   }
 
   const failedReportsIn = (rows: readonly OutboxRow[]) => (report === undefined ? [] : failedReportsOf(rows));
@@ -193,7 +204,7 @@ export function createNotifier(options: NotifierOptions) {
     for (const one of plan(rows)) senders.get(one.channel)?.sendDue(one);
   }
 
-  function sendOutage({ sinceMs, ...about }: Pick<AlertRow, 'code' | 'advice'> & { sinceMs: number }): void {
+  function sendOutage({ sinceMs, ...about }: Away): void {
     for (const channel of channels) {
       const row: AlertRow = {
         ...about,
@@ -219,19 +230,21 @@ export function createNotifier(options: NotifierOptions) {
     const isBehind = problem === null && seen !== null && seen.pendingMigrations > 0;
     if (problem !== null || isBehind) {
       const outage = options.outage();
-      awaySinceMs ??= outage?.sinceMs ?? clock.now();
-      // A worker applies pending migrations when it starts.
-      if (clock.now() - awaySinceMs < (isBehind ? Math.max(afterMs, MIGRATING_MS) : afterMs)) return;
       const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
       const advice = isBehind ? undefined : outage?.advice;
-      sendOutage({ sinceMs: awaySinceMs, code, advice });
+      // A worker applies pending migrations when it starts.
+      const patienceMs = isBehind ? Math.max(afterMs, MIGRATING_MS) : afterMs;
+      recordAway({ code, advice, sinceMs: outage?.sinceMs ?? clock.now() }, patienceMs);
       return;
     }
-    awaySinceMs = undefined;
-    if (seen === null) return;
+    if (seen === null) {
+      awaySinceMs = undefined;
+      return;
+    }
     try {
       await lookAt(seen);
       unreadable = null;
+      awaySinceMs = undefined;
     } catch (error) {
       recordUnreadable(toDatabaseError(error));
     }

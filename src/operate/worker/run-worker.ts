@@ -177,7 +177,7 @@ function logWhatIsOff({ log, accounts }: App): void {
 }
 
 /** The signal cancels requests and statements. With the other steps of a stop, the total stays below ten seconds. */
-const GIVE_UP_MS = 7 * SECOND_MS;
+const GIVE_UP_MS = 6 * SECOND_MS;
 
 /** Waits for the running jobs, so that a stop takes seconds and leaves no run open. */
 async function stopRuns({ log }: App, scheduler: Scheduler): Promise<void> {
