@@ -51,6 +51,13 @@ async function timed<T>(work: () => T | Promise<T>): Promise<{ value: T; ms: num
   return { value, ms: performance.now() - began };
 }
 
+/** Does the work and prints how long it took. */
+async function sayTime<T>(what: string, work: () => T | Promise<T>): Promise<T> {
+  const { value, ms: tookMs } = await timed(work);
+  say(what, ms(tookMs));
+  return value;
+}
+
 const say = (what: string, value: string) => process.stdout.write(`  ${what.padEnd(52)} ${value}\n`);
 const ms = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 const pause = (forMs: number) => new Promise((resolve) => setTimeout(resolve, forMs));
@@ -79,38 +86,36 @@ function startSchedule(config: Config, run: () => Promise<readonly NextSync[]>):
 async function measureSchedules(config: Config): Promise<void> {
   const before = heapMb();
   let done = 0;
-  const { value: scheduler, ms: startMs } = await timed(() =>
+  const scheduler = await sayTime('schedules: start', () =>
     startSchedule(config, () => {
       done += 1;
       return Promise.resolve([]);
     }),
   );
-  say('schedules: start', ms(startMs));
   say('schedules: memory', `${(heapMb() - before).toFixed(1)} MB`);
   say('schedules: CPU a minute while nothing is due', ms(await idleCpuMs()));
   const all = config.accounts.length * STREAM_NAMES.length;
-  const { ms: firedMs } = await timed(async () => {
+  await sayTime(`schedules: ${all} triggers at once, until all had their turn`, async () => {
     for (const { accountId } of config.accounts) {
       for (const stream of STREAM_NAMES) scheduler.trigger(accountId, stream);
     }
     await scheduler.idle();
   });
-  say(`schedules: ${all} triggers at once, until all had their turn`, ms(firedMs));
   if (done !== all) throw new Error(`${done} of ${all} triggers led to a run`);
-  const { ms: nextMs } = await timed(() => scheduler.nextRuns(config.accounts[0]?.accountId ?? ''));
-  say('schedules: next runs of one account', ms(nextMs));
+  await sayTime('schedules: next runs of one account', () =>
+    scheduler.nextRuns(config.accounts[0]?.accountId ?? ''),
+  );
   await scheduler.stop();
 }
 
 /** One cron task for each account and stream, without reconciliations: the cost without grouping. */
 async function measureUngrouped(count: number): Promise<void> {
   const before = heapMb();
-  const { value: tasks, ms: startMs } = await timed(() =>
+  const tasks = await sayTime('ungrouped: start', () =>
     Array.from({ length: count * STREAM_NAMES.length }, (_, index) =>
       cron.schedule('*/15 * * * *', () => undefined, { name: String(index), suppressMissedWarning: true }),
     ),
   );
-  say('ungrouped: start', ms(startMs));
   say('ungrouped: memory', `${(heapMb() - before).toFixed(1)} MB`);
   say('ungrouped: CPU a minute while nothing is due', ms(await idleCpuMs()));
   for (const task of tasks) await task.destroy();
@@ -137,8 +142,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
   const ids = config.accounts.map(({ accountId }) => accountId);
   await fill(connection, `{${ids.join(',')}}`);
   await readAccounts(connection, ids);
-  const { value: seen, ms: readMs } = await timed(() => readAccounts(connection, ids));
-  say('look at the warehouse', ms(readMs));
+  const seen = await sayTime('look at the warehouse', () => readAccounts(connection, ids));
   const accounts = ids.map((id): AccountFacts => ({
     account: {
       id,
@@ -171,22 +175,20 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       accounts,
       nextRuns: null,
     });
-  const { value: status, ms: buildMs } = await timed(build);
-  say('status', ms(buildMs));
+  const status = await sayTime('status', build);
   const { value: page, ms: pageMs } = await timed(() => renderStatus(pageOf(status, 1, 50), 'n'));
   say('status page', `${ms(pageMs)}, ${(page.length / 1024).toFixed(0)} kB`);
   const metrics = createMetrics({ version: 'bench', accountIds: ids });
   const { value: text, ms: metricsMs } = await timed(() => metrics.render(status));
   say('metrics', `${ms(metricsMs)}, ${(text.length / 1024).toFixed(0)} kB`);
   metrics.close();
-  const { ms: verbMs } = await timed(() =>
+  await sayTime('`status` of all accounts', () =>
     Promise.all([
       readAccounts(connection, ids),
       readLastRuns(connection.db, ids),
       countRows(connection.db, ids),
     ]),
   );
-  say('`status` of all accounts', ms(verbMs));
 }
 
 async function measureLocks(databaseUrl: string, config: Config): Promise<void> {
@@ -251,15 +253,13 @@ async function measure(
   await writeFile(path, JSON.stringify(entries));
   const env = { SAFETY_ACCOUNTS_FILE: path, DATABASE_URL: stage.url, LOG_LEVEL: 'silent' };
   const before = heapMb();
-  const { value: config, ms: configMs } = await timed(() =>
+  const config = await sayTime('configuration', () =>
     loadConfig(env, { needsService: true, isTerminal: false }),
   );
-  say('configuration', ms(configMs));
   const { signal } = new AbortController();
   const { value: app, ms: appMs } = await timed(() => createApp({ config, signal, say: () => undefined }));
   say('accounts made', `${ms(appMs)}, ${(heapMb() - before).toFixed(1)} MB with the configuration`);
-  const { ms: migrateMs } = await timed(() => app.migrate());
-  say('migrate (nothing to do but time zones)', ms(migrateMs));
+  await sayTime('migrate (nothing to do but time zones)', () => app.migrate());
   await measureSchedules(config);
   await measureUngrouped(count);
   const connection = openConnection({ url: stage.url, applicationName: 'bench', max: 3 });

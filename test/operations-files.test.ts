@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { configuredChannels } from '../src/operate/alerts/configured-channels.ts';
 import { loadConfig } from '../src/config/load-config.ts';
-import { readVariables } from '../src/config/read-variables.ts';
+import { type Environment, readVariables } from '../src/config/read-variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import { EXIT } from '../src/cli/run-results.ts';
 import { buildStatus } from '../src/operate/status/build-status.ts';
@@ -109,10 +109,8 @@ describe('the runbook', () => {
       name,
       name.endsWith('_FILE') ? write(value) : value,
     ]);
-    const { values, problems } = readVariables({
-      SAFETY_TOKEN_FILE: write('old_token'),
-      ...Object.fromEntries(named),
-    });
+    const env = Object.fromEntries([['SAFETY_TOKEN_FILE', write('old_token')], ...named]) as Environment;
+    const { values, problems } = readVariables(env);
     expect(problems).toEqual([]);
     expect(values.SAFETY_TOKEN).toBe('new_token');
   });
