@@ -218,17 +218,17 @@ export function readAccountsFile(
   const folder = dirname(resolve(path));
   const accounts: AccountConfig[] = [];
   const tokens: string[] = [];
-  const owners = new Map(taken.map((name) => [name, 'the one of SAFETY_ACCOUNT']));
+  const takenNames = new Map(taken.map((name) => [name, 'the one of SAFETY_ACCOUNT']));
   for (const [index, content] of entries.entries()) {
     const entry = parseEntry(content, folder, defaults);
     const label = `entry ${index + 1}${entry.name === undefined ? '' : ` (${entry.name})`}`;
     problems.push(...entry.problems.map((problem) => `${VARIABLE}, ${label}, ${problem}`));
     if (entry.token !== undefined) tokens.push(entry.token);
     if (entry.name === undefined) continue;
-    const owner = owners.get(entry.name);
-    if (owner !== undefined) {
-      problems.push(`${VARIABLE}, ${label}, name: expected one of its own, it is also that of ${owner}`);
-    } else owners.set(entry.name, `entry ${index + 1}`);
+    const takenBy = takenNames.get(entry.name);
+    if (takenBy !== undefined) {
+      problems.push(`${VARIABLE}, ${label}, name: expected one of its own, it is also that of ${takenBy}`);
+    } else takenNames.set(entry.name, `entry ${index + 1}`);
     if (entry.account !== undefined) accounts.push(entry.account);
   }
   return { accounts, tokens };

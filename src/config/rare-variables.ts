@@ -50,7 +50,7 @@ export const RARE = {
   ),
   SYNC_SPREAD_SECONDS: variable(
     form.wholeNumber(0, 86_400, 'seconds, 0 to a day'),
-    'With several accounts: the span over which the ticks of a schedule are staggered, at most half of its period.',
+    'With several accounts: the time over which the ticks of a schedule are staggered, at most half of its period.',
     { default: '300' },
   ),
   FOLLOWUPS_OVERLAP_MS: variable(

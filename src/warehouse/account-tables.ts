@@ -1,7 +1,7 @@
 /**
- * Lists every table with an `account_id`, from the catalog, and makes the steps that rename or delete the rows of an account.
- * A step is one statement over a range of keys and all rows that refer to them, because foreign keys hold after every
- * statement. Each step can be committed alone.
+ * Lists every table with an `account_id`, from the catalog, and makes the statements that rename or delete the rows of an
+ * account. A statement covers a range of keys and all rows that refer to them, because foreign keys hold after every
+ * statement. Each one can be committed alone.
  */
 import type { TextQueries } from '../engine/database/connection.ts';
 import { HAS_ACCOUNT } from './access-relations.ts';
@@ -95,8 +95,8 @@ export async function countAccountRows(
   return counts;
 }
 
-/** Rows of a step, without the rows that refer to them. */
-const STEP_ROWS = 500;
+/** Rows of a statement, without the rows that refer to them. */
+const ROWS_AT_ONCE = 500;
 
 /** The values of a key, as text. */
 type Position = readonly string[];
@@ -107,8 +107,8 @@ const names = (key: readonly AccountColumn[], alias = ''): string =>
 const values = (key: readonly AccountColumn[], first: number): string =>
   key.map(({ type }, index) => `$${first + index}::text::${type}`).join(', ');
 
-/** Finds the last key of the next step; undefined: no row is left. */
-async function readStepEnd(
+/** Finds the last key of the next rows; undefined: no row is left. */
+async function readLastKey(
   connection: TextQueries,
   { name, key }: AccountTable,
   { account, after }: { readonly account: string; readonly after: Position | undefined },
@@ -117,19 +117,19 @@ async function readStepEnd(
     const rows = await connection.query(`select 1 as one from ${name} where account_id = $1`, [account]);
     return rows.length === 0 ? undefined : [];
   }
-  // Earlier steps left dead rows before this position, so the index scan begins after them.
+  // Earlier statements left dead rows before this position, so the index scan begins after them.
   const behind = after === undefined ? '' : `and (${names(key)}) > (${values(key, 2)})`;
   const ends = key.map((column, index) => `${column.name}::text as k${index}`);
   const [end] = await connection.query<Record<string, string>>(
     `select ${ends.join(', ')} from (
-       select ${names(key)} from ${name} where account_id = $1 ${behind} order by ${names(key)} limit ${STEP_ROWS}) step
-     order by ${key.map((column) => `step.${column.name} desc`).join(', ')} limit 1`,
+       select ${names(key)} from ${name} where account_id = $1 ${behind} order by ${names(key)} limit ${ROWS_AT_ONCE}) page
+     order by ${key.map((column) => `page.${column.name} desc`).join(', ')} limit 1`,
     [account, ...(after ?? [])],
   );
   return end === undefined ? undefined : key.map((_, index) => end[`k${index}`] ?? '');
 }
 
-/** The condition on the rows of a step. `first`: number of its first parameter. */
+/** The condition on the rows of a statement. `first`: number of its first parameter. */
 const upTo = ({ key }: AccountTable, first: number): string =>
   key.length === 0 ? 'true' : `(${names(key, 't.')}) <= (${values(key, first)})`;
 
@@ -153,21 +153,21 @@ const deleteStatement = (table: AccountTable): string =>
   `with gone as (delete from ${table.name} t where t.account_id = $1 and ${upTo(table, 2)} returning 1 as one)
     select count(*)::int as rows from gone`;
 
-interface StepRequest {
+interface NextRows {
   readonly from: string;
   /** The new account; null: the rows are deleted. */
   readonly to: string | null;
-  /** Last key of the previous step; undefined: this is the first one. */
+  /** Last key of the previous rows; undefined: these are the first ones. */
   readonly after: Position | undefined;
 }
 
 /** Changes the account of the next rows, part of a transaction. Returns undefined after the last row. */
-export async function takeStep(
+export async function changeNextRows(
   connection: TextQueries,
   table: AccountTable,
-  { from, to, after }: StepRequest,
+  { from, to, after }: NextRows,
 ): Promise<{ readonly rows: number; readonly end: Position } | undefined> {
-  const end = await readStepEnd(connection, table, { account: from, after });
+  const end = await readLastKey(connection, table, { account: from, after });
   if (end === undefined) return undefined;
   if (to !== null && after === undefined && isOfConfiguration(table)) {
     // A worker may have written these rows for the new name already.

@@ -1,6 +1,6 @@
 /**
  * Renames or removes an account. It holds the locks of all streams and records the change first, because it may be killed
- * at any step: then no run of the account begins until the same change has finished.
+ * at any point: then no run of the account begins until the same change has finished.
  */
 import {
   type AccountChange,
@@ -16,7 +16,7 @@ import {
   countAccountRows,
   isOfConfiguration,
   readAccountTables,
-  takeStep,
+  changeNextRows,
 } from './account-tables.ts';
 import { grantAccess, revokeAccess } from './change-access.ts';
 import { readCitus } from './citus.ts';
@@ -119,11 +119,11 @@ async function changeTable(
       });
     }
     await session.begin();
-    const step = await takeStep(session.connection, table, { from, to, after });
+    const done = await changeNextRows(session.connection, table, { from, to, after });
     await session.commit({ isDurable: true });
-    if (step === undefined) return rows;
-    rows += step.rows;
-    after = step.end;
+    if (done === undefined) return rows;
+    rows += done.rows;
+    after = done.end;
   }
 }
 

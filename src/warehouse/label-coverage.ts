@@ -59,11 +59,11 @@ function selectIds(column: PgColumn, accountIds: string): SQL {
 export async function readMetIds(db: Queryable, accountIds: readonly string[]): Promise<MetId[]> {
   let met: MetId[] = [];
   for (const kind of LABEL_KINDS) {
-    const places = ID_COLUMNS[kind].map((place) => selectIds(place, toArrayLiteral(accountIds)));
+    const ids = ID_COLUMNS[kind].map((column) => selectIds(column, toArrayLiteral(accountIds)));
     // A record with the same id in several columns counts once.
     const rows = await db.execute<MetId & Record<string, unknown>>(
       sql`select m.account_id as "accountId", ${kind}::text as kind, m.id, m.seen::int as seen, l.label from (
-          select u.account_id, u.id, count(*) as seen from (${sql.join(places, sql` union `)}) u
+          select u.account_id, u.id, count(*) as seen from (${sql.join(ids, sql` union `)}) u
           where u.id <> '' group by u.account_id, u.id
         ) m left join ${labels} l on l.account_id = m.account_id and l.kind = ${kind} and l.id = m.id
         order by m.seen desc, m.id`,

@@ -10,7 +10,7 @@ import {
   type TimedWorker,
   type TimedWorkerOptions,
 } from '../support/timed-worker.ts';
-import { stateOf } from '../support/warehouse-marks.ts';
+import { rowVersions, stateOf } from '../support/warehouse-marks.ts';
 
 const SIZE = { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
@@ -82,6 +82,25 @@ describe('a service clock that was an hour ahead', () => {
     change('silently', newestUpdate());
     const result = expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
     expect(result.counts).toMatchObject({ read: SIZE.followups, updated: 1 });
+    await isEqual();
+  });
+});
+
+describe('reconcile', () => {
+  test('reconcile is refused if more than half of the follow-ups are missing, unless mass deletion is allowed', async () => {
+    await start();
+    await sync();
+    const before = await rowVersions(worker);
+    for (const key of [...store().keys()].slice(0, 70)) store().delete(key);
+    expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'delete_guard' },
+    });
+    expect(await rowVersions(worker)).toEqual(before);
+    const result = expectSucceeded(
+      await worker.run('followups', { kind: 'reconcile', allowMassDelete: true }),
+    );
+    expect(result.counts.deleted).toBe(70);
     await isEqual();
   });
 });

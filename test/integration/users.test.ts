@@ -219,3 +219,17 @@ test('after the clock of the database was put back, a run of users without due i
     ),
   ).toEqual([{ is_past: true }]);
 });
+
+test('a user that no record mentions any more stays in users', async () => {
+  await start();
+  await sync();
+  const [row] = await worker.query<{ users: number }>('select count(*)::int as users from safety.users');
+  for (const [key] of [...worker.sandbox.store.resources].slice(0, 2))
+    worker.sandbox.store.resources.delete(key);
+  expectSucceeded(await worker.run('resources'));
+  await sync();
+  const rows = await worker.query(
+    'select count(*)::int as users from safety.users where _deleted_at is null',
+  );
+  expect(rows).toEqual([row]);
+});

@@ -19,9 +19,9 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a slice is recorded as read before its records are stored',
       file: 'src/engine/sync/run-steps.ts',
-      search: 'notes.push(...(step.notes ?? []));',
+      search: 'writes.push(...(step.writes ?? []));',
       replace:
-        'await writeNotes(db, { accountId: key.accountId, stream: stream.name, now: new Date().toISOString() }, step.notes ?? []);',
+        'await writeControlTables(db, { accountId: key.accountId, stream: stream.name, now: new Date().toISOString() }, step.writes ?? []);',
       tests: ['test/crash/backfill.test.ts'],
     },
     {

@@ -1,6 +1,6 @@
 /** The stored part of one stream, in memory: records as received, ledger, lookups. A transaction works on a copy. */
 import type { WarehouseReads } from '../../src/engine/reading/read-request.ts';
-import type { Note } from '../../src/engine/reading/step.ts';
+import type { ControlWrite } from '../../src/engine/reading/step.ts';
 import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../../src/engine/streams/state.ts';
 import type { Coverage, ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { recordKey } from '../../src/engine/streams/wire.ts';
@@ -125,7 +125,7 @@ export class MemoryWarehouse {
     });
   }
 
-  write(note: Note): void {
+  write(note: ControlWrite): void {
     switch (note.kind) {
       case 'plan': {
         const fromMs = Math.min(...note.slices.map((slice) => slice.fromMs));

@@ -138,7 +138,7 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
         switch (step.kind) {
           case 'records':
             for (const record of step.records) warehouse.add(record, step.about);
-            for (const note of step.notes ?? []) warehouse.write(note);
+            for (const write of step.writes ?? []) warehouse.write(write);
             received += step.records.length;
             break;
           case 'savepoint':

@@ -63,7 +63,7 @@ function headline({ stream, key, stored, source, isEqual, fields }: Verification
 }
 
 /** The next step after a difference. */
-function nextStep({ stream, key, isEqual, source, storedAt }: Verification): string[] {
+function nextAction({ stream, key, isEqual, source, storedAt }: Verification): string[] {
   if (isEqual) return [];
   switch (source) {
     case 'present': {
@@ -124,7 +124,7 @@ function describe(verification: Verification, terminal: Terminal): string[] {
       `\nThe service may say something else of ${withheld.join(', ')}: the privacy settings keep it from being stored.`,
     );
   }
-  return [...lines, ...afterBlank(nextStep(verification))];
+  return [...lines, ...afterBlank(nextAction(verification))];
 }
 
 function verificationJson(app: App, accountId: string, verification: Verification) {

@@ -30,7 +30,7 @@ export class ElementCutter {
   private readonly listKey: string | undefined;
   private readonly scan: ElementScan;
   private skipping = new ElementSkip();
-  private place: ResponseSection = 'head';
+  private section: ResponseSection = 'head';
   /** Bytes that are not cut yet. */
   private held: Buffer[] = [];
   private heldBytes = 0;
@@ -70,7 +70,7 @@ export class ElementCutter {
     const text = bytes.toString().trim();
     const { end, keys } = readOutline(bytes, this.listKey);
     if (text === '') throw new UnusableResponse('response_cut', 'the response is empty');
-    if (end === undefined || this.place === 'list' || this.place === 'skip') {
+    if (end === undefined || this.section === 'list' || this.section === 'skip') {
       const after = `after ${this.receivedBytes} bytes`;
       throw new UnusableResponse('response_cut', `the response ends in the middle, ${after}`);
     }
@@ -89,14 +89,14 @@ export class ElementCutter {
   /** Cuts the held bytes as far as they go. */
   private cut(): void {
     let bytes = this.held.length === 1 ? (this.held[0] ?? NO_BYTES) : Buffer.concat(this.held);
-    let place: ResponseSection;
+    let section: ResponseSection;
     do {
-      ({ place } = this);
-      if (place === 'head') bytes = this.cutHead(bytes);
-      else if (place === 'list') bytes = this.cutList(bytes);
-      else if (place === 'skip') bytes = this.cutSkipped(bytes);
+      ({ section: section } = this);
+      if (section === 'head') bytes = this.cutHead(bytes);
+      else if (section === 'list') bytes = this.cutList(bytes);
+      else if (section === 'skip') bytes = this.cutSkipped(bytes);
       else this.checkSize(bytes);
-    } while (place !== this.place);
+    } while (section !== this.section);
     this.held = bytes.length === 0 ? [] : [bytes];
     this.heldBytes = bytes.length;
     this.scanFromBytes = bytes.length < RESCANNED_BYTES ? 0 : 2 * bytes.length;
@@ -119,7 +119,7 @@ export class ElementCutter {
     }
     // The list leaves two brackets behind: it stays in the envelope as an empty array.
     this.head = Buffer.concat([bytes.subarray(0, listAt), Buffer.from(']')]);
-    this.place = 'list';
+    this.section = 'list';
     return bytes.subarray(listAt);
   }
 
@@ -140,7 +140,7 @@ export class ElementCutter {
       // The fields that ended in the beginning of the element are kept.
       this.elements.push(new Received(NO_BYTES, { fields: this.scan.fields(bytes), excess }));
       this.skipping = new ElementSkip();
-      this.place = 'skip';
+      this.section = 'skip';
     }
     return rest;
   }
@@ -149,13 +149,13 @@ export class ElementCutter {
     const end = this.skipping.run(bytes);
     if (end === -1) return NO_BYTES;
     if (bytes[end] !== COMMA) return this.close(bytes, end);
-    this.place = 'list';
+    this.section = 'list';
     return bytes.subarray(end + 1);
   }
 
   private close(bytes: Buffer, end: number): Buffer {
     if (bytes[end] !== CLOSING_BRACKET) throw notJson('the list is closed by a brace');
-    this.place = 'tail';
+    this.section = 'tail';
     return bytes.subarray(end + 1);
   }
 

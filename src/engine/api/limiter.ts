@@ -19,7 +19,7 @@ import type { ApiClientOptions } from './requests.ts';
 import { createSendingRate } from './sending-rate.ts';
 
 /** One more request may be in flight after as many successes as this times the present concurrency. */
-const SUCCESSES_PER_STEP = 4;
+const SUCCESSES_PER_RAISE = 4;
 /** Period for which a throttled concurrency is not tried again; it doubles each time. */
 const HOLD = { firstMs: MINUTE_MS, mostMs: 16 * MINUTE_MS };
 /** A pause between two requests that is longer counts as time without a waiting request. */
@@ -58,9 +58,9 @@ export function createLimiter(options: LimiterOptions) {
     throttledAt = concurrencyNow;
     holdUntilMs = nowMs + backoff(holds, HOLD);
   };
-  const mayStep = (nowMs: number): boolean =>
+  const mayRaise = (nowMs: number): boolean =>
     concurrencyNow < options.concurrency &&
-    successes >= SUCCESSES_PER_STEP * concurrencyNow &&
+    successes >= SUCCESSES_PER_RAISE * concurrencyNow &&
     (concurrencyNow + 1 < throttledAt || nowMs >= holdUntilMs);
 
   return {
@@ -91,7 +91,7 @@ export function createLimiter(options: LimiterOptions) {
       if (rate.recordSuccess(nowMs)) throttledAt = Number.POSITIVE_INFINITY;
       coolDownsInARow = 0;
       successes += 1;
-      if (mayStep(nowMs)) {
+      if (mayRaise(nowMs)) {
         concurrencyNow += 1;
         successes = 0;
       }

@@ -77,11 +77,11 @@ export const staged = (shape: TableShape, columns: readonly string[]): SQL => ta
  */
 export function partitionOf({ partitionedBy, parent }: StreamDefinition): { partition: SQL; join: SQL } {
   if (partitionedBy === undefined) return { partition: sql`null`, join: sql`` };
-  const [requested, owner] = [tableShape(partitionedBy.requested), tableShape(parent)];
+  const [requested, own] = [tableShape(partitionedBy.requested), tableShape(parent)];
   return {
     partition: sql`coalesce(a.${name(requested.columns.at(-1)?.name ?? '')}, t.${name(partitionedBy.column)})`,
     join: sql`left join ${target(requested)} a
-      on a.account_id = t.account_id and a.${keyColumn(requested)} = t.${keyColumn(owner)}`,
+      on a.account_id = t.account_id and a.${keyColumn(requested)} = t.${keyColumn(own)}`,
   };
 }
 

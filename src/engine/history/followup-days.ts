@@ -1,10 +1,10 @@
 /**
- * Days of follow-ups. A span is a range of days with equal numbers of open, overdue and closed follow-ups. A row of
+ * Days of follow-ups. A period is a range of days with equal numbers of open, overdue and closed follow-ups. A row of
  * `safety.followup_days` holds those of an assignee, a form or all that begin in one year, as arrays, because a row for
- * each span takes eight times the space. Spans in the future show the counts that result if nothing changes (open today, overdue
+ * each period takes eight times the space. Periods in the future show the counts that result if nothing changes (open today, overdue
  * after its due day). So the start of a day writes none; the views end at `safety.counted_days.counted_to`.
  *
- * A change removes its follow-ups from the spans with their old values, and adds them with their new values, in its
+ * A change removes its follow-ups from the periods with their old values, and adds them with their new values, in its
  * transaction. Both are done by deltas: a delta is the difference of each number on a day.
  */
 import { type SQL, sql } from 'drizzle-orm';
@@ -22,11 +22,11 @@ export const followupDays = safetySchema.table(
     counted_by: text().$type<'all' | 'assignee' | 'form'>().notNull(),
     /** The id of the assignee or form; empty: none. */
     id: text().notNull(),
-    /** First day of the first span. */
+    /** First day of the first period. */
     from_on: date({ mode: 'string' }).notNull(),
-    /** Day after the last span; `infinity` if the last span has no end. */
+    /** Day after the last period; `infinity` if the last period has no end. */
     to_on: date({ mode: 'string' }).notNull(),
-    /** First day of each span, in order; each span ends where the next one begins. */
+    /** First day of each period, in order; each period ends where the next one begins. */
     days: date({ mode: 'string' }).array().notNull(),
     open: integer().array().notNull(),
     overdue: integer().array().notNull(),
@@ -138,7 +138,7 @@ export async function addDeltas(
   if (request.keys.length > 0) await db.execute(sql`insert into ${DELTAS} ${deltasOf(days, request)}`);
 }
 
-/** Adds the deltas of the stored spans of rows `d` of `from`, up to `before`. */
+/** Adds the deltas of the stored periods of rows `d` of `from`, up to `before`. */
 async function addSpans(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
   await db.execute(sql`insert into ${DELTAS}
     select d.counted_by, d.id, t.* from ${from}
@@ -154,7 +154,7 @@ const STAGED_DELTAS = sql`select counted_by, id, day, ${ofNumbers((one) => `sum(
   from ${DELTAS} group by counted_by, id, day`;
 
 /**
- * Makes spans of deltas, one for each id and day. The deltas of one id are sorted by themselves, because a sort of all of them
+ * Makes periods of deltas, one for each id and day. The deltas of one id are sorted by themselves, because a sort of all of them
  * takes half of the time of a count.
  */
 async function writeSpans(db: Queryable, account: string, deltas = STAGED_DELTAS): Promise<void> {
@@ -177,7 +177,7 @@ async function writeSpans(db: Queryable, account: string, deltas = STAGED_DELTAS
 
 type DayChange = Readonly<{ counted_by: string; id: string; first_on: string }>;
 
-/** Applies the deltas that were added: each changes its spans from its day on. */
+/** Applies the deltas that were added: each changes its periods from its day on. */
 export async function applyDeltas(db: Queryable, account: string): Promise<void> {
   // Most changes of a follow-up add the deltas that they remove.
   const changed = await db.execute<DayChange>(sql`
@@ -189,11 +189,11 @@ export async function applyDeltas(db: Queryable, account: string): Promise<void>
   const column = (name: keyof DayChange): SQL => sql`${toArrayLiteral(changed.map((one) => one[name]))}`;
   const keys = sql`unnest(${column('counted_by')}::text[], ${column('id')}::text[], ${column('first_on')}::date[])
     as c (counted_by, id, first_on)`;
-  const spansOfKey = sql`${followupDays} d where d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id`;
-  // The span of a change begins before it. The oldest beginning bounds the read, because most changes are recent.
+  const periodsOfKey = sql`${followupDays} d where d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id`;
+  // The period of a change begins before it. The oldest beginning bounds the read, because most changes are recent.
   const [oldest] = await db.execute<{ day: string }>(sql`
     select min(coalesce(b.from_on, c.first_on))::text as day
-    from ${keys} cross join lateral (select max(d.from_on) as from_on from ${spansOfKey} and d.from_on <= c.first_on) b`);
+    from ${keys} cross join lateral (select max(d.from_on) as from_on from ${periodsOfKey} and d.from_on <= c.first_on) b`);
   const touched = sql`d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id
     and d.to_on > c.first_on and d.from_on >= ${oldest?.day ?? null}::date`;
   await addSpans(db, sql`${keys} join ${followupDays} d on ${touched}`);

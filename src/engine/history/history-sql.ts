@@ -63,10 +63,10 @@ export function fillColumn(
   { column, until, accountId }: Readonly<Record<'column' | 'until' | 'accountId', string>>,
 ): SQL {
   const isParent = table === parent;
-  const owner = sql`, ${target(parent)} t`;
+  const parentRow = sql`, ${target(parent)} t`;
   const isOwned = sql`t.account_id = c.account_id and t.${keyColumn(parent)} = c.${keyColumn(table)}`;
   return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
-    from ${staged(table, [...table.key, column])} s${isParent ? NO_SQL : owner}
+    from ${staged(table, [...table.key, column])} s${isParent ? NO_SQL : parentRow}
     where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NO_SQL : sql`and ${isOwned}`}
       and ${name(isParent ? 'c' : 't')}._deleted_at is null and ${name(isParent ? 'c' : 't')}._synced_at < ${until}::timestamptz
       and c.${name(column)} is distinct from s.${name(column)}`;

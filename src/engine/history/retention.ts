@@ -1,7 +1,6 @@
 /**
  * Removes rows after their retention period. Part of a run that holds the stream's lock: only one of several
- * workers does it, and no other stores rows of the stream meanwhile. Each step is a short transaction of its
- * own.
+ * workers does it, and no other stores rows of the stream meanwhile. Each transaction is short.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { DAY_MS, SECOND_MS } from '../../shared/time.ts';
@@ -32,7 +31,7 @@ export const NOTHING_REMOVED: Removed = { rows: 0, runs: 0, issues: 0 };
 /** Once a day is enough for periods in days. */
 const EVERY_MS = DAY_MS;
 /** Rows of a transaction. */
-const STEP_ROWS = 500;
+const ROWS_AT_ONCE = 500;
 /** Rows of a day: more than fit into its time. */
 const MOST_ROWS = 100_000;
 /** The stream's next run removes the rest: another session may wait for the lock. */
@@ -96,8 +95,8 @@ async function removeRows(
   if (stream.countsDays === true && !(await finishDays(db, accountId, before))) return 0;
   const histories = stream.histories.map(({ states }) => tableShape(states));
   let removed = 0;
-  for (let at = 0; at < expired.length && goesOn(); at += STEP_ROWS) {
-    const keys = toArrayLiteral(expired.slice(at, at + STEP_ROWS).map((row) => row.key));
+  for (let at = 0; at < expired.length && goesOn(); at += ROWS_AT_ONCE) {
+    const keys = toArrayLiteral(expired.slice(at, at + ROWS_AT_ONCE).map((row) => row.key));
     removed += await inTransaction(session, [
       ...histories.map(
         (states) => sql`delete from ${target(states)}
@@ -113,9 +112,13 @@ async function removeRows(
 }
 
 /** Repeats one statement until it finds fewer rows than it may remove. */
-async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () => boolean): Promise<number> {
+async function removeRepeatedly(
+  session: StreamSession,
+  statement: SQL,
+  goesOn: () => boolean,
+): Promise<number> {
   let removed = 0;
-  for (let last = STEP_ROWS; last === STEP_ROWS && goesOn(); removed += last) {
+  for (let last = ROWS_AT_ONCE; last === ROWS_AT_ONCE && goesOn(); removed += last) {
     last = await inTransaction(session, [statement]);
   }
   return removed;
@@ -131,14 +134,14 @@ function expiredRuns({ shape, accountId }: RetentionScope, before: string): SQL 
     select run_id from safety_sync.runs where ${ofStream} and finished_at < ${before}::timestamptz and status <> 'running'
       and run_id not in (select max(run_id) from safety_sync.runs where ${ofStream}
         group by kind, status, requests > 0, backend_pid is null)
-    order by run_id limit ${STEP_ROWS}::int)`;
+    order by run_id limit ${ROWS_AT_ONCE}::int)`;
 }
 
 function expiredIssues({ shape, accountId }: RetentionScope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
   return sql`delete from safety_sync.data_issues where ${ofStream} and fingerprint in (
     select fingerprint from safety_sync.data_issues where ${ofStream} and resolved_at < ${before}::timestamptz
-    order by fingerprint limit ${STEP_ROWS}::int)`;
+    order by fingerprint limit ${ROWS_AT_ONCE}::int)`;
 }
 
 /**
@@ -155,8 +158,8 @@ export async function removeExpired(request: RetentionRequest): Promise<Removed>
   const goesOn = () => !signal.aborted && monotonicMs() < endMs;
   const removed = {
     rows: deleted === null ? 0 : await removeRows(request, deleted, goesOn),
-    runs: runs === null ? 0 : await removeInSteps(session, expiredRuns(request, runs), goesOn),
-    issues: issues === null ? 0 : await removeInSteps(session, expiredIssues(request, issues), goesOn),
+    runs: runs === null ? 0 : await removeRepeatedly(session, expiredRuns(request, runs), goesOn),
+    issues: issues === null ? 0 : await removeRepeatedly(session, expiredIssues(request, issues), goesOn),
   };
   if (goesOn()) {
     await db.execute(sql`update safety_sync.stream_state set retained_at = ${now}::timestamptz

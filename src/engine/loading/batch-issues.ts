@@ -47,18 +47,18 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
 ];
 
 /**
- * `messages[].colour` → the jsonpath that finds it in `_raw`. The places are the program's, the name at the end is the
+ * `messages[].colour` → the jsonpath that finds it in `_raw`. The outer names are the program's, the last one is the
  * service's.
  */
 function toJsonPath({ field, name = field }: RecordIssue): string {
-  const places = field
+  const outer = field
     .slice(0, field.length - name.length)
     .split('.')
     .slice(0, -1);
-  const steps = places.map((place) =>
-    place.endsWith('[]') ? `.${JSON.stringify(place.slice(0, -2))}[*]` : `.${JSON.stringify(place)}`,
+  const path = outer.map((part) =>
+    part.endsWith('[]') ? `.${JSON.stringify(part.slice(0, -2))}[*]` : `.${JSON.stringify(part)}`,
   );
-  return `$${steps.join('')}.${JSON.stringify(name)}`;
+  return `$${path.join('')}.${JSON.stringify(name)}`;
 }
 
 /**
@@ -75,7 +75,7 @@ export const MOST_UNKNOWN_FIELDS = 1000;
 /** Identifies the issue about unknown fields beyond the bound. */
 export const UNLISTED = fingerprintOf({ kind: 'unknown_field', field: null }, null);
 
-/** Characters of a place that fit into an index, for any field names of the service. */
+/** Characters of a field that fit into an index, for any field names of the service. */
 const LONGEST_FIELD = 300;
 
 const shortField = (field: string): string =>

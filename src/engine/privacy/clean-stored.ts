@@ -1,8 +1,8 @@
 /**
  * Applies the privacy settings to the stored data of a stream: its records pass through the protection and the loader again,
  * which writes them in place. Data without a record is cleaned by itself: data issues, superseded states, days, the ids to
- * look up. Each step is a transaction over a bounded number of rows that also records the progress, so an interrupted
- * cleaning continues after the last page of records; the other steps are repeated, because a second cleaning changes nothing.
+ * look up. Each transaction changes a bounded number of rows and records the progress, so an interrupted
+ * cleaning continues after the last page of records; the rest is repeated, because a second cleaning changes nothing.
  * It runs under the stream's lock, so no other process stores rows meanwhile.
  */
 import { getTableConfig } from 'drizzle-orm/pg-core';
@@ -40,7 +40,7 @@ interface CleanRequest extends CleaningScope {
 
 const PAGE_RECORDS = 500;
 
-/** Returns the progress after the last step. `begun`: where an earlier cleaning ended; its position is '' at the beginning. */
+/** Returns the progress at the end. `begun`: where an earlier cleaning ended; its position is '' at the beginning. */
 export async function cleanStored(request: CleanRequest, begun: Cleaning): Promise<Cleaning> {
   const { session, shape, accountId, protection, signal } = request;
   const { db } = session.connection;
@@ -61,8 +61,8 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
     lifted: {},
   });
   let state = begun;
-  /** One transaction. `work` returns the number of changed rows in addition to the loaded records. */
-  async function step(work: (time: WriteTime) => Promise<number>, page?: RowPage): Promise<void> {
+  /** `work` returns the number of changed rows in addition to the loaded records. */
+  async function inTransaction(work: (time: WriteTime) => Promise<number>, page?: RowPage): Promise<void> {
     if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
     const before = load.committed.updated;
     await load.savepoint();
@@ -87,7 +87,7 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
     const issues: { after: string | undefined } = { after: '' };
     while (issues.after !== undefined) {
       const { after } = issues;
-      await step(async () => {
+      await inTransaction(async () => {
         issues.after = await cleanIssues(db, request, after);
         return 0;
       });
@@ -96,7 +96,7 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
       const page = await readPage(db, request, state.position ?? '');
       if (page.records.length === 0) break;
       const keys = page.records.map(({ key }) => key);
-      await step(async () => {
+      await inTransaction(async () => {
         await moveRows(db, request, keys);
         for (const { raw, requested } of page.records) {
           const stored = raw === null ? null : parseExactJson(raw);
@@ -106,7 +106,7 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
         return await cleanStates(db, request, keys);
       }, page);
     }
-    await step((time) => cleanDerived(db, request, time));
+    await inTransaction((time) => cleanDerived(db, request, time));
     await analyze(db, shape);
     return state;
   } catch (error) {

@@ -7,15 +7,15 @@ import { DEEPEST } from '../../shared/received.ts';
 import type { People } from './people.ts';
 
 /**
- * The possible values of a place of a record in addition to texts. `any`: anything, including ids of people as numbers.
+ * The possible values of a field in addition to texts. `any`: anything, including ids of people as numbers.
  * `measured`: measured numbers, of them only long ones count as ids. `not_people`: numbers and ids of other things.
  */
-type PlaceKind = 'any' | 'measured' | 'not_people';
+type ValueKind = 'any' | 'measured' | 'not_people';
 
 /** Each function returns its argument if it names no forgotten person. */
 interface PeopleFinder {
-  /** Replaces people in a value of a place of that kind, at any depth. */
-  readonly in: (value: unknown, place?: PlaceKind) => unknown;
+  /** Replaces people in a value of that kind, at any depth. */
+  readonly in: (value: unknown, kind?: ValueKind) => unknown;
   /** Replaces ids of people in a value that should be one id or a list. */
   readonly ofUsers: (value: unknown) => unknown;
   /** Replaces people in a field that the specification does not name, and in its name. */
@@ -63,26 +63,26 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
     return isId(value) ? (ofId(String(value)) ?? find(value)) : find(value);
   }
 
-  function ofNumber(value: number | ExactNumber, place: PlaceKind): unknown {
-    const person = place === 'any' ? ofId(String(value)) : ofLongNumber(String(value));
-    return place === 'not_people' ? value : (person ?? value);
+  function ofNumber(value: number | ExactNumber, kind: ValueKind): unknown {
+    const person = kind === 'any' ? ofId(String(value)) : ofLongNumber(String(value));
+    return kind === 'not_people' ? value : (person ?? value);
   }
 
-  function find(value: unknown, place: PlaceKind = 'any', depth = 0): unknown {
+  function find(value: unknown, kind: ValueKind = 'any', depth = 0): unknown {
     if (depth > DEEPEST) return value;
-    if (typeof value === 'string') return place === 'not_people' ? amongWords(value) : inText(value);
-    if (typeof value === 'number' || value instanceof ExactNumber) return ofNumber(value, place);
-    if (Array.isArray(value)) return mapEach(value, (one) => find(one, place, depth + 1));
+    if (typeof value === 'string') return kind === 'not_people' ? amongWords(value) : inText(value);
+    if (typeof value === 'number' || value instanceof ExactNumber) return ofNumber(value, kind);
+    if (Array.isArray(value)) return mapEach(value, (one) => find(one, kind, depth + 1));
     if (!isWireRecord(value)) return value;
-    const insideOf = (name: string): PlaceKind => (place === 'measured' && name === ITEM_IDS ? place : 'any');
+    const insideOf = (name: string): ValueKind => (kind === 'measured' && name === ITEM_IDS ? kind : 'any');
     return changeFields(value, (inner, name) => inField(inner, name, insideOf(name), depth + 1));
   }
 
-  const inField = (value: unknown, name: string, place?: PlaceKind, depth?: number) =>
-    [amongWords(name), isUserField(name) ? ofUsers(value) : find(value, place, depth)] as const;
+  const inField = (value: unknown, name: string, kind?: ValueKind, depth?: number) =>
+    [amongWords(name), isUserField(name) ? ofUsers(value) : find(value, kind, depth)] as const;
 
   return {
-    in: (value, place) => find(value, place),
+    in: (value, kind) => find(value, kind),
     ofUsers,
     inField: (value, name) => inField(value, name),
     ofOwn(record, keyField) {

@@ -1,5 +1,5 @@
 /**
- * Removes protected values from a record before every other step: only the rest is compared, hashed, normalized, staged and
+ * Removes protected values from a record before all other work: only the rest is compared, hashed, normalized, staged and
  * shown in data issues. Pure. Applied to stored data a second time, it changes nothing.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';

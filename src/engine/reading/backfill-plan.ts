@@ -70,7 +70,7 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const { page: first, distinct, shortfall } = await fetchFirst(range, reader);
   if (shortfall !== null) {
     // No plan is made, but the received records are stored, because the text of `read_incomplete` promises that.
-    yield { ...records(first.records), notes: [] };
+    yield { ...records(first.records), writes: [] };
     yield { kind: 'commit' };
     throw shortfall;
   }
@@ -95,7 +95,7 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const holes = (await read.warehouse.readHoles()).map(({ slice }) => slice);
   const hasHole = (one: TimeSlice) => holes.some((hole) => hole.fromMs < one.toMs && one.fromMs < hole.toMs);
   const slices = ranges.map((one) => (isRead ? toDone(one, distinct) : toPending(one, hasHole(one) ? 1 : 0)));
-  yield { ...records(isRead ? first.records : []), notes: [{ kind: 'plan', plan, slices }] };
+  yield { ...records(isRead ? first.records : []), writes: [{ kind: 'plan', plan, slices }] };
   yield { kind: 'commit' };
   return { plan, slices, total, sliceRecords, isRead };
 }

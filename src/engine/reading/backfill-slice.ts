@@ -1,4 +1,4 @@
-/** Reads one slice of a backfill to its end, with a note for the ledger of how far it is stored. */
+/** Reads one slice of a backfill to its end, and has the ledger record how far it is stored. */
 import type { Received } from '../../shared/received.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
@@ -57,13 +57,13 @@ function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerS
 function toRecordsStep(
   backfill: Backfill,
   list: readonly Received[],
-  notes: readonly LedgerChange[],
+  writes: readonly LedgerChange[],
   slicesDone = 0,
 ): RecordsStep {
   backfill.progress.records += list.length;
   collectUndated(list, backfill.reader.keyField, backfill.undated);
   backfill.progress.slicesDone += slicesDone;
-  return { ...records(list), notes, progress: { ...backfill.progress } };
+  return { ...records(list), writes, progress: { ...backfill.progress } };
 }
 
 /** Reads one slice to its end, or until it turns out to be too large, or to have a hole, and is replaced by smaller ones. */

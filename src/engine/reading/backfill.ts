@@ -168,8 +168,8 @@ export async function* retryHoles(
   const all = { ...backfill, topMs: FAILING_TIME.toMs, bottomMs: FAILING_TIME.fromMs };
   for (let work = all.queue.shift(); work !== undefined; work = all.queue.shift()) {
     // Without progress, because progress belongs to a backfill.
-    for await (const { kind, records: list, about, notes = [] } of readSlice(all, work)) {
-      yield { kind, records: list, about, notes };
+    for await (const { kind, records: list, about, writes = [] } of readSlice(all, work)) {
+      yield { kind, records: list, about, writes };
     }
   }
   return { holes: all.holes, failure: joinHoleFailures(all) };
@@ -183,9 +183,9 @@ async function* readUnseen(backfill: Backfill): Steps {
   const { plan, reader, undated, topMs, seen, failures, holes } = backfill;
   const known = { topMs, records: seen, undated: undated.size };
   try {
-    // Empty notes, because only a step with notes may be followed by a commit.
+    // An empty list of writes, because only a step with such a list may be followed by a commit.
     for await (const list of reader.readUnseen(plan, known, holes.length > 0))
-      yield { ...records(list), notes: [] };
+      yield { ...records(list), writes: [] };
   } catch (error) {
     failures.push(toIncomplete(error));
   }

@@ -65,7 +65,7 @@ async function* readWalk(
       case 'hole': {
         const slice = toHole(next.value.range);
         holes.push({ slice, error: next.value.error });
-        yield { ...records([]), notes: [{ kind: 'hole', slice }] };
+        yield { ...records([]), writes: [{ kind: 'hole', slice }] };
       }
     }
   }

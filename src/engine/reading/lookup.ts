@@ -210,7 +210,7 @@ export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {
     const usable = succeeded.flatMap(({ kind, userId }) => (kind === 'unusable' ? [] : [userId]));
     yield {
       ...records(succeeded.flatMap((one) => (one.kind === 'unknown' ? [] : [one.record]))),
-      notes: [{ kind: 'lookups', begunAt, results: toResults(batch), usable }],
+      writes: [{ kind: 'lookups', begunAt, results: toResults(batch), usable }],
     };
     yield { kind: 'commit' };
     const reason = failure instanceof SafetySyncError ? MISSING[failure.code] : undefined;

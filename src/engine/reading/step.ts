@@ -1,5 +1,5 @@
 /**
- * The steps of a reader: records, and the notes that have to be stored together with them. A reader sends requests and yields steps; it
+ * The steps of a reader: records, and the writes to control tables that have to be stored together with them. A reader sends requests and yields steps; it
  * writes nothing. engine/sync/run-steps.ts carries the steps out in their order.
  */
 import type { Received } from '../../shared/received.ts';
@@ -25,15 +25,15 @@ export interface RecordsStep {
   /** Elements of the list as received, of any type. */
   readonly records: readonly Received[];
   readonly about: ReadContext;
-  /** To be written in the transaction that stores these records. A step with notes may be followed by a commit. */
-  readonly notes?: readonly Note[];
+  /** To be written in the transaction that stores these records. A step with this list may be followed by a commit. */
+  readonly writes?: readonly ControlWrite[];
   readonly progress?: BackfillProgress;
 }
 
-export type Note = LedgerChange | LookupNote;
+export type ControlWrite = LedgerChange | LookupWrite;
 
 /** The results of lookups. */
-interface LookupNote {
+interface LookupWrite {
   readonly kind: 'lookups';
   /** The database's time when the run began. */
   readonly begunAt: string;
@@ -42,12 +42,12 @@ interface LookupNote {
   readonly usable: readonly string[];
 }
 
-/** Drops notes that a later one replaces, because each page of a slice has a note about the slice. */
-export function latestNotes(notes: readonly Note[]): readonly Note[] {
-  const sliceOf = (note: Note): string | null =>
-    note.kind === 'slice' ? `${note.slice.fromMs} ${note.slice.toMs}` : null;
-  const latest = new Map(notes.map((note) => [sliceOf(note), note]));
-  return notes.filter((note) => sliceOf(note) === null || latest.get(sliceOf(note)) === note);
+/** Drops writes that a later one replaces, because each page of a slice writes the slice. */
+export function latestWrites(writes: readonly ControlWrite[]): readonly ControlWrite[] {
+  const sliceOf = (write: ControlWrite): string | null =>
+    write.kind === 'slice' ? `${write.slice.fromMs} ${write.slice.toMs}` : null;
+  const latest = new Map(writes.map((write) => [sliceOf(write), write]));
+  return writes.filter((write) => sliceOf(write) === null || latest.get(sliceOf(write)) === write);
 }
 
 export interface BackfillProgress {

@@ -99,6 +99,7 @@ export function nextWatermark(
 export function laterWatermark(one: ServiceTime | null, other: ServiceTime | null): ServiceTime | null {
   if (one === null || other === null) return one ?? other;
   const areComparable = one.clockOffsetMs !== null && other.clockOffsetMs !== null;
-  const place = ({ ms, clockOffsetMs }: ServiceTime) => (areComparable ? ms - (clockOffsetMs ?? 0) : ms);
-  return place(other) > place(one) ? other : one;
+  const comparableMs = ({ ms, clockOffsetMs }: ServiceTime) =>
+    areComparable ? ms - (clockOffsetMs ?? 0) : ms;
+  return comparableMs(other) > comparableMs(one) ? other : one;
 }

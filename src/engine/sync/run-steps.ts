@@ -1,4 +1,4 @@
-/** Runs the steps of a reader in their order: records, notes and state are stored and committed together. */
+/** Runs the steps of a reader in their order: records, writes and state are stored and committed together. */
 import type { RequestMeter } from '../api/requests.ts';
 import { readHoles, readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -15,7 +15,7 @@ import type { CommitOptions } from '../loading/transaction.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
-import { latestNotes, type Note, type ReadOutcome, type Step } from '../reading/step.ts';
+import { latestWrites, type ControlWrite, type ReadOutcome, type Step } from '../reading/step.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
@@ -99,18 +99,18 @@ function retirePartition(partition: string): readonly Step[] {
   ];
 }
 
-/** Runs in the transaction that stores the records to which the notes belong. */
-async function writeNotes(
+/** Runs in the transaction that stores the records to which the writes belong. */
+async function writeControlTables(
   db: Queryable,
   scope: StreamKey & TransactionTime,
-  notes: readonly Note[],
+  writes: readonly ControlWrite[],
 ): Promise<void> {
-  const latest = latestNotes(notes);
-  const ofLedger = latest.filter((note) => note.kind !== 'lookups');
+  const latest = latestWrites(writes);
+  const ofLedger = latest.filter((write) => write.kind !== 'lookups');
   await writeLedger(db, scope, ofLedger);
-  for (const note of latest) {
-    if (note.kind !== 'lookups') continue;
-    const { begunAt, results, usable } = note;
+  for (const write of latest) {
+    if (write.kind !== 'lookups') continue;
+    const { begunAt, results, usable } = write;
     await writeLookupResults(db, { accountId: scope.accountId, now: scope.now, begunAt }, results);
     if (usable.length > 0) await db.execute(resolveLookups(usable, scope));
   }
@@ -120,17 +120,17 @@ async function writeNotes(
 export async function runSteps(run: OpenRun): Promise<RunEnd> {
   const { context, load, stream, key, meter } = run;
   const { db } = run.session.connection;
-  let notes: Note[] = [];
+  let writes: ControlWrite[] = [];
   let [received, receivedBefore] = [0, 0];
-  /** A commit of the records so far, with their notes and the run's counters. */
+  /** A commit of the records so far, with their writes and the run's counters. */
   const takeCommit = (): CommitOptions => {
-    const taken = notes;
-    notes = [];
+    const taken = writes;
+    writes = [];
     return {
       covered: null,
       isLast: false,
       beforeCommit: async (counts, _, { now }) => {
-        await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, taken);
+        await writeControlTables(db, { accountId: key.accountId, stream: stream.name, now }, taken);
         await updateRunCounts(db, key, counts, meter);
       },
     };
@@ -141,10 +141,10 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
         await load.add(step.records, step.about);
         received += step.records.length;
         context.events.onRead?.(stream.name, received);
-        notes.push(...(step.notes ?? []));
+        writes.push(...(step.writes ?? []));
         if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
-        // Without notes the ledger would not contain these records, and they would be read again.
-        if (step.notes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) {
+        // Without such a list the ledger would not contain these records, and they would be read again.
+        if (step.writes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) {
           await load.beginCommit(takeCommit());
         }
         break;
@@ -160,17 +160,17 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
         await load.commit(takeCommit());
         break;
       case 'idle':
-        if (load.isIdle && (load.uncommitted > 0 || notes.length > 0)) await load.beginCommit(takeCommit());
+        if (load.isIdle && (load.uncommitted > 0 || writes.length > 0)) await load.beginCommit(takeCommit());
         break;
       case 'end':
-        return await finish(run, step.outcome, notes);
+        return await finish(run, step.outcome, writes);
     }
   }
   throw new TypeError('the reader ended without its last step');
 }
 
 /** The last commit: rows, ledger, state and the closed run in one transaction. */
-async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]): Promise<RunEnd> {
+async function finish(run: OpenRun, outcome: ReadOutcome, writes: readonly ControlWrite[]): Promise<RunEnd> {
   const { request, session, meter, load, stream, state, key, record } = run;
   const lifted = Object.keys(run.lifted);
   const { db } = session.connection;
@@ -192,7 +192,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
     isLast: true,
     beforeCommit: async (total, merged, time) => {
       const { now } = time;
-      await writeNotes(db, { ...scope, now }, notes);
+      await writeControlTables(db, { ...scope, now }, writes);
       const isReadAgain = lifted.length > 0 && covered !== null;
       ending = toEnding(outcome, {
         failure: merged.failure,

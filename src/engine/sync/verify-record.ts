@@ -150,8 +150,8 @@ function toFields(
 
 /** `followup_messages[9001]` */
 function rowName({ key: [, ...ownKey], name }: TableShape, row: RowComparison): string {
-  const place = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
-  return place === '' ? name : `${name}[${place}]`;
+  const keyText = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
+  return keyText === '' ? name : `${name}[${keyText}]`;
 }
 
 /** Converts times, because PostgreSQL writes them in the session's time zone. */

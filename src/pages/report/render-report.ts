@@ -17,7 +17,7 @@ import { weekSection } from './week-section.ts';
 
 const LISTED_ISSUES = 12;
 
-const FIRST_STEP = html`<p class="lead">
+const FIRST_SYNC_ADVICE = html`<p class="lead">
   ${NOTHING_READ} Next step: <code>safety-sync sync</code>, then write this report again.
 </p>`;
 
@@ -125,7 +125,7 @@ export function renderReport(read: Report, { title, along }: RenderOptions): str
           ${formatMoment(asOfMs, timezone)} (${timezone}).
           ${age !== null && html`<span class="${age.isBad && 'bad'}">${age.text}</span>`}
         </p>
-        ${!isRead && FIRST_STEP}
+        ${!isRead && FIRST_SYNC_ADVICE}
         <nav aria-label="Sections">
           ${sections.map(({ id, title: name }) => html`<a href="#${id}">${name}</a>`)}
         </nav>

@@ -54,14 +54,14 @@ export function runsChart(runs: readonly RunSummary[], timezone: string): Html {
   return drawing(label, [width, height], attributes, axis(width, UP + 1.5), bars);
 }
 
-const DAY_SLOT = 50;
+const DAY_WIDTH = 50;
 const DAY_HEIGHT = 120;
 
 export function daysChart(days: readonly DayVolume[]): Html {
   const most = Math.max(1, ...days.map(changed));
-  const [width, height] = [Math.max(1, days.length) * DAY_SLOT, DAY_HEIGHT + 36];
+  const [width, height] = [Math.max(1, days.length) * DAY_WIDTH, DAY_HEIGHT + 36];
   const bars = days.map((day, index) => {
-    const x = index * DAY_SLOT + 6;
+    const x = index * DAY_WIDTH + 6;
     const total = changed(day);
     const segments = (['inserted', 'updated', 'deleted'] as const).map((op) => ({
       class: op.slice(0, 3),
@@ -72,8 +72,8 @@ export function daysChart(days: readonly DayVolume[]): Html {
       'g',
       {},
       element('title', {}, text),
-      area(x - 6, DAY_SLOT, height),
-      stackedColumn(x, DAY_SLOT - 12, DAY_HEIGHT + 4, segments),
+      area(x - 6, DAY_WIDTH, height),
+      stackedColumn(x, DAY_WIDTH - 12, DAY_HEIGHT + 4, segments),
       element('text', { x: x + 19, y: DAY_HEIGHT + 19, 'text-anchor': 'middle' }, day.day.slice(8)),
       day.failedRuns > 0 && element('circle', { class: 'failed', cx: x + 19, cy: DAY_HEIGHT + 30, r: 4 }),
     );
