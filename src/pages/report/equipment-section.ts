@@ -3,10 +3,11 @@ import { groupBy } from '../../shared/group-by.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
 import { formatDay, formatMoment, formatShare, labelOf, sumOf } from '../words.ts';
-import { stackedBars, statusTrend } from './charts.ts';
+import { stackedBars } from './charts.ts';
 import type { Report } from './read-report.ts';
 import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linked, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
+import { statusTrend } from './time-charts.ts';
 
 const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: string }>> = {
   expired: { name: 'expired', color: 'var(--bad)', onColor: 'var(--on-bad)' },

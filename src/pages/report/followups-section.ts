@@ -3,10 +3,11 @@ import { formatCount, formatNumber } from '../../shared/format.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
 import { formatDay, formatDays, formatMonth, formatShortDay, labelOf, shorten, sumOf } from '../words.ts';
-import { bars, monthLine, TODAY_NOTE, trend } from './charts.ts';
+import { bars } from './charts.ts';
 import type { Report } from './read-report.ts';
 import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linked, linkedPerson, listLocation, restOf, type ShownReport } from './shown-report.ts';
+import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
 
 export function countOf({ answers }: Report, status: string): number {
   return answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;

@@ -2,10 +2,11 @@ import { formatCount, formatNumber } from '../../shared/format.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { table } from '../table.ts';
 import { dayAfter, dayNumber, formatDay, formatShare, labelOf, mondayOf, sumOf } from '../words.ts';
-import { bars, type Series, statusTrend, weekColumns } from './charts.ts';
+import { bars, type Series, weekColumns } from './charts.ts';
 import type { Report } from './read-report.ts';
 import { empty, type Section, streamSection } from './section.ts';
 import { firstOf, linkedPerson, restOf, type ShownReport } from './shown-report.ts';
+import { statusTrend } from './time-charts.ts';
 
 /** Sorted by urgency. */
 const STATUSES: readonly Series[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { monthLine, placeBeside, spread, trend } from '../../../src/pages/report/charts.ts';
+import { monthLine, placeBeside, spread, trend } from '../../../src/pages/report/time-charts.ts';
 import {
   formatDay,
   formatDays,
