@@ -1,3 +1,5 @@
+import { SafetySyncError } from '../shared/errors.ts';
+import { READ_ONLY_ADVICE } from '../engine/database/database-error.ts';
 import { openConnection } from '../engine/database/connection.ts';
 import { migrateDatabase, type MigrateOptions } from './migrate.ts';
 import { assertMigrated } from '../engine/database/migration-status.ts';
@@ -38,11 +40,17 @@ export function openWarehouse(url: string, { readUrl, onStatement, signal }: Ope
     migrate: (options?: MigrateOptions) => migrateDatabase(currentUrl(), { ...options, signal }),
     /** Errors: `database_not_migrated`, `database_newer`. */
     assertMigrated: () => assertMigrated(connection),
-    /** Opens a connection in addition to the existing ones, and closes it. */
+    /** Opens a connection in addition to the existing ones, and closes it. Error: `database_unreachable`, also if it is read-only. */
     async tryConnecting() {
       const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 });
       try {
-        await tried.query('select 1');
+        const [server] = await tried.query<{ is_read_only: boolean }>(
+          `select current_setting('transaction_read_only')::boolean as is_read_only`,
+        );
+        if (server?.is_read_only === true) {
+          const advice = READ_ONLY_ADVICE;
+          throw new SafetySyncError('database_unreachable', 'PostgreSQL: it is read-only', { advice });
+        }
       } finally {
         await tried.close();
       }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check/check-database.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { readServerNumber } from '../../src/engine/database/session-settings.ts';
 
@@ -132,6 +133,20 @@ test('check reports that a server is read-only', async () => {
   expect(await checkDatabase(connection, 'the tables')).toMatchObject([
     { result: 'failed', finding: expect.stringContaining('it is read-only') as string },
   ]);
+});
+
+test('a read-only server does not end an outage, because no run can store there', async () => {
+  const { url } = await createEmptyTestDatabase();
+  const admin = openConnection({ url, applicationName: 'test', max: 1 });
+  await admin.query(
+    `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+  );
+  await admin.close();
+  const warehouse = openWarehouse(url);
+  await expect(warehouse.tryConnecting().finally(() => warehouse.close())).rejects.toMatchObject({
+    code: 'database_unreachable',
+    advice: expect.stringContaining('Point DATABASE_URL at the primary server') as string,
+  });
 });
 
 test('the host of a database URL can be an IPv6 address', async () => {
