@@ -46,7 +46,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
   const runner = createAccountRunner({
     account,
     clock,
-    metrics: createMetrics({ version: 'test', accountIds: [account.id] }),
+    metrics: createMetrics({ accountIds: [account.id] }),
     monitor: { refreshSoon: () => undefined, recordResponse: () => undefined },
     onNewer: () => undefined,
   });

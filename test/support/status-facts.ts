@@ -1,9 +1,5 @@
 import { buildStatus, type Status } from '../../src/operate/status/build-status.ts';
-import {
-  type AccountFacts,
-  NO_WAREHOUSE_STATE,
-  type StatusFacts,
-} from '../../src/operate/status/status-facts.ts';
+import { type AccountFacts, NO_WAREHOUSE_STATE, type StatusFacts } from '../../src/operate/status/status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
@@ -122,7 +118,6 @@ export function withStream(
 type Process = Omit<StatusFacts, 'accounts' | 'warehouse' | 'nextRuns' | 'databaseOutage'>;
 
 const WORKER: Process = {
-  version: '1.2.3',
   freshnessBudgetMinutes: 60,
   owner: 'host pid 1',
   nowMs: NOON,

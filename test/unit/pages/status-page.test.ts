@@ -38,7 +38,6 @@ function evilStatus() {
     statusFacts({
       accountId: EVIL,
       owner: EVIL,
-      version: EVIL,
       operations: operations({ runs, issues }),
       volumes: { rows: [{ stream: 'resources', rows: 1_234_567, isEstimate: true }], days },
       outages: [

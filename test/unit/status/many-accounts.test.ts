@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MOST_LABELLED_ACCOUNTS } from '../../../src/operate/status/gauges.ts';
 import { createMetrics } from '../../../src/operate/status/metrics.ts';
 import { buildStatus, pageOf } from '../../../src/operate/status/build-status.ts';
-import type { StatusFacts } from '../../../src/operate/status/status-facts.ts';
+import type { StatusFacts } from '../../../src/operate/status/status.ts';
 import { buildRoutes } from '../../../src/operate/worker/routes.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
@@ -116,7 +116,7 @@ describe('the endpoints of many accounts', () => {
       status: () => buildStatus(made),
       statusOfOne: () => Promise.resolve(undefined),
       redact: (text) => text.replaceAll('canary-secret', '[secret]'),
-      metrics: createMetrics({ version: '1', accountIds: made.accounts.map((one) => one.account.id) }),
+      metrics: createMetrics({ accountIds: made.accounts.map((one) => one.account.id) }),
     });
   };
   const get = async (made: StatusFacts, path: string) => {
@@ -189,7 +189,7 @@ describe('the endpoints of many accounts', () => {
 
   it('/metrics labels every account, has the state of the queue, and removes series of ended problems', async () => {
     let made = mixed();
-    const metrics = createMetrics({ version: '1', accountIds: ['anna', 'bert', 'carl', 'dora', 'emil'] });
+    const metrics = createMetrics({ accountIds: ['anna', 'bert', 'carl', 'dora', 'emil'] });
     const text = await metrics.render(buildStatus(made));
     expect(text).toMatch(/^safety_sync_stale\{stream="users",account="carl"\} 1$/m);
     expect(text).toMatch(/^safety_sync_stale\{stream="users",account="anna"\} 0$/m);
@@ -214,7 +214,6 @@ describe('the endpoints of many accounts', () => {
       Array.from({ length: count }, (_, index) => [account(`a${index}`), index === 7 ? stale() : sights()]),
     );
     const metrics = createMetrics({
-      version: '1',
       accountIds: made.accounts.map((one) => one.account.id),
     });
     const text = await metrics.render(buildStatus(made));

@@ -74,7 +74,7 @@ describe('the verdict', () => {
       level: 'off',
       text: 'off: no equipment types',
     });
-    const metrics = createMetrics({ version: '1', accountIds: ['north'] });
+    const metrics = createMetrics({ accountIds: ['north'] });
     const text = await metrics.render(status);
     metrics.close();
     expect(text).toMatch(/^safety_sync_stale\{stream="equipments",account="north"\} 0$/m);

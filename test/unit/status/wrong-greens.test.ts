@@ -210,7 +210,7 @@ describe('a state that was not read', () => {
   });
 
   it('before the first read, no metric of the migrations exists', async () => {
-    const metrics = createMetrics({ version: '1', accountIds: ['north'] });
+    const metrics = createMetrics({ accountIds: ['north'] });
     const text = await metrics.render(buildStatus(statusFacts({ operations: null })));
     metrics.close();
     expect(text).not.toMatch(/^safety_sync_pending_migrations/m);
