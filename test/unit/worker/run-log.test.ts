@@ -62,6 +62,12 @@ describe('the line of a run', () => {
     expect(lineOf(failed(code)).level).toBe(level);
   });
 
+  it('the log line of a run that is skipped has level info, or debug if another worker runs the stream', () => {
+    const skipped = { ...figures, outcome: 'skipped', reason: 'why' } as const;
+    expect(lineOf(skipped).level).toBe('info');
+    expect(lineOf({ ...skipped, isTaken: true }).level).toBe('debug');
+  });
+
   it('the log line of a run during a logged outage has level debug', () => {
     expect(lineOf(failed('network_error'), true).level).toBe('debug');
   });
