@@ -86,13 +86,6 @@ describe('an outage', () => {
     expect(heard[1]).toMatchObject({ fields: { duration_ms: 150_000 } });
   });
 
-  it('an outage of one stream continues while the service responds to the others', () => {
-    const { health } = createStage();
-    end(health, failed('followups', unreachable));
-    end(health, answered('resources'));
-    expect(health.outage).toMatchObject({ failedRuns: 1, code: 'network_error' });
-  });
-
   it('an outage met only by users ends when other streams get responses and users needs no request', () => {
     const { heard, health } = createStage();
     end(health, failed('users', unreachable));

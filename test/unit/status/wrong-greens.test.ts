@@ -101,10 +101,6 @@ describe('a stream is not shown as fresh', () => {
 });
 
 describe('a verdict that is not simply fresh', () => {
-  it('the verdict is busy while the worker is starting', () => {
-    expect(verdict({ worker: 'starting' })).toMatchObject({ level: 'busy', sentence: 'Starting.' });
-  });
-
   it('the verdict is a warning if the last run of a stream without a schedule failed, or its lock is held', () => {
     const offReasons = { users: 'not scheduled' } as const;
     expect(verdict({ operations: operations({ runs: [failedRun] }), offReasons })).toMatchObject(
@@ -243,8 +239,9 @@ describe('a state that was not read', () => {
 });
 
 describe('many accounts', () => {
+  const [streams = []] = operations().accounts.values();
+
   it('the verdict of an account with a warning and one with a first sync is a warning', () => {
-    const [streams = []] = operations().accounts.values();
     const failed = streams.map((one) => ({
       ...one,
       lastRun: { status: 'failed' as const, errorCode: 'delete_guard' },
@@ -261,7 +258,6 @@ describe('many accounts', () => {
   });
 
   it('the verdict of many accounts is a warning while the scheduled report of one fails', () => {
-    const [streams = []] = operations().accounts.values();
     const all = [
       [accountFacts('a'), streams],
       [accountFacts('b'), streams],
