@@ -80,10 +80,12 @@ const STATES: Readonly<Record<string, string>> = {
       statusFacts({
         keeping: KEEPING,
         offReasons: { equipments: 'not scheduled' },
-        uncleaned: [
-          { stream: 'training-employee-status', isUnderWay: true },
-          { stream: 'equipments', isUnderWay: false },
-        ],
+        operations: operations({
+          cleanings: [
+            { stream: 'training-employee-status', progress: 'under_way' },
+            { stream: 'equipments', progress: 'due' },
+          ],
+        }),
       }),
     ),
     'N',

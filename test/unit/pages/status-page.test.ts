@@ -147,10 +147,12 @@ describe('the page', () => {
             pseudonyms: ['users.name'],
           },
           offReasons: { equipments: 'not scheduled' },
-          uncleaned: [
-            { stream: 'followups', isUnderWay: true },
-            { stream: 'equipments', isUnderWay: false },
-          ],
+          operations: operations({
+            cleanings: [
+              { stream: 'followups', progress: 'under_way' },
+              { stream: 'equipments', progress: 'due' },
+            ],
+          }),
         }),
       ),
       'N',
