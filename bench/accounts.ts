@@ -15,7 +15,7 @@ import { type App, createApp } from '../src/app.ts';
 import { type Config, loadConfig } from '../src/config/load-config.ts';
 import { createMetrics } from '../src/operate/status/metrics.ts';
 import { buildStatus, pageOf } from '../src/operate/status/build-status.ts';
-import type { AccountFacts } from '../src/operate/status/status-facts.ts';
+import type { AccountFacts } from '../src/operate/status/status.ts';
 import { renderStatus } from '../src/pages/status/render-status.ts';
 import { createSandbox, type Sandbox } from '../src/sandbox/index.ts';
 import { createRunQueue } from '../src/operate/worker/run-queue.ts';
@@ -160,7 +160,6 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
   }));
   const build = () =>
     buildStatus({
-      version: 'bench',
       freshnessBudgetMinutes: 60,
       owner: 'bench',
       nowMs: Date.now(),
@@ -178,7 +177,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
   const status = await sayTime('status', build);
   const { value: page, ms: pageMs } = await timed(() => renderStatus(pageOf(status, 1, 50), 'n'));
   say('status page', `${ms(pageMs)}, ${(page.length / 1024).toFixed(0)} kB`);
-  const metrics = createMetrics({ version: 'bench', accountIds: ids });
+  const metrics = createMetrics({ accountIds: ids });
   const { value: text, ms: metricsMs } = await timed(() => metrics.render(status));
   say('metrics', `${ms(metricsMs)}, ${(text.length / 1024).toFixed(0)} kB`);
   metrics.close();

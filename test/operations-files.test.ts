@@ -21,7 +21,7 @@ const dashboard = read('docs/operations/grafana-dashboard.json');
 const runbook = read('docs/operations.md');
 
 async function renderMetrics(): Promise<string> {
-  const metrics = createMetrics({ version: '1', accountIds: ['default'] });
+  const metrics = createMetrics({ accountIds: ['default'] });
   const text = await metrics.render(buildStatus(statusFacts()));
   metrics.close();
   return text;

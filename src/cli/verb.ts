@@ -12,7 +12,6 @@ import { nameSome } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
-import { VERSION } from '../version.ts';
 import { startTracing } from '../operate/worker/open-telemetry.ts';
 import { EXIT } from './run-results.ts';
 import type { Terminal } from './terminal.ts';
@@ -143,7 +142,7 @@ export async function runWithApp(
   const { terminal, signal, env } = context;
   const config = configOf(context, options);
   options.begin?.(config, buildLogger(config));
-  const stopTracing = await startTracing(env, VERSION);
+  const stopTracing = await startTracing(env);
   const app = await createApp({
     config,
     signal,

@@ -2,8 +2,7 @@
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
 import type { IssueGroup } from '../operate/status/read-account-rows.ts';
-import type { RunSummary } from '../operate/status/run-summary.ts';
-import type { StreamDetail } from '../operate/status/account-detail.ts';
+import type { RunSummary, StreamDetail } from '../operate/status/account-detail.ts';
 import { areAccountsRead, type DatabaseStatus, type Level } from '../operate/status/status.ts';
 import type { StorageRules } from '../operate/status/storage-rules.ts';
 

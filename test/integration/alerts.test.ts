@@ -1,21 +1,19 @@
 /** Alerts as a webhook and a mail server of the test receive them, in a time that the test moves. */
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
-import type { OffReasons } from '../../src/config/account-config.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
-import { CLAIM_MS, createNotifier, type Notifier } from '../../src/operate/alerts/notifier.ts';
+import { CLAIM_MS } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
-import type { Outage } from '../../src/operate/health/outage-log.ts';
-import type { Logger } from '../../src/shared/logger.ts';
-import { createRedactor } from '../../src/shared/redact.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
-import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
+import { VERSION } from '../../src/version.ts';
 import { startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';
 import { HOOK_SECRET, startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forAllTests, forEachTest } from '../support/lifetime.ts';
 import { MAIL_PASSWORD, startMailServer } from '../support/mail-server.ts';
+import { createNotifyStage } from '../support/notify-stage.ts';
+import { openFreeStream } from '../support/open-stream.ts';
 import { createTestWorker } from '../support/worker.ts';
 
 const AFTER_MS = 15 * MINUTE_MS;
@@ -29,143 +27,84 @@ const worker = forAllTests(() =>
     sandbox: { size: { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 } },
   }),
 );
-
 const hook = forEachTest(() => startHookServer());
 const mail = forEachTest(() => startMailServer());
-/** How far the test has moved the time. */
-let passedMs = 0;
-/** How far our own clock has gone since. */
-let clockPassedMs = 0;
-let pendingMigrations = 0;
-let outage: Outage | undefined;
+const stage = createNotifyStage(worker);
+const pass = stage.pass.bind(stage);
 
 beforeAll(async () => {
   for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
 });
 beforeEach(async () => {
-  outage = undefined;
+  stage.reset();
   worker.sandbox.faults.clear();
   worker.sandbox.access.set('active');
-  passedMs = 0;
-  clockPassedMs = 0;
-  pendingMigrations = 0;
-  await worker.query('truncate safety_sync.outbox');
-  await succeed();
+  await worker.query(`truncate safety_sync.outbox, safety_sync.runs, safety_sync.data_issues`);
+  await worker.query(`update safety_sync.stream_state set last_success_at = clock_timestamp()`);
 });
 
-interface NotifyingWorker extends Notifier {
-  /** Reads the warehouse, looks, and waits until what was due is sent. */
-  lookAndSend(): Promise<void>;
-  readonly lines: { readonly level: string; readonly text: string }[];
-}
+type Options = Parameters<typeof stage.start>[1] & { readonly afterMinutes?: number };
 
-interface Options {
-  readonly owner?: string;
-  readonly channels?: readonly Channel[];
-  readonly offReasons?: OffReasons;
-  readonly afterMs?: number;
-  readonly attemptMs?: number;
-}
+/** The alerts of one worker, by default by the webhook and at once. */
+const start = (
+  { afterMinutes = 0, ...options }: Options = {},
+  env: Readonly<Record<string, string>> = { ALERT_WEBHOOK_URL: hook.url },
+) => stage.start({ ALERT_AFTER_MINUTES: String(afterMinutes), ...env }, options);
 
-/** One worker's alerts. */
-function startNotifying({
-  owner = 'host pid 1',
-  afterMs = AFTER_MS,
-  offReasons = {},
-  ...options
-}: Options = {}): NotifyingWorker {
-  const channels = options.channels ?? [createWebhook(hook.url)];
-  let seen: AccountsRead | null = null;
-  const lines: { level: string; text: string }[] = [];
-  const redact = createRedactor([hook.url, `/services/${HOOK_SECRET}`, MAIL_PASSWORD]);
-  // As the log of the program does.
-  const hear = (level: string) => (_: unknown, text: string) =>
-    void lines.push({ level, text: redact(text) });
-  const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') };
-  // The database's time is as far ahead of ours as the test has moved it.
-  const clock = { now: () => Date.now() + clockPassedMs, monotonicMs: () => performance.now() + passedMs };
-  const alerts = createNotifier({
-    channels,
-    accounts: [{ id: 'default', offReasons, config: { service: undefined, reportingTimezone: null } }],
-    latest: () => ({ seen, problem: outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' }),
-    outage: () => outage,
-    db: worker.connection.db,
-    clock,
-    version: '1.2.3',
-    owner,
-    afterMs,
-    freshnessBudgetMinutes: 60,
-    log: log as unknown as Logger,
-    redact,
-    stopTimeoutMs: 200,
-    attemptMs: options.attemptMs ?? 10 * SECOND_MS,
-    onOutcome: () => undefined,
-  });
-  onTestFinished(() => alerts.stop());
-  return {
-    ...alerts,
-    get status() {
-      return alerts.status;
-    },
-    lines,
-    async lookAndSend() {
-      if (outage === undefined) {
-        const read = await readAccounts(worker.connection, ['default']);
-        seen = {
-          ...read,
-          databaseNowMs: read.databaseNowMs + passedMs + clockPassedMs,
-          readAtMs: read.readAtMs + clockPassedMs,
-          pendingMigrations,
-        };
-      }
-      await alerts.look();
-      await alerts.idle();
-    },
-  };
-}
+const byMail = () => ({
+  SMTP_URL: mail.url,
+  ALERT_EMAIL_FROM: 'Sync <sync@example.com>',
+  ALERT_EMAIL_TO: 'you@example.com',
+});
+const byBoth = () => ({ ALERT_WEBHOOK_URL: hook.url, ...byMail() });
 
-/** A worker that is killed when it has claimed an alert: it neither sends the alert nor releases the claim. */
-function startDying({ andFails = false } = {}) {
+interface Run {
+  readonly stream?: string;
+  readonly kind?: string;
+  readonly code?: string;
+  readonly repaired?: number;
+}
+/** A run that failed with a code, or succeeded. */
+const addRun = ({ stream = 'resources', kind = 'sync', code, repaired }: Run = {}) =>
+  worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, error_code, repaired, finished_at, owner,
+      program_version, backend_pid)
+    values ('default', '${stream}', '${kind}', 'manual', '${code === undefined ? 'succeeded' : 'failed'}',
+      ${code === undefined ? 'null' : `'${code}'`}, ${repaired ?? 'null'}, clock_timestamp(), 'test', '1.0.0', 1)`);
+const fail = () => addRun({ code: 'network_error' });
+const succeed = () => addRun();
+
+/** The sign of each message: ✗ for a beginning, ✓ for an end. */
+const signs = () => hook.texts.map((text) => text.charAt(0)).join('');
+
+/** A worker that claims the due alert and is killed then: it does not release the claim, and fails to send after its end. */
+async function claimAndDie() {
   const claimed = createGate();
   const buried = createGate();
   const send = async () => {
     claimed.open();
     await buried.opened;
-    if (andFails) throw new Error('too late');
-    return [];
+    throw new Error('too late');
   };
-  const dead = startNotifying({
+  const dead = await start({
     owner: 'dead',
     channels: [{ name: 'webhook', place: 'the webhook', send }],
-    afterMs: 0,
     attemptMs: HOUR_MS,
   });
-  const bury = async (): Promise<void> => {
+  void dead.lookAndSend();
+  await claimed.opened;
+  return async (): Promise<void> => {
     buried.open();
     await dead.idle();
   };
-  return { claimed: claimed.opened, dead, bury };
 }
 
-const fail = async (): Promise<void> => {
-  worker.sandbox.faults.set({ reset: 1 });
-  expect((await worker.run('resources', { force: true })).outcome).toBe('failed');
-  worker.sandbox.faults.clear();
-};
-const succeed = async (): Promise<void> => {
-  expect((await worker.run('resources', { force: true })).outcome).toBe('succeeded');
-};
-
 it('a failing stream causes one message after ALERT_AFTER_MINUTES, and one when it succeeds again', async () => {
-  const one = startNotifying();
+  const one = await start({ afterMinutes: 15 });
   await fail();
   await one.lookAndSend();
-  passedMs += AFTER_MS - MINUTE_MS;
-  await one.lookAndSend();
+  await pass(AFTER_MS - MINUTE_MS, one);
   expect(hook.texts).toEqual([]);
-  passedMs += 2 * MINUTE_MS;
-  await one.lookAndSend();
-  await one.lookAndSend();
+  await pass(2 * MINUTE_MS, one, one);
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ Resources fails \(network_error\); since \d+ \w+ \d+, \d\d:\d\d \(UTC\)\.\n {3}What to do: The service cannot be reached; check SAFETY_BASE_URL/,
@@ -177,207 +116,135 @@ it('a failing stream causes one message after ALERT_AFTER_MINUTES, and one when 
     channels: [{ name: 'webhook', waiting: 0, problem: null }],
   });
   await succeed();
-  passedMs += 5 * MINUTE_MS;
-  await one.lookAndSend();
-  await one.lookAndSend();
-  expect(hook.texts.slice(1)).toEqual([
-    expect.stringMatching(
-      /^✓ Resources succeeds again; it began .* and was over after 2\d min\.\n– safety-sync 1\.2\.3, account default, host pid 1$/,
-    ),
-  ]);
+  await pass(5 * MINUTE_MS, one, one);
+  const [, over = ''] = hook.texts;
+  expect(over).toMatch(/^✓ Resources succeeds again; it began .* and was over after 2\d min\.\n/);
+  expect(over.split('\n')[1]).toBe(`– safety-sync ${VERSION}, account default, host pid 1`);
+  expect(signs()).toBe('✗✓');
   expect(one.status.open).toBe(0);
 });
 
 it('a problem that ends before its alert is due causes no message', async () => {
-  const one = startNotifying();
+  const one = await start({ afterMinutes: 15 });
   await fail();
   await one.lookAndSend();
   await succeed();
-  passedMs += AFTER_MS - MINUTE_MS;
-  await one.lookAndSend();
-  passedMs += HOUR_MS / 2;
-  await one.lookAndSend();
+  await pass(AFTER_MS - MINUTE_MS, one);
+  await pass(HOUR_MS / 2, one);
   expect(hook.bodies).toEqual([]);
 });
 
-it('a problem that ends and begins again causes two more messages', async () => {
-  const one = startNotifying({ afterMs: 0 });
-  for (let round = 0; round < 2; round += 1) {
+it('only one of several workers sends the alert of a problem and the message of its end, also when it begins again', async () => {
+  const workers = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => start({ owner })));
+  const all = async (): Promise<void> => {
+    stage.passedMs += SECOND_MS;
+    for (let look = 0; look < 2; look += 1) await Promise.all(workers.map((one) => one.lookAndSend()));
+  };
+  for (const expected of ['✗✓', '✗✓✗✓']) {
     await fail();
-    passedMs += SECOND_MS;
-    await one.lookAndSend();
+    await all();
     await succeed();
-    passedMs += SECOND_MS;
-    await one.lookAndSend();
+    await all();
+    expect(signs()).toBe(expected);
   }
-  expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓', '✗', '✓']);
 });
 
-it('only one of several workers sends the alert of a problem and the message of its end', async () => {
-  const workers = ['a', 'b', 'c', 'd'].map((owner) => startNotifying({ owner, afterMs: 0 }));
-  await fail();
-  await Promise.all(workers.map((one) => one.lookAndSend()));
-  await Promise.all(workers.map((one) => one.lookAndSend()));
-  expect(hook.texts).toHaveLength(1);
-  await succeed();
-  passedMs += SECOND_MS;
-  await Promise.all(workers.map((one) => one.lookAndSend()));
-  await Promise.all(workers.map((one) => one.lookAndSend()));
-  expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓']);
-});
-
-it('an interrupted run does not end the alert of a failing stream, because the stream has not succeeded', async () => {
-  const one = startNotifying({ afterMs: 0 });
-  await fail();
-  await one.lookAndSend();
-  await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, finished_at, error_code, owner,
-      backend_pid, program_version)
-    values ('default', 'resources', 'sync', 'manual', 'failed', now(), 'interrupted', 'host pid 1', 1, '1.0.0')`);
-  passedMs += SECOND_MS;
-  await one.lookAndSend();
-  expect(hook.texts).toEqual([expect.stringContaining('✗ Resources fails')]);
-});
-
-it('if a stream fails for another reason than before, no message reports a success before it succeeds', async () => {
-  const one = startNotifying({ afterMs: 0 });
-  await fail();
-  await one.lookAndSend();
-  worker.sandbox.access.set('inactive');
-  await worker.run('resources', { force: true });
-  passedMs += SECOND_MS;
-  await one.lookAndSend();
-  worker.sandbox.access.set('active');
-  await succeed();
-  passedMs += SECOND_MS;
-  await one.lookAndSend();
-  expect(hook.texts.slice(1)).toEqual([
+it('if a stream fails for another reason than before or is interrupted, no message reports a success before it succeeds', async () => {
+  const one = await start();
+  for (const code of ['network_error', 'interrupted', 'token_inactive', undefined]) {
+    await addRun({ ...(code && { code }) });
+    await pass(SECOND_MS, one);
+  }
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✗ Resources fails/),
     expect.stringMatching(/^✗ The service refuses the credentials[^✓]*$/),
     expect.stringMatching(/✓ Resources succeeds again/),
   ]);
 });
 
 it('the alert about refused credentials is over when a stream succeeds, although another stream fails for its own reason', async () => {
-  const one = startNotifying({ afterMs: 0 });
-  worker.sandbox.access.set('inactive');
-  await worker.run('resources', { force: true });
+  const one = await start();
+  await addRun({ code: 'account_inactive' });
   await one.lookAndSend();
-  worker.sandbox.access.set('active');
-  worker.sandbox.access.setMethod('equipments.list', 'without-permission');
-  await worker.run('equipments');
+  await addRun({ stream: 'equipments', code: 'token_permission' });
   await succeed();
-  passedMs += SECOND_MS;
-  await one.lookAndSend();
-  worker.sandbox.access.setMethod('equipments.list', 'active');
-  await worker.run('equipments');
+  await worker.query(
+    `update safety_sync.stream_state set last_success_at = clock_timestamp() where stream = 'resources'`,
+  );
+  await pass(SECOND_MS, one);
   expect(hook.texts).toEqual([
     expect.stringContaining('✗ The service refuses the credentials'),
     expect.stringMatching(/✗ The service does not let this token read equipments[^]*✓ The service accepts/),
   ]);
 });
 
-it('a problem that begins again is sent although a killed worker has claimed the message of its end', async () => {
-  const other = startNotifying({ owner: 'other', afterMs: 0 });
-  await fail();
-  await other.lookAndSend();
-  await succeed();
-  passedMs += SECOND_MS;
-  const { claimed, dead, bury } = startDying();
-  void dead.lookAndSend();
-  await claimed;
-  await fail();
-  passedMs += CLAIM_MS;
-  await other.lookAndSend();
-  expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✗']);
-  await bury();
-});
-
 it('if a failing stream is switched off, its alert ends without a message, because the stream has not succeeded', async () => {
-  const before = startNotifying({ afterMs: 0 });
   await fail();
-  await before.lookAndSend();
-  const after = startNotifying({ afterMs: 0, offReasons: { resources: 'not scheduled' } });
-  passedMs += SECOND_MS;
-  await after.lookAndSend();
-  passedMs += CLAIM_MS;
-  await after.lookAndSend();
-  expect(hook.texts).toEqual([expect.stringContaining('✗ Resources fails')]);
+  await pass(0, await start());
+  const after = await start({}, { ALERT_WEBHOOK_URL: hook.url, SYNC_CRON_RESOURCES: 'off' });
+  await pass(SECOND_MS, after);
+  await pass(CLAIM_MS, after);
+  expect(signs()).toBe('✗');
   expect(after.status.open).toBe(0);
 });
 
 it('an alert of a channel that is no longer configured is not counted as open', async () => {
-  const mailed = startNotifying({
-    afterMs: 0,
-    channels: [{ name: 'mail', place: 'mail', send: () => Promise.resolve([]) }],
-  });
+  const mailed = await start({}, byMail());
   await fail();
   await mailed.lookAndSend();
   expect(mailed.status.open).toBe(1);
   await succeed();
-  passedMs += SECOND_MS;
-  const one = startNotifying({ afterMs: 0 });
-  await one.lookAndSend();
+  const one = await start();
+  await pass(SECOND_MS, one);
   expect(one.status.open).toBe(0);
 });
 
-it('an alert that a killed worker has claimed is sent by another worker when the claim ends, and not earlier', async () => {
-  const { claimed, dead, bury } = startDying();
-  const other = startNotifying({ owner: 'other', afterMs: 0 });
+it('an alert that a killed worker has claimed is sent by another worker when the claim ends, not earlier, and once', async () => {
+  const other = await start({ owner: 'other' });
   await fail();
-  void dead.lookAndSend();
-  await claimed;
+  const bury = await claimAndDie();
   await other.lookAndSend();
   expect(hook.texts).toEqual([]);
-  passedMs += CLAIM_MS;
-  await other.lookAndSend();
-  expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
+  await pass(CLAIM_MS, other);
+  expect(signs()).toBe('✗');
   await bury();
-});
-
-it('if a problem ends during the claim of a killed worker, another worker sends one message with its beginning and its end', async () => {
-  const { claimed, dead, bury } = startDying();
-  const other = startNotifying({ owner: 'other', afterMs: 0 });
-  await fail();
-  void dead.lookAndSend();
-  await claimed;
-  await succeed();
-  passedMs += SECOND_MS;
-  await other.lookAndSend();
-  passedMs += CLAIM_MS;
-  await other.lookAndSend();
-  expect(hook.texts).toEqual([
-    expect.stringMatching(
-      /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
-    ),
-  ]);
-  await bury();
-});
-
-it('if a problem ends after the claim of a killed worker, its end is sent, because its beginning may have been sent', async () => {
-  const { claimed, dead, bury } = startDying();
-  const other = startNotifying({ owner: 'other', afterMs: 0 });
-  await fail();
-  void dead.lookAndSend();
-  await claimed;
-  passedMs += CLAIM_MS;
-  await succeed();
-  await other.lookAndSend();
-  expect(hook.texts).toEqual([expect.stringMatching(/^✓ Over before it was sent: resources fails/)]);
-  await bury();
-});
-
-it('a worker that fails to send after the end of its claim does not change the alert', async () => {
-  const { claimed, dead, bury } = startDying({ andFails: true });
-  const other = startNotifying({ owner: 'other', afterMs: 0 });
-  await fail();
-  void dead.lookAndSend();
-  await claimed;
-  passedMs += CLAIM_MS;
-  await other.lookAndSend();
-  await bury();
-  passedMs += MINUTE_MS;
-  await other.lookAndSend();
-  expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
+  await pass(MINUTE_MS, other);
+  expect(signs()).toBe('✗');
   expect(other.status.channels[0]?.waiting).toBe(0);
+});
+
+it.each([
+  ['during', SECOND_MS],
+  ['after', CLAIM_MS],
+] as const)(
+  'if a problem ends %s the claim of a killed worker, another worker sends one message with its beginning and its end, because its beginning may have been sent',
+  async (_, ms) => {
+    const other = await start({ owner: 'other' });
+    await fail();
+    const bury = await claimAndDie();
+    await succeed();
+    await pass(ms, other);
+    await pass(CLAIM_MS, other);
+    expect(hook.texts).toEqual([
+      expect.stringMatching(
+        /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
+      ),
+    ]);
+    await bury();
+  },
+);
+
+it('a problem that begins again is sent although a killed worker has claimed the message of its end', async () => {
+  const other = await start({ owner: 'other' });
+  await fail();
+  await other.lookAndSend();
+  await succeed();
+  stage.passedMs += SECOND_MS;
+  const bury = await claimAndDie();
+  await fail();
+  await pass(CLAIM_MS, other);
+  expect(signs()).toBe('✗✗');
+  await bury();
 });
 
 it('a message that was sent when the database broke is not sent again', async () => {
@@ -393,7 +260,7 @@ it('a message that was sent when the database broke is not sent again', async ()
       return [];
     },
   };
-  const one = startNotifying({ channels: [slow], afterMs: 0 });
+  const one = await start({ channels: [slow] });
   await fail();
   const sending = one.lookAndSend();
   await sent.opened;
@@ -403,30 +270,24 @@ it('a message that was sent when the database broke is not sent again', async ()
   await sending;
   await worker.query('alter table safety_sync.outbox_away rename to outbox');
   await one.lookAndSend();
-  passedMs += CLAIM_MS + SECOND_MS;
-  await one.lookAndSend();
+  await pass(CLAIM_MS + SECOND_MS, one);
   expect(hook.texts).toHaveLength(1);
-  expect(
-    (await worker.query<{ sent: boolean }>('select sent_at is not null as sent from safety_sync.outbox'))[0]
-      ?.sent,
-  ).toBe(true);
+  expect(await worker.query('select sent_at is not null as sent from safety_sync.outbox')).toEqual([
+    { sent: true },
+  ]);
 });
 
 it('if the outbox cannot be used, one error is logged, one alert is sent without it, and the status shows the problem until it can be used', async () => {
-  const one = startNotifying({ afterMs: 0 });
+  const one = await start();
   await fail();
   await worker.query('alter table safety_sync.outbox rename to outbox_away');
-  await one.lookAndSend();
-  await one.lookAndSend();
+  await pass(0, one, one);
   await worker.query('alter table safety_sync.outbox_away rename to outbox');
   expect(one.status.channels[0]?.problem).toBe(
     'they cannot be recorded in the database (database_not_migrated)',
   );
-  expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
-    {
-      level: 'error',
-      text: expect.stringMatching(/^no alerts and reports are sent, because they cannot/) as string,
-    },
+  expect(one.lines.filter(({ level }) => level === 'error').map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^no alerts and reports are sent, because they cannot/),
   ]);
   expect(hook.texts).toEqual([
     expect.stringMatching(/^✗ The database cannot be used by host pid 1 \(database_not_migrated\)/),
@@ -448,9 +309,8 @@ it.each([
   'a webhook that %s delays no mail, is tried again, and every worker shows its problem',
   async (_, answer, problem) => {
     hook.answer = answer;
-    const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-    const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
-    const other = startNotifying({ owner: 'other' });
+    const one = await start({ attemptMs: 1_500 }, byBoth());
+    const other = await start({ owner: 'other' });
     await fail();
     await one.lookAndSend();
     expect(mail.mails).toHaveLength(1);
@@ -461,121 +321,87 @@ it.each([
     await one.lookAndSend();
     expect(hook.bodies).toHaveLength(asked);
     hook.answer = 200;
-    passedMs += MINUTE_MS;
-    await one.lookAndSend();
-    await one.lookAndSend();
+    await pass(MINUTE_MS, one, one);
     expect(hook.texts).toHaveLength(1);
     expect(mail.mails).toHaveLength(1);
     expect(one.status.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem: null });
-    expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
-      { level: 'error', text: expect.stringContaining('safety-sync alerts test') as string },
+    expect(one.lines.filter(({ level }) => level === 'error').map(({ text }) => text)).toEqual([
+      expect.stringContaining('safety-sync alerts test'),
     ]);
     expect(JSON.stringify(one.lines)).not.toContain(HOOK_SECRET);
   },
 );
 
-it('an endless response of a webhook is read up to a limit, and no part of the secret is shown', async () => {
-  const signal = AbortSignal.timeout(30_000);
+describe('an endless response', () => {
   const message = { subject: 'x', text: 'x', html: 'x' };
-  const path = new URL(hook.url).pathname;
-  hook.says = `${'x'.repeat(120 - 15)}${path} `;
-  const channel = createWebhook(hook.url);
-  await channel.send(message, signal);
-  hook.answer = 500;
-  const refused = await channel.send(message, signal).catch((error: unknown) => (error as Error).message);
-  expect(refused).toBe(`HTTP 500: ${'x'.repeat(105)}[secret] ${'x'.repeat(6)}`);
-  hook.says = `${'x'.repeat(105)}${path.slice(0, 15)}`;
-  const cut = await channel.send(message, signal).catch((error: unknown) => (error as Error).message);
-  expect(cut).toBe(`HTTP 500: ${'x'.repeat(105)}[secret]${'x'.repeat(7)}`);
-});
+  const refusal = (channel: Channel): Promise<unknown> =>
+    channel.send(message, AbortSignal.timeout(30_000)).catch((error: unknown) => (error as Error).message);
 
-it('an endless response of a mail server ends the attempt with EPROTOCOL', async () => {
-  mail.behaviour = 'flood';
-  const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-  const sent = mails.send({ subject: 'x', text: 'x', html: 'x' }, AbortSignal.timeout(30_000));
-  await expect(sent).rejects.toThrow(/EPROTOCOL/);
-});
+  it('an endless response of a webhook is read up to a limit, and no part of the secret is shown', async () => {
+    const path = new URL(hook.url).pathname;
+    const channel = createWebhook(hook.url);
+    hook.says = `${'x'.repeat(120 - 15)}${path} `;
+    expect(await refusal(channel)).toEqual([]);
+    hook.answer = 500;
+    expect(await refusal(channel)).toBe(`HTTP 500: ${'x'.repeat(105)}[secret] ${'x'.repeat(6)}`);
+    hook.says = `${'x'.repeat(105)}${path.slice(0, 15)}`;
+    expect(await refusal(channel)).toBe(`HTTP 500: ${'x'.repeat(105)}[secret]${'x'.repeat(7)}`);
+  });
 
-it('a mail server that hangs does not delay the webhook, and is tried again', async () => {
-  mail.behaviour = 'hang';
-  const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-  const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
-  await fail();
-  await one.lookAndSend();
-  expect(hook.texts).toHaveLength(1);
-  expect(one.status.channels[1]).toMatchObject({ name: 'mail', problem: 'no response within 1.5 s' });
-  mail.behaviour = 'take';
-  passedMs += MINUTE_MS;
-  await one.lookAndSend();
-  expect(mail.mails.map(({ subject }) => subject)).toEqual(['[safety-sync] Resources fails (network_error)']);
-  expect(hook.texts).toHaveLength(1);
+  it('an endless response of a mail server ends the attempt with EPROTOCOL', async () => {
+    mail.behaviour = 'flood';
+    const channel = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
+    expect(await refusal(channel)).toMatch(/EPROTOCOL/);
+  });
 });
 
 it('if a problem ends before a channel has accepted its alert, one message reports its beginning and its end', async () => {
   hook.answer = 503;
-  const one = startNotifying({ afterMs: 0 });
+  const one = await start();
   await fail();
   await one.lookAndSend();
   await succeed();
   hook.answer = 200;
-  passedMs += MINUTE_MS;
-  await one.lookAndSend();
-  expect(hook.texts).toEqual([
-    expect.stringMatching(
-      /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
-    ),
-  ]);
+  await pass(MINUTE_MS, one);
+  expect(hook.texts).toEqual([expect.stringMatching(/^✓ Over before it was sent: resources fails/)]);
 });
 
 it('while a failing stream runs again no message is sent, and none after the run has succeeded', async () => {
-  const one = startNotifying();
+  const one = await start({ afterMinutes: 15 });
   await fail();
   await one.lookAndSend();
-  const asked = createGate();
-  const answer = createGate();
-  worker.sandbox.hooks.beforeResponse = async () => {
-    asked.open();
-    await answer.opened;
-  };
-  const running = worker.run('resources', { force: true });
-  await asked.opened;
-  for (let minutes = 0; minutes < 30; minutes += 5) {
-    passedMs += 5 * MINUTE_MS;
-    await one.lookAndSend();
-  }
-  worker.sandbox.hooks.beforeResponse = undefined;
-  answer.open();
-  expect((await running).outcome).toBe('succeeded');
-  for (let minutes = 0; minutes < 5; minutes += 1) {
-    passedMs += MINUTE_MS;
-    await one.lookAndSend();
-  }
+  const session = await openFreeStream(worker.databaseUrl, 'resources');
+  await succeed();
+  const running = `update safety_sync.runs set status = 'running', finished_at = null, backend_pid = ${session.backendPid} where status = 'succeeded'`;
+  await worker.query(running);
+  for (let minutes = 0; minutes < 30; minutes += 5) await pass(5 * MINUTE_MS, one);
+  await worker.query(
+    `update safety_sync.runs set status = 'succeeded', finished_at = now() where status = 'running'`,
+  );
+  await session.close();
+  for (let minutes = 0; minutes < 5; minutes += 1) await pass(MINUTE_MS, one);
   expect(hook.bodies).toEqual([]);
 });
 
 it('refused credentials cause one message with advice for all streams', async () => {
-  const one = startNotifying({ afterMs: 0 });
-  worker.sandbox.access.set('inactive');
-  for (const stream of ['resources', 'followups']) await worker.run(stream, { force: true });
+  const one = await start();
+  const streams = ['resources', 'followups'];
+  for (const stream of streams) await addRun({ stream, code: 'token_inactive' });
   await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ The service refuses the credentials \(token_inactive\); nothing is synced there; .*\n {3}What to do: The token was deactivated/,
     ),
   ]);
-  worker.sandbox.access.set('active');
-  for (const stream of ['resources', 'followups']) await worker.run(stream, { force: true });
-  passedMs += SECOND_MS;
-  await one.lookAndSend();
+  for (const stream of streams) await addRun({ stream });
+  await pass(SECOND_MS, one);
   expect(hook.texts[1]).toMatch(/^✓ The service accepts the credentials again;/);
 });
 
 it('streams that become stale together are reported in one line', async () => {
-  const one = startNotifying();
-  passedMs += 2 * HOUR_MS;
-  await one.lookAndSend();
-  passedMs += AFTER_MS;
-  await one.lookAndSend();
+  const one = await start({ afterMinutes: 15 });
+  await pass(2 * HOUR_MS, one);
+  await pass(AFTER_MS, one);
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: Its last run did not fail/,
@@ -584,59 +410,33 @@ it('streams that become stale together are reported in one line', async () => {
 });
 
 it('a new field of the service and the repairs of a reconcile are sent at once, in one message', async () => {
-  const one = startNotifying();
-  worker.sandbox.hooks.rewriteResponse = ({ method }, response) =>
-    method === 'resources.list'
-      ? {
-          ...response,
-          resources: (response['resources'] as object[]).map((record) => ({
-            ...record,
-            'severity<!here>': CANARY,
-          })),
-        }
-      : response;
-  await succeed();
-  await worker.query(
-    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, repaired, finished_at, owner, program_version, backend_pid)
-     values ('default', 'followups', 'reconcile', 'manual', 'succeeded', 3, clock_timestamp(), 'test', '1.0.0', 1)`,
-  );
+  const one = await start({ afterMinutes: 15 });
+  await worker.query(`insert into safety_sync.data_issues (account_id, stream, fingerprint, field, kind, problem)
+    values ('default', 'resources', 'x', 'severity<!here>', 'unknown_field', 'x')`);
+  await addRun({ stream: 'followups', kind: 'reconcile', repaired: 3 });
   await one.lookAndSend();
   expect(hook.texts).toHaveLength(1);
   expect(hook.texts[0]).toContain('The service sends new fields: severity??here? of resources;');
   expect(hook.texts[0]).toContain('Reconcile of followups stored 3 changes that earlier syncs had missed;');
-  worker.sandbox.hooks.rewriteResponse = undefined;
-  await worker.query('delete from safety_sync.runs where repaired is not null');
 });
 
 it('a failed reconcile remains an alert until a reconcile succeeds, although syncs succeed', async () => {
-  const one = startNotifying();
-  const reconcile = async (status: string, code: string | null) =>
-    await worker.query(
-      `insert into safety_sync.runs (account_id, stream, kind, trigger, status, error_code, finished_at, owner, program_version, backend_pid)
-       values ('default', 'resources', 'reconcile', 'schedule', '${status}', ${code === null ? 'null' : `'${code}'`}, clock_timestamp(), 'test', '1.0.0', 1)`,
-    );
-  const look = async () => {
-    await one.lookAndSend();
-    await one.lookAndSend();
-  };
-  await reconcile('failed', 'read_incomplete');
-  await reconcile('failed', 'interrupted');
+  const one = await start({ afterMinutes: 15 });
+  await addRun({ kind: 'reconcile', code: 'read_incomplete' });
+  await addRun({ kind: 'reconcile', code: 'interrupted' });
   await succeed();
-  await look();
-  passedMs += AFTER_MS;
-  await look();
+  await pass(0, one);
+  await pass(AFTER_MS, one);
   expect(hook.texts).toEqual([
     expect.stringMatching(/^✗ Reconcile of resources fails \(read_incomplete\); since /),
   ]);
-  await reconcile('succeeded', null);
-  await look();
+  await addRun({ kind: 'reconcile' });
+  await pass(0, one);
   expect(hook.texts[1]).toMatch(/^✓ Reconcile of resources succeeds again;/);
-  await worker.query(`delete from safety_sync.runs where kind = 'reconcile'`);
 });
 
 it('no alert contains a secret or a text that the service or a gateway has sent', async () => {
-  const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-  const one = startNotifying({ channels: [createWebhook(hook.url), mails], afterMs: 0 });
+  const one = await start({}, byBoth());
   worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
     ...response,
     ok: false,
@@ -655,139 +455,113 @@ it('no alert contains a secret or a text that the service or a gateway has sent'
   await one.lookAndSend();
   expect(hook.texts[0]).toContain('Followups fails (service_error_unknown)');
   expect(mail.mails[0]?.parts['text/html']).toContain('response_not_json');
-  const sent = JSON.stringify([
-    hook.bodies,
-    mail.mails,
-    one.lines,
-    await worker.query('select * from safety_sync.outbox'),
-  ]);
+  const outbox = await worker.query('select * from safety_sync.outbox');
+  const sent = JSON.stringify([hook.bodies, mail.mails, one.lines, outbox]);
   for (const secret of [CANARY, worker.sandbox.token, HOOK_SECRET, MAIL_PASSWORD])
     expect(sent).not.toContain(secret);
-  expect((await worker.run('followups', { force: true })).outcome).toBe('succeeded');
 });
 
 it('a warehouse that lacks migrations causes a message, but not in the minutes in which a starting worker applies them', async () => {
-  pendingMigrations = 1;
-  const one = startNotifying({ afterMs: 0 });
+  stage.pendingMigrations = 1;
+  const one = await start();
   await one.lookAndSend();
   expect(hook.bodies).toEqual([]);
-  clockPassedMs = 6 * MINUTE_MS;
+  stage.clockPassedMs = 6 * MINUTE_MS;
   await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ The database cannot be used by host pid 1 \(database_not_migrated\);.*\n.*Run: safety-sync migrate/,
     ),
   ]);
-  pendingMigrations = 0;
-  await one.lookAndSend();
-  await one.lookAndSend();
+  stage.pendingMigrations = 0;
+  await pass(0, one, one);
   expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
 });
 
 it('an unreachable database causes one message from each worker that cannot use it, and its return causes a single message', async () => {
-  const workers = ['a', 'b'].map((owner) => startNotifying({ owner }));
-  for (const one of workers) await one.lookAndSend();
-  const sinceMs = Date.now();
-  outage = {
+  const workers = await Promise.all(['a', 'b'].map((owner) => start({ owner, afterMinutes: 15 })));
+  await pass(0, ...workers);
+  const outage = {
     dependency: 'database',
-    sinceMs,
     failedRuns: 0,
     code: 'database_unreachable',
     message: CANARY,
     advice: 'Raise max_connections.',
-  };
-  for (const one of workers) await one.lookAndSend();
+  } as const;
+  const sinceMs = Date.now();
+  stage.outage = { ...outage, sinceMs };
+  await pass(0, ...workers);
   expect(hook.texts).toEqual([]);
-  outage = { ...outage, sinceMs: sinceMs - AFTER_MS };
-  const late = startNotifying({ owner: 'c' });
-  for (const one of [late, late]) await one.lookAndSend();
+  stage.outage = { ...outage, sinceMs: sinceMs - AFTER_MS };
+  const late = await start({ owner: 'c', afterMinutes: 15 });
+  await pass(0, late, late);
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ The database cannot be used by c \(database_unreachable\);.*\n {3}What to do: Raise max_connections\.\n/,
     ),
   ]);
   expect(late.status.open).toBe(1);
-  const again = startNotifying({ owner: 'd' });
+  const again = await start({ owner: 'd', afterMinutes: 15 });
   await again.lookAndSend();
   expect(hook.texts).toHaveLength(2);
-  outage = undefined;
-  for (const one of [late, again, ...workers, late]) await one.lookAndSend();
+  stage.outage = undefined;
+  await pass(0, late, again, ...workers, late);
   expect(hook.texts.slice(2)).toEqual([
     expect.stringMatching(/^✓ The database is back; it began .* and was over after 15 min/),
   ]);
 });
 
-describe('alerts of a worker', () => {
-  it('a worker sends alerts by itself, and its page, its JSON and its metrics show when no channel accepts them', async () => {
-    hook.answer = 404;
-    const stage = await startAppStage(worker, {
-      everyMs: 50,
-      env: {
-        ALERT_WEBHOOK_URL: hook.url,
-        ALERT_AFTER_MINUTES: '0',
-        RETRY_ATTEMPTS: '0',
-        SYNC_CRON: '0 0 1 1 *',
-      },
-    });
-    await fail();
-    const asked = async (path: string) => await (await fetch(`${stage.url}${path}`)).text();
-    await expect
-      .poll(() => asked('/'), SOON)
-      .toContain(
-        'Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits. Try it: safety-sync alerts test.',
-      );
-    expect(await asked('/')).not.toContain(HOOK_SECRET);
-    expect(JSON.parse(await asked('/api/status'))).toMatchObject({
-      alerts: {
-        open: 1,
-        channels: [{ name: 'webhook', waiting: 1, problem: 'HTTP 404: no such hook: [secret]' }],
-      },
-    });
-    expect(await asked('/metrics')).toMatch(/^safety_sync_alerts_arrive\{.*\} 0$/m);
-    expect(await asked('/metrics')).toMatch(
-      /^safety_sync_alerts_total\{channel="webhook",outcome="not_taken".*\} 1$/m,
-    );
-    hook.answer = 200;
-    // As if half a minute had passed.
-    await worker.query(`update safety_sync.outbox set due_at = began_at where due_at is not null`);
-    await expect.poll(() => hook.texts, SOON).toHaveLength(1);
-    await expect.poll(() => asked('/'), SOON).not.toContain('Alerts do not arrive');
-    await succeed();
-    await expect.poll(() => hook.texts, SOON).toHaveLength(2);
-    expect(await asked('/metrics')).toMatch(
-      /^safety_sync_alerts_total\{channel="webhook",outcome="sent".*\} 2$/m,
-    );
-  });
-
-  it('a worker that stops leaves its unsent alerts to another worker', async () => {
-    hook.answer = 'hang';
-    const stopped = startNotifying({ owner: 'stopped', afterMs: 0, attemptMs: HOUR_MS });
-    await fail();
-    const sending = stopped.lookAndSend();
-    await hook.next();
-    hook.answer = 200;
-    const stopping = stopped.stop();
-    await Promise.all([sending, stopping]);
-    await startNotifying({ owner: 'other' }).lookAndSend();
-    expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
-  });
+it('a worker that stops leaves its unsent alerts to another worker', async () => {
+  hook.answer = 'hang';
+  const stopped = await start({ owner: 'stopped', attemptMs: HOUR_MS });
+  await fail();
+  const sending = stopped.lookAndSend();
+  await hook.next();
+  hook.answer = 200;
+  await Promise.all([sending, stopped.stop()]);
+  await pass(0, await start({ owner: 'other' }));
+  expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
 });
 
-describe('safety-sync alerts', () => {
-  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    runInProcess(['alerts', ...args], { DATABASE_URL: worker.databaseUrl, ...env });
-  const mailed = () => ({
-    SMTP_URL: mail.url,
-    ALERT_EMAIL_FROM: 'Sync <sync@example.com>',
-    ALERT_EMAIL_TO: 'you@example.com',
+it('a worker sends alerts by itself, and its page, its JSON and its metrics show when no channel accepts them', async () => {
+  hook.answer = 404;
+  const { url } = await startAppStage(worker, {
+    everyMs: 50,
+    env: { ALERT_WEBHOOK_URL: hook.url, ALERT_AFTER_MINUTES: '0', SYNC_CRON: '0 0 1 1 *' },
   });
+  await fail();
+  const asked = async (path: string) => await (await fetch(`${url}${path}`)).text();
+  await expect
+    .poll(() => asked('/'), SOON)
+    .toContain(
+      'Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits. Try it: safety-sync alerts test.',
+    );
+  expect(await asked('/')).not.toContain(HOOK_SECRET);
+  expect(JSON.parse(await asked('/api/status'))).toMatchObject({
+    alerts: {
+      open: 1,
+      channels: [{ name: 'webhook', waiting: 1, problem: 'HTTP 404: no such hook: [secret]' }],
+    },
+  });
+  expect(await asked('/metrics')).toMatch(/^safety_sync_alerts_arrive\{.*\} 0$/m);
+  const counted = (outcome: string, alerts: number) =>
+    new RegExp(`^safety_sync_alerts_total\\{channel="webhook",outcome="${outcome}".*\\} ${alerts}$`, 'm');
+  expect(await asked('/metrics')).toMatch(counted('not_taken', 1));
+  hook.answer = 200;
+  // As if half a minute had passed.
+  await worker.query(`update safety_sync.outbox set due_at = began_at where due_at is not null`);
+  await expect.poll(() => hook.texts, SOON).toHaveLength(1);
+  await expect.poll(() => asked('/'), SOON).not.toContain('Alerts do not arrive');
+  await succeed();
+  await expect.poll(() => hook.texts, SOON).toHaveLength(2);
+  expect(await asked('/metrics')).toMatch(counted('sent', 2));
+});
+
+describe('safety-sync alerts test', () => {
+  const test = async (env: Readonly<Record<string, string>>) => await runInProcess(['alerts', 'test'], env);
 
   it('alerts test sends one message through each channel without a database, and prints the result of each', async () => {
-    const { code, stdout } = await run(['test'], {
-      ALERT_WEBHOOK_URL: hook.url,
-      DATABASE_URL: '',
-      ...mailed(),
-    });
+    const { code, stdout } = await test({ DATABASE_URL: '', ...byBoth() });
     expect(stdout.replace(/:\d+/g, ':PORT')).toBe(
       'taken by the webhook at 127.0.0.1:PORT: look whether it is there\ntaken by the mail server 127.0.0.1:PORT: look whether it is there\n',
     );
@@ -806,23 +580,19 @@ describe('safety-sync alerts', () => {
     async (behaviour, problem) => {
       mail.behaviour = behaviour;
       hook.answer = 404;
-      const { code, stdout, stderr } = await run(['test'], { ALERT_WEBHOOK_URL: hook.url, ...mailed() });
+      const { code, stdout, stderr } = await test(byBoth());
       expect(code).toBe(1);
       expect(stdout).toContain('HTTP 404: no such hook: [secret]\n  Check ALERT_WEBHOOK_URL');
       expect(stdout).toContain(problem);
-      const said = `${stdout}${stderr}`;
-      for (const secret of [
-        HOOK_SECRET,
-        MAIL_PASSWORD,
-        Buffer.from(`\0worker\0${MAIL_PASSWORD}`).toString('base64'),
-      ])
-        expect(said).not.toContain(secret);
+      const plain = Buffer.from(`\0worker\0${MAIL_PASSWORD}`).toString('base64');
+      for (const secret of [HOOK_SECRET, MAIL_PASSWORD, plain])
+        expect(`${stdout}${stderr}`).not.toContain(secret);
     },
   );
 
   it('alerts test fails and prints the recipient that a mail server refuses, although the other recipients get the message', async () => {
-    const { code, stdout } = await run(['test'], {
-      ...mailed(),
+    const { code, stdout } = await test({
+      ...byMail(),
       ALERT_EMAIL_TO: 'you@example.com,unknown@example.com',
     });
     expect(mail.mails.map(({ to }) => to)).toEqual([['you@example.com']]);
@@ -833,24 +603,40 @@ describe('safety-sync alerts', () => {
   });
 
   it('alerts test without a configured channel prints the variables to set', async () => {
-    const { code, stderr } = await run(['test']);
+    const { code, stderr } = await test({});
     expect(code).toBe(2);
     expect(stderr).toContain('no channel is configured for alerts');
     expect(stderr).toContain('Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.');
   });
+});
+
+describe('safety-sync alerts and status', () => {
+  const run = async (
+    verb: 'alerts' | 'status',
+    env: Readonly<Record<string, string>> = {},
+    ...args: string[]
+  ) =>
+    await runInProcess([verb, ...args], {
+      DATABASE_URL: worker.databaseUrl,
+      SAFETY_EQUIPMENT_TYPES: '21',
+      ...env,
+    });
+  /** Both verbs exit with one code. */
+  const both = async (env: Readonly<Record<string, string>> = {}) => {
+    const [alerts, status] = [await run('alerts', env), await run('status', env)];
+    expect(alerts.code).toBe(status.code);
+    return { code: status.code, alerts: alerts.stdout, status: status.stdout };
+  };
 
   it('alerts lists each open problem with its channel and whether it was sent', async () => {
-    expect(await run([])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('No alert is open.') as string,
-    });
-    const one = startNotifying({ afterMs: 0 });
+    expect((await run('alerts')).stdout).toContain('No alert is open.');
+    const one = await start();
     await fail();
     await one.lookAndSend();
-    expect((await run([])).stdout).toMatch(
+    expect((await run('alerts')).stdout).toMatch(
       /^since +what +by +state\n\S+ \S+ +resources fails \(network_error\) +webhook +sent\n$/,
     );
-    expect(JSON.parse((await run(['--json'])).stdout)).toMatchObject({
+    expect(JSON.parse((await run('alerts', {}, '--json')).stdout)).toMatchObject({
       alerts: [
         {
           account_id: 'default',
@@ -864,78 +650,62 @@ describe('safety-sync alerts', () => {
     });
     // No worker has recorded that it is over.
     await succeed();
-    expect(await run([])).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/webhook +over; no worker/) as string,
-    });
+    const { code, stdout } = await run('alerts');
+    expect(stdout).toMatch(/webhook +over; no worker/);
+    expect(code).toBe(0);
   });
 
   it('alerts and status exit with 1 if the warehouse has a problem, whether or not a worker has recorded it', async () => {
-    const both = async (env: Readonly<Record<string, string>> = {}) => {
-      const all = { DATABASE_URL: worker.databaseUrl, SAFETY_EQUIPMENT_TYPES: '21', ...env };
-      const [alerts, status] = [await runInProcess(['alerts'], all), await runInProcess(['status'], all)];
-      expect(alerts.code).toBe(status.code);
-      return { code: status.code, alerts: alerts.stdout, status: status.stdout };
-    };
+    const setSuccess = (at: string) =>
+      worker.query(`update safety_sync.stream_state set last_success_at = ${at} where stream = 'users'`);
     expect((await both()).code).toBe(0);
     await fail();
-    expect(await both()).toMatchObject({
-      code: 1,
-      alerts: expect.stringMatching(
-        /^– +resources fails \(network_error\) +– +not sent: no channel is configured/m,
-      ) as string,
-    });
+    const failing = await both();
+    expect(failing.code).toBe(1);
+    expect(failing.alerts).toMatch(
+      /^– +resources fails \(network_error\) +– +not sent: no channel is configured/m,
+    );
     expect((await both({ SYNC_CRON_RESOURCES: 'off' })).code).toBe(1);
     await succeed();
-    await worker.query(
-      `update safety_sync.stream_state set last_success_at = now() - interval '61 min' where stream = 'users'`,
-    );
-    expect(await both()).toMatchObject({
-      code: 1,
-      alerts: expect.stringContaining('users is stale') as string,
-    });
+    await setSuccess(`now() - interval '61 min'`);
+    const stale = await both();
+    expect(stale.code).toBe(1);
+    expect(stale.alerts).toContain('users is stale');
     expect((await both({ SYNC_CRON_USERS: 'off' })).code).toBe(0);
     expect((await both({ FRESHNESS_BUDGET_MINUTES: '70' })).code).toBe(0);
-    await worker.query(`update safety_sync.stream_state set last_success_at = null where stream = 'users'`);
-    expect(await both()).toMatchObject({
-      code: 1,
-      alerts: expect.stringContaining('not every stream is synced') as string,
-    });
-    await worker.query(`update safety_sync.stream_state set last_success_at = now() where stream = 'users'`);
+    await setSuccess('null');
+    const never = await both();
+    expect(never.code).toBe(1);
+    expect(never.alerts).toContain('not every stream is synced');
   });
 
   it('alerts and status report a missing worker if no run has followed a tick of the schedule', async () => {
-    const codes = async (env: Readonly<Record<string, string>> = {}) => {
-      const all = {
-        DATABASE_URL: worker.databaseUrl,
-        FRESHNESS_BUDGET_MINUTES: '3000',
-        SYNC_CRON: '0 * * * * *',
-        ...env,
-      };
-      const answers = [await runInProcess(['alerts'], all), await runInProcess(['status'], all)];
+    const isMissing = async (cron: string) => {
+      const { code, alerts, status } = await both({ FRESHNESS_BUDGET_MINUTES: '3000', SYNC_CRON: cron });
       const text = /^No worker has been seen for 2 h: none runs with this schedule/m;
-      return answers.map(({ code, stdout }) => [code, text.test(stdout)]);
+      expect([text.test(alerts), text.test(status)]).toEqual([code === 1, code === 1]);
+      return code === 1;
     };
-    const [well, missing] = [
-      [0, false],
-      [1, true],
-    ];
-    const age = (minutes: number, condition: string) =>
+    const EVERY_MINUTE = '0 * * * * *';
+    const age = (minutes: number, stream: string) =>
       worker.query(
-        `update safety_sync.runs set finished_at = now() - interval '${minutes} min' where ${condition}`,
+        `update safety_sync.runs set finished_at = now() - interval '${minutes} min' where stream = '${stream}'`,
       );
     await worker.query(`update safety_sync.stream_state set checked_at_database = null`);
-    await age(120, 'true');
+    for (const stream of ['users', 'resources']) {
+      await addRun({ stream });
+      await age(120, stream);
+    }
     // A stream that only runs by hand needs no worker.
-    expect(await codes()).toEqual([well, well]);
+    expect(await isMissing(EVERY_MINUTE)).toBe(false);
     await worker.query(`update safety_sync.runs set trigger = 'schedule' where stream = 'users'`);
-    expect(await codes()).toEqual([missing, missing]);
-    expect(await codes({ SYNC_CRON: 'off' })).toEqual([well, well]);
+    expect(await isMissing(EVERY_MINUTE)).toBe(true);
+    expect(await isMissing('off')).toBe(false);
     // A tick a year, in a month that is not this one.
     const month = ((new Date().getUTCMonth() + 6) % 12) + 1;
-    expect(await codes({ SYNC_CRON: `0 0 1 ${month} *` })).toEqual([well, well]);
+    expect(await isMissing(`0 0 1 ${month} *`)).toBe(false);
     // The trigger does not matter.
-    await age(2, "stream = 'resources'");
-    expect(await codes()).toEqual([well, well]);
+    await age(2, 'resources');
+    expect(await isMissing(EVERY_MINUTE)).toBe(false);
   });
 });

@@ -81,10 +81,12 @@ const FACTS: Readonly<Record<string, Facts>> = {
   'protected, and not in line': {
     keeping: KEEPING,
     offReasons: { equipments: 'not scheduled' },
-    uncleaned: [
-      { stream: 'training-employee-status', isUnderWay: true },
-      { stream: 'equipments', isUnderWay: false },
-    ],
+    operations: operations({
+      cleanings: [
+        { stream: 'training-employee-status', progress: 'under_way' },
+        { stream: 'equipments', progress: 'due' },
+      ],
+    }),
   },
   'credentials refused': { operations: refused, volumes, openCircuits: [circuit] },
   'database away': {

@@ -449,7 +449,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'what was sent and could not be recorded is sent again',
       file: 'src/operate/alerts/sender.ts',
-      search: '      unrecorded.push({ rows, claim, nextMs });\n      await recordSent();',
+      search:
+        '      unrecorded.push(() => settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs }));\n      await recordSent();',
       replace: '      await settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs });',
       tests: ['test/integration/alerts.test.ts > when the database broke'],
     },

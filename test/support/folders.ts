@@ -77,7 +77,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'operate/status': {
     owns: 'one Status value; page, JSON, probes and metrics are made of it',
     mayImport:
-      'shared engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync warehouse config operate/health',
+      'shared version.ts engine/streams engine/reading engine/database engine/control-tables engine/privacy engine/sync warehouse config operate/health',
   },
   pages: {
     owns: 'status page and report',
@@ -85,7 +85,8 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   },
   'operate/alerts': {
     owns: 'the outbox, which sends alerts and reports once; conditions, messages, webhook and mail',
-    mayImport: 'shared engine/database engine/control-tables config operate/health operate/status pages',
+    mayImport:
+      'shared version.ts engine/database engine/control-tables config operate/health operate/status pages',
   },
   'app.ts': {
     owns: 'puts an account together: config, client, log, health',

@@ -1,9 +1,5 @@
 import { buildStatus, type Status } from '../../src/operate/status/build-status.ts';
-import {
-  type AccountFacts,
-  NO_WAREHOUSE_STATE,
-  type StatusFacts,
-} from '../../src/operate/status/status-facts.ts';
+import { type AccountFacts, NO_WAREHOUSE_STATE, type StatusFacts } from '../../src/operate/status/status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
@@ -11,7 +7,7 @@ import type { AccountRows, WarehouseRead } from '../../src/operate/status/read-a
 import type { Volumes } from '../../src/operate/status/read-volumes.ts';
 import type { AccountsRead, StreamFacts } from '../../src/operate/status/read-accounts.ts';
 import type { AccountDetail } from '../../src/operate/status/account-detail.ts';
-import type { Differences, StorageRules, UncleanedStream } from '../../src/operate/status/storage-rules.ts';
+import type { StorageRules } from '../../src/operate/status/storage-rules.ts';
 import type { Outage } from '../../src/operate/health/outage-log.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { NOON } from './test-clock.ts';
@@ -88,7 +84,7 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
     runs,
     issues: change.issues ?? [],
     backfills: change.backfills ?? [],
-    cleanings: [],
+    cleanings: change.cleanings ?? [],
     reportingTimezone: undefined,
   };
   const { databaseNowMs = NOON, readAtMs = NOON, pendingMigrations = 0 } = change;
@@ -122,7 +118,6 @@ export function withStream(
 type Process = Omit<StatusFacts, 'accounts' | 'warehouse' | 'nextRuns' | 'databaseOutage'>;
 
 const WORKER: Process = {
-  version: '1.2.3',
   freshnessBudgetMinutes: 60,
   owner: 'host pid 1',
   nowMs: NOON,
@@ -192,7 +187,7 @@ interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
   readonly operations: WarehouseRead | null;
   readonly databaseProblem: string | null;
   readonly isDatabaseSlow: boolean;
-  readonly volumes: Volumes;
+  readonly volumes: Volumes | null;
   readonly countedAtMs: number;
   readonly outages: readonly Outage[];
   readonly accountId: string;
@@ -200,64 +195,34 @@ interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
   readonly openCircuits: AccountFacts['account']['health']['openCircuits'];
   readonly service: AccountFacts['pressure'];
   readonly nextRuns: StatusFacts['nextRuns'];
-  readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
-  readonly otherTimezone: NonNullable<Differences['otherTimezone']>;
 }
 
 /** A healthy worker with one account, at noon. */
-export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
-  const {
-    operations: read = operations(),
-    outages = [],
-    databaseProblem = null,
-    isDatabaseSlow = false,
-  } = change;
-  const { accountId = 'north', offReasons = {}, openCircuits = [], volumes = null, ...process } = change;
-  const { countedAtMs = NOON, uncleaned = [], otherTimezone, progress, service, nextRuns } = change;
+export function statusFacts({
+  operations: read = operations(),
+  databaseProblem: problem = null,
+  isDatabaseSlow: isSlow = false,
+  volumes: counted = null,
+  countedAtMs = NOON,
+  outages = [],
+  accountId = 'north',
+  offReasons = {},
+  openCircuits = [],
+  progress = new Map(),
+  service,
+  nextRuns = STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
+  ...process
+}: Partial<OneAccount> = {}): StatusFacts {
   const outageOf = (name: string) => outages.find(({ dependency }) => dependency === name);
-  const one = accountFacts(accountId, { offReasons, openCircuits, outage: outageOf('service') });
-  const { account } = one;
-  const seen = read && {
-    ...read,
-    accounts: new Map([[accountId, read.accounts.get('north') ?? []]]),
-    ...(read.rows === undefined
-      ? {}
-      : {
-          rows: {
-            ...read.rows,
-            cleanings: uncleaned.map(({ stream, isUnderWay }) => ({
-              stream,
-              progress: isUnderWay ? ('under_way' as const) : ('due' as const),
-            })),
-            reportingTimezone: otherTimezone?.stored,
-          },
-        }),
-  };
-  const given = Object.entries(process).filter(([name]) => name in WORKER);
+  const account = accountFacts(accountId, { offReasons, openCircuits, outage: outageOf('service') });
+  const seen = read && { ...read, accounts: new Map([[accountId, read.accounts.get('north') ?? []]]) };
   return {
     ...WORKER,
-    ...Object.fromEntries(given),
-    warehouse: {
-      seen,
-      counted: volumes,
-      countedAtMs,
-      problem: databaseProblem,
-      isSlow: isDatabaseSlow,
-    },
+    ...process,
+    warehouse: { seen, counted, countedAtMs, problem, isSlow },
     databaseOutage: outageOf('database'),
-    accounts: [
-      {
-        account: {
-          ...account,
-          config: { ...account.config, reportingTimezone: otherTimezone?.own ?? null },
-        },
-        progress: progress ?? one.progress,
-        pressure: service ?? one.pressure,
-      },
-    ],
-    nextRuns:
-      nextRuns ??
-      STREAM_NAMES.map((stream) => ({ stream, kind: 'sync' as const, atMs: NOON + 14 * MINUTE_MS })),
+    accounts: [{ ...account, progress, pressure: service ?? account.pressure }],
+    nextRuns,
   };
 }
 

@@ -6,6 +6,7 @@ import type { TokenPlace } from '../../shared/token-place.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS } from '../../shared/time.ts';
+import { VERSION } from '../../version.ts';
 import { adviceOfAlert, ALERT_EVENTS, joinNames, type DescribedAlert } from './events.ts';
 
 /** An attached file. */
@@ -25,7 +26,6 @@ export interface AlertMessage {
 
 /** The sender of the message, and the accounts it is about. */
 export interface MessageContext {
-  readonly version: string;
   readonly owner: string;
   /** Time zone and token source, by account. */
   readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly place: TokenPlace }>;
@@ -92,10 +92,10 @@ function messageLines(rows: readonly AlertRow[], context: MessageContext): Line[
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
 }
 
-function signatureOf({ version, owner, accounts }: MessageContext): string {
+function signatureOf({ owner, accounts }: MessageContext): string {
   const [only] = accounts.keys();
   const account = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
-  return `safety-sync ${version}, ${account}${owner}`;
+  return `safety-sync ${VERSION}, ${account}${owner}`;
 }
 
 function lineText({ isOver, what, when, advice }: Line): string {

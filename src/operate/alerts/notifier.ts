@@ -8,6 +8,7 @@
  * one of them sends the resolution.
  */
 import { type AccountConfig, type OffReasons, tokenPlaceOf } from '../../config/account-config.ts';
+import type { NotificationConfig } from '../../config/notification-config.ts';
 import {
   type AlertRow,
   beginRows,
@@ -21,7 +22,7 @@ import {
 } from './outbox.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readLastingProblems } from './lasting-problems.ts';
-import { dependencyOf, type Outage } from '../health/outage-log.ts';
+import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Redact } from '../../shared/redact.ts';
@@ -48,12 +49,15 @@ interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
     readonly offReasons: OffReasons;
     readonly config: Pick<AccountConfig, 'service' | 'reportingTimezone'>;
   }[];
+  readonly config: {
+    readonly freshnessBudgetMinutes: number;
+    readonly notifications: Pick<NotificationConfig, 'alertAfterMinutes'>;
+  };
   /** The last read of the warehouse, and why the warehouse cannot be read now. */
-  readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
-  readonly outage: () => Outage | undefined;
-  readonly version: string;
-  readonly afterMs: number;
-  readonly freshnessBudgetMinutes: number;
+  readonly monitor: {
+    readonly latest: { readonly seen: AccountsRead | null; readonly problem: string | null };
+  };
+  readonly databaseOutage: Pick<OutageLog, 'current'>;
   /** How long a receiver of alerts may take. */
   readonly attemptMs?: number;
   readonly redact: Redact;
@@ -106,11 +110,12 @@ function createAlertDestination(
 export type Notifier = ReturnType<typeof createNotifier>;
 
 export function createNotifier(options: NotifierOptions) {
-  const { accounts, report, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
+  const { accounts, config, report, clock, db, log, owner, monitor } = options;
+  const { freshnessBudgetMinutes } = config;
+  const afterMs = config.notifications.alertAfterMinutes * MINUTE_MS;
   const ids = accounts.map(({ id }) => id);
-  const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
+  const nowMs = (): number => clock.now() + databaseOffsetMs(monitor.latest.seen);
   const context = {
-    version,
     owner,
     accounts: new Map(
       accounts.map(({ id, config }) => [
@@ -226,10 +231,10 @@ export function createNotifier(options: NotifierOptions) {
 
   /** Compares once and starts sending what is due; never rejects. */
   async function look(): Promise<void> {
-    const { seen, problem } = options.latest();
+    const { seen, problem } = monitor.latest;
     const isBehind = problem === null && seen !== null && seen.pendingMigrations > 0;
     if (problem !== null || isBehind) {
-      const outage = options.outage();
+      const outage = options.databaseOutage.current;
       const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
       const advice = isBehind ? undefined : outage?.advice;
       // A worker applies pending migrations when it starts.

@@ -61,7 +61,7 @@ interface Observed {
 }
 
 /** Identifies the worker and the time of its claim. */
-export interface Claim {
+interface Claim {
   readonly owner: string;
   readonly nowMs: number;
   readonly untilMs: number;

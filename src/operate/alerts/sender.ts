@@ -2,14 +2,7 @@
  * Sends the rows of one channel of the outbox: claims those that are due, sends them, and settles the claim. One message at
  * a time.
  */
-import {
-  claimRows,
-  type AlertRow,
-  type Claim,
-  type OutboxRow,
-  recordOutageSent,
-  settleClaim,
-} from './outbox.ts';
+import { claimRows, type AlertRow, type OutboxRow, recordOutageSent, settleClaim } from './outbox.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import type { OutboxChannel } from '../../engine/control-tables/control-tables.ts';
 import { toDatabaseError, toKnownError } from '../../engine/database/database-error.ts';
@@ -69,12 +62,8 @@ export function createSender(destination: Destination, options: SenderOptions) {
   let busy: Promise<void> | undefined;
   let problem: string | null = null;
   let away: OutageAlert | undefined;
-  /** Messages that were sent and could not be recorded yet. */
-  let unrecorded: {
-    readonly rows: Rows;
-    readonly claim: Claim;
-    readonly nextMs: number | null;
-  }[] = [];
+  /** Each records a sent message. Left are those that the database has not accepted yet. */
+  let unrecorded: (() => Promise<void>)[] = [];
 
   /** Returns why the message was not accepted; null: it was. */
   async function send(rows: Rows): Promise<string | null> {
@@ -92,19 +81,20 @@ export function createSender(destination: Destination, options: SenderOptions) {
     if (away?.isSent === true) return;
     if (away?.sinceMs !== now.sinceMs) away = { ...now, isSent: false, failures: 0, againMs: -Infinity };
     if (clock.monotonicMs() < away.againMs) return;
-    away.isSent = (await send([away.row])) === null;
-    if (away.isSent) return;
+    const { row } = away;
+    away.isSent = (await send([row])) === null;
+    if (away.isSent) {
+      unrecorded.push(() => recordOutageSent(db, row, nowMs()));
+      return;
+    }
     away.failures += 1;
     away.againMs = clock.monotonicMs() + backoff(away.failures, delays);
   }
 
-  /** Records what was sent, also while the database was away. */
   async function recordSent(): Promise<void> {
-    if (away?.isSent === true) await recordOutageSent(db, away.row, nowMs());
-    away = undefined;
-    for (const { rows, claim, nextMs } of unrecorded)
-      await settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs });
+    for (const record of unrecorded) await record();
     unrecorded = [];
+    away = undefined;
   }
 
   async function sendClaimed(due: readonly OutboxRow[]): Promise<void> {
@@ -116,7 +106,7 @@ export function createSender(destination: Destination, options: SenderOptions) {
     if (failure === null) {
       // The next time is after the claim, even if the estimate of the database's time has gone back in between.
       const nextMs = destination.nextMs(first, Math.max(nowMs(), claim.nowMs));
-      unrecorded.push({ rows, claim, nextMs });
+      unrecorded.push(() => settleClaim(db, rows, claim, { sentMs: nowMs(), nextMs }));
       await recordSent();
       return;
     }

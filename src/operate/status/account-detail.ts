@@ -1,12 +1,13 @@
 /** Builds the details that only the page of one account shows: runs, counts, data issues and next runs. Pure. */
-import { SECOND_MS } from '../../shared/time.ts';
+import { adviceOf } from '../../shared/errors.ts';
+import { SECOND_MS, toMs } from '../../shared/time.ts';
+import type { TokenPlace } from '../../shared/token-place.ts';
+import type { RunRow } from '../../engine/control-tables/runs.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-partitions.ts';
 import { tokenPlaceOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
-import { type RunSummary, toRunSummary } from './run-summary.ts';
-import type { AccountFacts, StatusFacts } from './status-facts.ts';
-import type { PlannedRun, StreamStatus } from './status.ts';
+import type { AccountFacts, PlannedRun, StatusFacts, StreamStatus } from './status.ts';
 import { type Differences, expiredOf, uncleanedOf } from './storage-rules.ts';
 
 interface DetailContext {
@@ -25,6 +26,38 @@ export type RunningRun = NonNullable<StreamDetail['running']>;
 
 /** Most runs in the list of recent runs. */
 const LISTED_RUNS = 25;
+
+export type RunSummary = ReturnType<typeof toRunSummary>;
+
+/** A run as the Status shows it. `judgedMs`: the end of a run that is still running. */
+function toRunSummary(row: RunRow, judgedMs: number, tokenPlace: TokenPlace) {
+  const startedMs = toMs(row.started_at);
+  const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
+  const { error_code: code } = row;
+  return {
+    runId: row.run_id,
+    stream: row.stream,
+    kind: row.kind,
+    trigger: row.trigger,
+    status: row.status,
+    startedMs,
+    /** Up to now, for a running run. */
+    durationMs: Math.max(0, endMs - startedMs),
+    requests: row.requests,
+    retries: row.retries,
+    read: row.records_read,
+    inserted: row.inserted,
+    updated: row.updated,
+    deleted: row.deleted,
+    rejected: row.rejected,
+    repaired: row.repaired,
+    note: row.note,
+    error:
+      code === null ? null : { code, message: row.error_message ?? '', advice: adviceOf(code, tokenPlace) },
+    requestId: row.request_id,
+    owner: row.owner,
+  };
+}
 
 export function buildDetail(
   { account, progress }: AccountFacts,

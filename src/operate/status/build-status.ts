@@ -7,9 +7,10 @@ import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import type { Outage } from '../health/outage-log.ts';
 import { type AccountDetail, buildDetail } from './account-detail.ts';
 import { databaseOffsetMs, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
-import type { AccountFacts, StatusFacts, WarehouseState } from './status-facts.ts';
-import { differencesOf } from './storage-rules.ts';
 import type {
+  AccountFacts,
+  StatusFacts,
+  WarehouseState,
   DatabaseStatus,
   Freshness,
   Judgement,
@@ -18,7 +19,9 @@ import type {
   ServiceLoad,
   StreamStatus,
 } from './status.ts';
+import { differencesOf } from './storage-rules.ts';
 import { judgeAccount, judgeAll } from './verdict.ts';
+import { VERSION } from '../../version.ts';
 
 export interface AccountStatus extends Judgement {
   readonly accountId: string;
@@ -99,6 +102,7 @@ export function buildStatus(facts: StatusFacts): Status {
   const judgedMs = database.isUp && database.readAtMs !== null ? Math.min(nowMs, database.readAtMs) : nowMs;
   const process: ProcessStatus = {
     ...rest,
+    version: VERSION,
     nowMs,
     startedMs: facts.startedMs + offMs,
     database,

@@ -41,11 +41,7 @@ export function toJsonStatus(status: Status): unknown {
 
 /** Removes secrets from all texts. */
 export function redactStatus<Value>(status: Value, redact: (text: string) => string): Value {
-  const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return redact(value);
-    if (Array.isArray(value)) return value.map(clean);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clean(one)]));
-  };
-  return clean(status) as Value;
+  const clean = (_name: string, value: unknown): unknown =>
+    typeof value === 'string' ? redact(value) : value;
+  return JSON.parse(JSON.stringify(status, clean)) as Value;
 }

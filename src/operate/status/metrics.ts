@@ -7,6 +7,7 @@ import type { RunResult } from '../../engine/sync/run.ts';
 import type { RunKind } from '../../engine/streams/state.ts';
 import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, METRIC_PREFIX } from './gauges.ts';
 import type { Status } from './build-status.ts';
+import { VERSION } from '../../version.ts';
 
 type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 
@@ -14,7 +15,6 @@ const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400
 const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
 
 interface MetricsOptions {
-  readonly version: string;
   readonly accountIds: readonly string[];
   /** Channels for alerts. */
   readonly channels?: readonly AlertChannel[];
@@ -65,7 +65,7 @@ function buildCounters(registers: Registry[]) {
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics({ version, accountIds, channels = [] }: MetricsOptions) {
+export function createMetrics({ accountIds, channels = [] }: MetricsOptions) {
   const registry = new Registry();
   const [only] = accountIds;
   const isSingle = accountIds.length === 1;
@@ -79,7 +79,7 @@ export function createMetrics({ version, accountIds, channels = [] }: MetricsOpt
     help: 'Always 1; the labels show the version.',
     labelNames: ['version', 'node'],
     registers: [registry],
-  }).set({ version, node: process.version }, 1);
+  }).set({ version: VERSION, node: process.version }, 1);
   const labelOf = (accountId: string): AccountLabel => {
     if (isSingle) return {};
     return { account: accountIds.length <= MOST_LABELLED_ACCOUNTS ? accountId : '' };

@@ -20,20 +20,26 @@ interface LastRun {
 export const isEndedFromOutside = ({ errorCode }: Pick<LastRun, 'errorCode'>): boolean =>
   errorCode === 'interrupted' || errorCode === 'worker_died';
 
-/** Times are ms since 1970; null: never, or unknown. */
-export interface StreamFacts {
-  readonly stream: StreamName;
-  readonly lastSuccessMs: number | null;
-  readonly watermarkMs: number | null;
-  readonly calculatedMs: number | null;
+/** The times of a stream, and where `stream_state` has them. */
+const TIMES = {
+  lastSuccessMs: 'last_success_at',
+  watermarkMs: 'watermark',
+  calculatedMs: 'calculated_at',
   /** End of the service's cache of the training list: until then it responds with the same data. */
-  readonly currentUntilMs: number | null;
+  currentUntilMs: "(checked_at_database + fresh_for_ms * interval '1 millisecond')",
+  /** When everything that was older than its retention had been removed. */
+  retainedMs: 'retained_at',
+} as const;
+
+/** ms since 1970; null: never, or unknown. */
+type StreamTimes = Readonly<Record<keyof typeof TIMES, number | null>>;
+
+export interface StreamFacts extends StreamTimes {
+  readonly stream: StreamName;
   readonly lastRun: LastRun | null;
   /** null: no run is active. */
   readonly running: object | null;
   readonly openIssues: number;
-  /** When everything that was older than its retention had been removed. */
-  readonly retainedMs: number | null;
   /** Error code of the newest run that was not ended from outside, if it failed. */
   readonly failingWith?: string | undefined;
   /** Error code of the newest reconcile, if it failed: no later sync does its work. */
@@ -56,25 +62,11 @@ export interface AccountsRead {
 export const databaseOffsetMs = (seen: Pick<AccountsRead, 'databaseNowMs' | 'readAtMs'> | null): number =>
   seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
 
-/** The state of an account without any data. */
-export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream) => ({
-  stream,
-  lastSuccessMs: null,
-  watermarkMs: null,
-  calculatedMs: null,
-  currentUntilMs: null,
-  lastRun: null,
-  running: null,
-  openIssues: 0,
-  retainedMs: null,
-}));
-
-/** A row of a stream. */
-interface Keyed extends Record<string, unknown> {
+/** A stream of an account, as rows have it. */
+interface Key {
   readonly account_id: string;
   readonly stream: StreamName;
 }
-type Key = Pick<Keyed, 'account_id' | 'stream'>;
 
 export const streamKey = ({ account_id, stream }: Key): string => `${stream} ${account_id}`;
 
@@ -87,32 +79,39 @@ export const epochMs = (time: string) => sql.raw(`floor(extract(epoch from ${tim
 export const numberOf = (text: string | null | undefined): number | null =>
   text == null ? null : Number(text);
 
-async function readStates(db: Queryable, accounts: string) {
-  return byKey(
-    await db.execute<
-      Keyed & {
-        readonly last_success_ms: string | null;
-        readonly watermark_ms: string | null;
-        readonly calculated_ms: string | null;
-        readonly current_until_ms: string | null;
-        readonly retained_ms: string | null;
-      }
-    >(sql`
-      select account_id, stream, ${epochMs('last_success_at')} as last_success_ms, ${epochMs('watermark')} as watermark_ms,
-        ${epochMs('calculated_at')} as calculated_ms, ${epochMs('retained_at')} as retained_ms,
-        ${epochMs(`(checked_at_database + fresh_for_ms * interval '1 millisecond')`)} as current_until_ms
-      from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
+const timesOf = (row?: Readonly<Record<string, unknown>>): StreamTimes =>
+  Object.fromEntries(
+    Object.keys(TIMES).map((name) => [name, numberOf(row?.[name] as string | null | undefined)]),
+  ) as StreamTimes;
+
+/** The state of an account without any data. */
+export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream) => ({
+  stream,
+  ...timesOf(),
+  lastRun: null,
+  running: null,
+  openIssues: 0,
+}));
+
+async function readByKey<Row>(db: Queryable, query: SQL) {
+  return byKey(await db.execute<Key & Row & Record<string, unknown>>(query));
+}
+
+function readStates(db: Queryable, accounts: string) {
+  const times = Object.entries(TIMES).map(([name, time]) => sql`${epochMs(time)} as ${sql.identifier(name)}`);
+  return readByKey(
+    db,
+    sql`select account_id, stream, ${sql.join(times, sql`, `)} from safety_sync.stream_state
+      where account_id = any (${accounts}::text[])`,
   );
 }
 
 /** The status and error of the newest run of each stream that meets the condition. */
-async function readNewest(db: Queryable, accounts: string, condition: SQL) {
-  return byKey(
-    await db.execute<Keyed & { readonly status: LastRun['status']; readonly error_code: string | null }>(
-      newestRuns(sql`r.status, r.error_code`, condition, accounts),
-    ),
+const readNewest = (db: Queryable, accounts: string, condition: SQL) =>
+  readByKey<{ readonly status: LastRun['status']; readonly error_code: string | null }>(
+    db,
+    newestRuns(sql`r.status, r.error_code`, condition, accounts),
   );
-}
 
 const HAS_ENDED = sql`r.status <> 'running' and ${TOOK_PLACE}`;
 const BY_ITSELF = sql`coalesce(r.error_code, '') not in ('interrupted', 'worker_died')`;
@@ -120,22 +119,20 @@ const IS_RECONCILED = sql`r.kind = 'reconcile' and r.status in ('succeeded', 'fa
 
 /** The open run of each stream, and whether its worker is dead. */
 async function readOpenRuns(db: Queryable, accounts: string) {
-  const open = [
-    ...(await db.execute<Keyed & { readonly run_id: string }>(sql`
-      select account_id, stream, run_id from safety_sync.runs
-      where status = 'running' and account_id = any (${accounts}::text[]) order by run_id`)),
-  ].map((row) => ({ ...row, run_id: Number(row.run_id) }));
+  const rows = await db.execute<Key & { readonly run_id: string } & Record<string, unknown>>(sql`
+    select account_id, stream, run_id from safety_sync.runs
+    where status = 'running' and account_id = any (${accounts}::text[]) order by run_id`);
+  const open = rows.map((row) => ({ ...row, run_id: Number(row.run_id) }));
   const dead = await findDeadRuns(db, open);
   return byKey(open.map((row) => ({ ...row, isDead: dead.has(row.run_id) })));
 }
 
-async function countIssues(db: Queryable, accounts: string) {
-  return byKey(
-    await db.execute<Keyed & { readonly count: number }>(sql`
-      select account_id, stream, count(*)::int as count from safety_sync.data_issues
-      where resolved_at is null and account_id = any (${accounts}::text[]) group by account_id, stream`),
+const countIssues = (db: Queryable, accounts: string) =>
+  readByKey<{ readonly count: number }>(
+    db,
+    sql`select account_id, stream, count(*)::int as count from safety_sync.data_issues
+      where resolved_at is null and account_id = any (${accounts}::text[]) group by account_id, stream`,
   );
-}
 
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
@@ -164,7 +161,6 @@ export async function readAccounts(
   const issues = await countIssues(db, list);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
     const key = streamKey({ account_id, stream });
-    const state = states.get(key);
     const run = open.get(key);
     const last = ended.get(key);
     const reconcile = reconciles.get(key);
@@ -173,11 +169,7 @@ export async function readAccounts(
     const lastRun = last === undefined ? null : { status: last.status, errorCode: last.error_code };
     return {
       stream,
-      lastSuccessMs: numberOf(state?.last_success_ms),
-      watermarkMs: numberOf(state?.watermark_ms),
-      calculatedMs: numberOf(state?.calculated_ms),
-      currentUntilMs: numberOf(state?.current_until_ms),
-      retainedMs: numberOf(state?.retained_ms),
+      ...timesOf(states.get(key)),
       // A later run would have closed the dead run, so the dead run is the last one.
       lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
       running: run?.isDead === false ? {} : null,

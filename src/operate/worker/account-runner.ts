@@ -98,9 +98,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
       const result = await runStream(account.runContext(events), toRequest(job, clock));
       metrics.recordRun(account.id, kind, result);
       const { isLogged, nextSyncs } = permit.end(result, kind);
-      // A stream that another worker runs is the normal case, so it is logged at debug level.
-      const isTaken = result.outcome === 'skipped' && result.isTaken === true;
-      logResult(account, result, { kind, isKnown: isLogged || isTaken });
+      logResult(account, result, { kind, isKnown: isLogged });
       if ((result.repaired ?? 0) > 0) {
         const { repaired } = result;
         log.warn(

@@ -1,7 +1,7 @@
 /** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
 import type { WarehouseRead } from '../status/read-account-rows.ts';
 import type { Volumes } from '../status/read-volumes.ts';
-import { NO_WAREHOUSE_STATE, type WarehouseState } from '../status/status-facts.ts';
+import { NO_WAREHOUSE_STATE, type WarehouseState } from '../status/status.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';

@@ -14,11 +14,11 @@ function asksForTraces(env: Environment): boolean {
 }
 
 /** Without these variables the spans of @opentelemetry/api are no-ops. */
-export async function startTracing(env: Environment, version: string): Promise<StopTracing> {
+export async function startTracing(env: Environment): Promise<StopTracing> {
   if (!asksForTraces(env)) return () => Promise.resolve();
   try {
     const { registerSdk } = await import('./trace-sdk.ts');
-    return registerSdk(version);
+    return registerSdk();
   } catch (error) {
     const message = `OTEL_* variables enable traces, but their packages cannot be loaded (${(error as Error).message}); install all dependencies, or set OTEL_TRACES_EXPORTER=none`;
     throw new SafetySyncError('configuration_invalid', message, { cause: error });

@@ -66,7 +66,11 @@ export function logResult(
       );
       break;
     case 'skipped':
-      log[isKnown ? 'debug' : 'info'](fields, `${name}: skipped, ${result.reason}`);
+      // A stream that another worker runs is the normal case.
+      log[isKnown || result.isTaken === true ? 'debug' : 'info'](
+        fields,
+        `${name}: skipped, ${result.reason}`,
+      );
       break;
     case 'failed': {
       const { code, message } = result.error;

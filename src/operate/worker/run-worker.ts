@@ -1,5 +1,7 @@
 /** The long-lived worker: connects scheduler, runs, status and HTTP server, from start to stop. */
 import { configuredChannels } from '../alerts/configured-channels.ts';
+import { createHeartbeat } from '../alerts/heartbeat.ts';
+import { createNotifier } from '../alerts/notifier.ts';
 import type { Account, App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { closeAllDeadRuns } from '../../engine/control-tables/dead-runs.ts';
@@ -7,6 +9,7 @@ import { dependencyOf } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../../shared/time.ts';
+import type { Status } from '../status/build-status.ts';
 import { createMetrics } from '../status/metrics.ts';
 import { VERSION } from '../../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
@@ -15,7 +18,7 @@ import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-log.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
-import { buildHeartbeat, buildNotifier } from './build-notifier.ts';
+import { createScheduledReport } from './scheduled-report.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
@@ -32,7 +35,6 @@ export async function runWorker(
   const { config, log, clock, signal, accounts } = app;
   const channels = configuredChannels(config.notifications);
   const metrics = createMetrics({
-    version: VERSION,
     accountIds: accounts.map(({ id }) => id),
     channels: channels.map(({ name }) => name),
   });
@@ -70,7 +72,14 @@ export async function runWorker(
     onSkippedTick: (target, why) => runners.get(target.accountId)?.recordSkippedTick(target, why),
     run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
   });
-  const notifier = buildNotifier(app, { monitor, metrics, channels });
+  const { report, heartbeatUrl: url } = config.notifications;
+  const notifier = createNotifier({
+    ...app,
+    monitor,
+    channels,
+    report: report && createScheduledReport(app, report),
+    onOutcome: metrics.recordAlert,
+  });
   const { status, statusOfOne } = createWorkerStatus({
     app,
     startedMs: clock.now(),
@@ -82,7 +91,8 @@ export async function runWorker(
     notifier,
   });
 
-  const heartbeat = buildHeartbeat(app, { status });
+  const heartbeat =
+    url === undefined ? undefined : createHeartbeat({ url, log, clock, isFresh: () => isFresh(status()) });
 
   // HTTP starts first, so that the status is available while the worker waits for its database.
   const server = await startHttpServer({
@@ -191,3 +201,9 @@ async function stopRuns({ log }: App, scheduler: Scheduler): Promise<void> {
     );
   }
 }
+
+/** Whether a stream is scheduled, and all scheduled ones are fresh. */
+const isFresh = ({ isReady, accounts }: Status): boolean =>
+  isReady &&
+  accounts.every((account) => account.isReady) &&
+  accounts.some(({ streams }) => streams.some(({ isScheduled }) => isScheduled));

@@ -5,44 +5,22 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import cron from 'node-cron';
-import { type Channel, deliver } from '../alerts/channel.ts';
-import type { ReportDestination } from '../alerts/notifier.ts';
-import type { AccountConfig, ScheduleConfig } from '../../config/account-config.ts';
+import type { Account, App } from '../../app.ts';
+import { deliver } from '../alerts/channel.ts';
+import { createMail } from '../alerts/mail.ts';
 import type { ReportConfig } from '../../config/notification-config.ts';
-import type { Connection } from '../../engine/database/connection.ts';
+import type { ReportDestination } from '../alerts/notifier.ts';
 import { isAnythingRead, readReport, type Report, type Snapshot } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { showReport } from '../../pages/report/shown-report.ts';
 import { toWorkbook, writeWorkbook } from '../../pages/report/take-along.ts';
-import type { RecordUrls } from '../../shared/record-urls.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { formatDay } from '../../pages/words.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
-import type { Logger } from '../../shared/logger.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { VERSION } from '../../version.ts';
 import { toReportMail, type Workbook } from './report-mail.ts';
-
-interface ReportOptions {
-  readonly config: ReportConfig;
-  readonly accounts: readonly ReportedAccount[];
-  /** Creates the channel to these recipients; undefined: nothing is mailed. */
-  readonly mailTo: ((to: readonly string[]) => Channel) | undefined;
-  readonly connection: Connection;
-  readonly recordUrls: RecordUrls;
-  readonly clock: Clock;
-  readonly version: string;
-  /** Host and process id. */
-  readonly owner: string;
-}
-
-interface ReportedAccount {
-  readonly id: string;
-  readonly log: Logger;
-  readonly config: Pick<AccountConfig, 'reportTitle' | 'reportEmailTo' | 'equipmentTypes'> & {
-    readonly schedule: Pick<ScheduleConfig, 'timezone'>;
-  };
-}
 
 /** Longer than for an alert, because mail servers scan attachments. */
 const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
@@ -93,16 +71,19 @@ async function makeWorkbook(snapshot: Snapshot, { name, path, isMailed }: Report
   return { name, path, content };
 }
 
-export function createScheduledReport(options: ReportOptions): ReportDestination {
-  const { config, connection, recordUrls, clock, owner, version } = options;
-  const accounts = new Map(options.accounts.map((account) => [account.id, account]));
+export function createScheduledReport(app: App, config: ReportConfig): ReportDestination {
+  const { connection, clock, owner } = app;
+  const { recordUrls, notifications } = app.config;
+  const { mail: sender } = notifications;
+  const accounts = new Map(app.accounts.map((account) => [account.id, account]));
   const timezoneOf = (accountId: string): string =>
     accounts.get(accountId)?.config.schedule.timezone ?? 'UTC';
 
   /** Writes the file first and mails last, because writing twice is harmless and mailing twice is not. */
-  async function create({ id, log, config: own }: ReportedAccount, signal: AbortSignal): Promise<void> {
+  async function create({ id, log, config: own }: Account, signal: AbortSignal): Promise<void> {
     const { reportTitle, equipmentTypes, reportEmailTo = config.emailTo } = own;
-    const mail = reportEmailTo.length === 0 ? undefined : options.mailTo?.(reportEmailTo);
+    const mail =
+      sender === undefined || reportEmailTo.length === 0 ? undefined : createMail(sender, reportEmailTo);
     const startedMs = clock.monotonicMs();
     const pathOf = (name: string) => (config.folder === undefined ? undefined : join(config.folder, name));
     let workbook: Workbook | undefined;
@@ -123,7 +104,7 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
     if (path !== undefined) await writeFileOf(() => writeWholeFile(path, page));
     if (mail !== undefined) {
       const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
-      const signature = `safety-sync ${version}, account ${id}, ${owner}`;
+      const signature = `safety-sync ${VERSION}, account ${id}, ${owner}`;
       const shown = showReport(report, along);
       const message = toReportMail({ title, report: shown, filename, page, workbook, signature });
       const problem = await deliver({ channel: mail, message, signal, attemptMs: MAIL_ATTEMPT_MS });
@@ -150,7 +131,7 @@ export function createScheduledReport(options: ReportOptions): ReportDestination
       const known = new Set(planned.map(({ accountId }) => accountId));
       return {
         channel: 'report',
-        begun: options.accounts
+        begun: app.accounts
           .filter(({ id }) => !known.has(id))
           .map(({ id }) => ({
             accountId: id,

@@ -4,6 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { withTimeout } from '../../shared/time.ts';
+import { VERSION } from '../../version.ts';
 
 /** Timeout for an unreachable collector at the end of the process, ms. */
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -11,11 +12,11 @@ const CLOSE_TIMEOUT_MS = 2_000;
 /** Sends the remaining spans. */
 export type StopTracing = () => Promise<void>;
 
-export function registerSdk(version: string): StopTracing {
+export function registerSdk(): StopTracing {
   // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence over these attributes.
   const resource = resourceFromAttributes({
     'service.name': 'safety-sync',
-    'service.version': version,
+    'service.version': VERSION,
   }).merge(detectResources({ detectors: [envDetector] }));
   const provider = new NodeTracerProvider({
     resource,

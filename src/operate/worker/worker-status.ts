@@ -5,12 +5,15 @@ import { buildStatus, type Status } from '../status/build-status.ts';
 import { readInFull } from '../status/read-account-rows.ts';
 import { readAccounts } from '../status/read-accounts.ts';
 import { readVolumes } from '../status/read-volumes.ts';
-import type { WorkerState } from '../status/status.ts';
-import { NO_WAREHOUSE_STATE, type StatusFacts, type WarehouseState } from '../status/status-facts.ts';
+import {
+  type WorkerState,
+  NO_WAREHOUSE_STATE,
+  type StatusFacts,
+  type WarehouseState,
+} from '../status/status.ts';
 import { storageRulesOf } from '../status/storage-rules.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { VERSION } from '../../version.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import type { AccountRunner } from './account-runner.ts';
@@ -84,7 +87,6 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
     { accounts, nextRuns }: Pick<StatusFacts, 'accounts' | 'nextRuns'>,
   ): Status {
     return buildStatus({
-      version: VERSION,
       freshnessBudgetMinutes: app.config.freshnessBudgetMinutes,
       owner: app.owner,
       nowMs: clock.now(),

@@ -2,7 +2,7 @@
 import { formatCount } from '../../shared/format.ts';
 import { type Progress, RECENT_RUNS } from '../../operate/status/read-account-rows.ts';
 import type { DayVolume } from '../../operate/status/read-volumes.ts';
-import type { RunSummary } from '../../operate/status/run-summary.ts';
+import type { RunSummary } from '../../operate/status/account-detail.ts';
 import { stackedColumn, drawing, element } from '../chart-kit.ts';
 import type { Html } from '../html.ts';
 import { clockTime, describeRun } from '../words.ts';

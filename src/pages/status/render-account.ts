@@ -2,10 +2,14 @@
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
-import type { AccountDetail, RunningRun, StreamDetail } from '../../operate/status/account-detail.ts';
+import type {
+  AccountDetail,
+  RunningRun,
+  StreamDetail,
+  RunSummary,
+} from '../../operate/status/account-detail.ts';
 import type { Status } from '../../operate/status/build-status.ts';
 import { areAccountsRead } from '../../operate/status/status.ts';
-import type { RunSummary } from '../../operate/status/run-summary.ts';
 import { type Html, html, type HtmlValue, list } from '../html.ts';
 import { table } from '../table.ts';
 import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';

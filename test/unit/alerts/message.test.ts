@@ -4,6 +4,7 @@ import { type MessageContext, toMessage } from '../../../src/operate/alerts/mess
 import type { AlertRow } from '../../../src/operate/alerts/outbox.ts';
 import type { AlertEvent } from '../../../src/engine/control-tables/control-tables.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { VERSION } from '../../../src/version.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 const row = (change: Partial<AlertRow> = {}): AlertRow => ({
@@ -23,7 +24,6 @@ const row = (change: Partial<AlertRow> = {}): AlertRow => ({
 });
 
 const context = (...accounts: string[]): MessageContext => ({
-  version: '1.2.3',
   owner: 'host pid 1',
   accounts: new Map(accounts.map((id) => [id, { timezone: 'Europe/Oslo', place: { entry: `${id}-entry` } }])),
 });
@@ -38,7 +38,7 @@ test('equal alerts of several streams and accounts are one line, in the time zon
   expect(text).toBe(
     `✗ north and south: followups and users fail (network_error); since 2 Mar 2026, 13:00 (Europe/Oslo).
    What to do: The service cannot be reached; check base_url of the entries north-entry, south-entry in SAFETY_ACCOUNTS_FILE, DNS, firewall, proxy and TLS certificates.
-– safety-sync 1.2.3, host pid 1`,
+– safety-sync ${VERSION}, host pid 1`,
   );
 });
 

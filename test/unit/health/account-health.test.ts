@@ -86,13 +86,6 @@ describe('an outage', () => {
     expect(heard[1]).toMatchObject({ fields: { duration_ms: 150_000 } });
   });
 
-  it('an outage of one stream continues while the service responds to the others', () => {
-    const { health } = createStage();
-    end(health, failed('followups', unreachable));
-    end(health, answered('resources'));
-    expect(health.outage).toMatchObject({ failedRuns: 1, code: 'network_error' });
-  });
-
   it('an outage met only by users ends when other streams get responses and users needs no request', () => {
     const { heard, health } = createStage();
     end(health, failed('users', unreachable));
@@ -226,14 +219,88 @@ describe('an account', () => {
     end(health, answered('resources'));
     expect(changes.slice(4)).toEqual([false, true]);
   });
+});
 
-  it('an account whose trial request is accepted syncs all its other streams at once', () => {
-    const { time, health } = createStage();
-    end(health, failed('resources', new SafetySyncError('token_inactive', 'inactive')));
-    expect(health.admit('followups')).toBeUndefined();
-    time.passedMs += 15 * MINUTE_MS;
-    expect(end(health, answered('followups')).nextSyncs).toEqual(
-      STREAM_NAMES.filter((stream) => stream !== 'followups').map((stream) => ({ stream, inMs: 0 })),
-    );
+describe('an account with refused credentials', () => {
+  const inactive = new SafetySyncError('token_inactive', 'inactive');
+
+  /** The account's runs: the test sets their results, and what follows from them begins in time. */
+  function createRuns() {
+    const { time, heard, health } = createStage();
+    const due: { stream: StreamName; atMs: number }[] = [];
+    const runs = {
+      resultOf: (stream: StreamName): RunResult => answered(stream),
+      /** Streams that were admitted. */
+      begun: [] as StreamName[],
+      run(stream: StreamName) {
+        const permit = health.admit(stream);
+        if (permit === undefined) return;
+        runs.begun.push(stream);
+        const { nextSyncs } = permit.end(runs.resultOf(stream), 'sync');
+        due.push(...nextSyncs.map((next) => ({ stream: next.stream, atMs: time.passedMs + next.inMs })));
+      },
+      runAll: () => STREAM_NAMES.forEach((stream) => runs.run(stream)),
+      pass(ms: number) {
+        const endMs = time.passedMs + ms;
+        for (;;) {
+          const [next] = due.sort((one, other) => one.atMs - other.atMs);
+          if (next === undefined || next.atMs > endMs) break;
+          due.shift();
+          time.passedMs = Math.max(time.passedMs, next.atMs);
+          runs.run(next.stream);
+        }
+        time.passedMs = endMs;
+      },
+      logged: (level: string) => heard.flatMap((line) => (line.level === level ? [line.text] : [])),
+    };
+    return runs;
+  }
+
+  it('if the token is active again without the right to one stream, the other streams run at once and that stream when the right is back', () => {
+    const runs = createRuns();
+    runs.resultOf = (stream) => failed(stream, inactive);
+    runs.runAll();
+    expect(runs.logged('error')).toEqual([
+      expect.stringMatching(/^THE SERVICE REFUSES THE CREDENTIALS \(token_inactive\): nothing is requested/),
+    ]);
+    const forbidden = new SafetySyncError('token_permission', 'no right');
+    runs.resultOf = (stream) => (stream === 'resources' ? failed(stream, forbidden) : answered(stream));
+    runs.begun = [];
+    runs.pass(15 * MINUTE_MS);
+    expect(runs.begun.toSorted()).toEqual(STREAM_NAMES.toSorted());
+    expect(runs.logged('error').slice(1)).toEqual([
+      expect.stringMatching(/\(token_permission\): resources is not requested; the next try is in 15 min\./),
+    ]);
+    runs.resultOf = answered;
+    runs.begun = [];
+    runs.pass(15 * MINUTE_MS);
+    expect(runs.begun).toEqual(['resources']);
+    expect(runs.logged('info')).toEqual([
+      'the service accepts the credentials again; every stream is synced now',
+      'the service lets the token read resources again',
+    ]);
+  });
+
+  it('a try without a request is followed by a try of another stream within a minute', () => {
+    const runs = createRuns();
+    runs.resultOf = (stream) => failed(stream, inactive);
+    runs.run('resources');
+    runs.resultOf = (stream) => (stream === 'users' ? unasked(stream) : answered(stream));
+    runs.pass(15 * MINUTE_MS - 10);
+    runs.run('users');
+    runs.begun = [];
+    runs.pass(MINUTE_MS);
+    expect(runs.begun.toSorted()).toEqual(STREAM_NAMES.toSorted());
+  });
+
+  it('after hours, the account is tried within an hour without any scheduled run', () => {
+    const runs = createRuns();
+    runs.resultOf = (stream) => failed(stream, inactive);
+    runs.runAll();
+    runs.pass(5 * HOUR_MS);
+    runs.resultOf = answered;
+    runs.begun = [];
+    runs.pass(HOUR_MS);
+    expect(runs.begun.toSorted()).toEqual(STREAM_NAMES.toSorted());
   });
 });

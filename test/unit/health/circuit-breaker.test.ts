@@ -57,15 +57,6 @@ describe('refused credentials', () => {
     expect(breaker.admit('equipments')).toBeUndefined();
   });
 
-  it('an accepted trial releases every stream', () => {
-    const { breaker, pass } = createStage();
-    permitOf(breaker, 'resources').authFailed(refused);
-    pass(15 * MINUTE_MS);
-    expect(permitOf(breaker, 'resources').accepted().closed).toBe('account');
-    expect(breaker.admit('followups')).toBeDefined();
-    expect(breaker.openCircuits).toEqual([]);
-  });
-
   it('a trial that received no response is repeated after a minute', () => {
     const { breaker, pass } = createStage();
     const early = permitOf(breaker, 'followups');
@@ -92,18 +83,6 @@ describe('refused credentials', () => {
 });
 
 describe('credentials that come back in steps', () => {
-  it('if an inactive token is active again without one permission, only the stream that needs it is held', () => {
-    const { breaker, pass } = createStage();
-    permitOf(breaker, 'resources').authFailed(refused);
-    pass(15 * MINUTE_MS);
-    const permit = permitOf(breaker, 'resources');
-    expect(permit.authFailed(forbidden)).toEqual(trialOf('stream', 15, 'account'));
-    expect(breaker.admit('followups')).toBeDefined();
-    expect(breaker.admit('resources')).toBeUndefined();
-    pass(15 * MINUTE_MS);
-    expect(permitOf(breaker, 'resources').accepted().closed).toBe('stream');
-  });
-
   it('a stream without permission and with an inactive token runs when all streams run', () => {
     const { breaker, pass } = createStage();
     permitOf(breaker, 'equipments').authFailed(forbidden);

@@ -25,7 +25,6 @@ const outage = { sinceMs: NOON - MINUTE_MS, failedRuns: 1, code: EVIL, message: 
 const EVIL_PAGE = pageOf({
   accountId: EVIL,
   owner: EVIL,
-  version: EVIL,
   operations: operations({
     runs: [
       runRow({ run_id: 3, ...run }),
@@ -127,10 +126,12 @@ describe('the page', () => {
         pseudonyms: ['users.name'],
       },
       offReasons: { equipments: 'not scheduled' },
-      uncleaned: [
-        { stream: 'followups', isUnderWay: true },
-        { stream: 'equipments', isUnderWay: false },
-      ],
+      operations: operations({
+        cleanings: [
+          { stream: 'followups', progress: 'under_way' },
+          { stream: 'equipments', progress: 'due' },
+        ],
+      }),
     });
     for (const text of [
       'Kept: rows that the source deleted 365 days, runs 1 day, resolved data issues for ever.',

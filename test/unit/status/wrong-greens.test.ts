@@ -22,8 +22,8 @@ type Facts = NonNullable<Parameters<typeof statusFacts>[0]>;
 
 const badge = (facts: Facts, name: StreamName) => {
   const { streams, database } = singleStatus(statusFacts(facts));
-  const found = streams.find(({ stream }) => stream === name);
-  return found && badgeOf(found, database);
+  const [found] = streams.filter(({ stream }) => stream === name).map((one) => badgeOf(one, database));
+  return `${found?.level}: ${found?.text}`;
 };
 /** All is fresh, with a warning. */
 const warning = (but: string) => ({ level: 'warning', sentence: `Everything is fresh, but ${but}.` });
@@ -42,67 +42,54 @@ const circuit = {
 const failedRun = runRow({ run_id: 9, stream: 'users', status: 'failed', error_code: 'delete_guard' });
 const running = runRow({ run_id: 10, stream: 'users', status: 'running', finished_at: null });
 
-describe('a stream is not shown as fresh', () => {
-  it('a stream is held up, not fresh, while another session holds its lock', () => {
-    const held = withStream('users', { heldUpBy: 'role bi (pid 1)' });
-    expect(badge({ operations: held }, 'users')).toEqual({ level: 'warning', text: 'held up' });
-    expect(badge({ operations: held }, 'resources')).toEqual({ level: 'good', text: 'fresh' });
-  });
+const heldUp = { operations: withStream('users', { heldUpBy: 'role bi (pid 1)' }) };
+const unreconciled = { operations: withStream('users', { failedReconcile: 'delete_guard' }) };
+const refused = { openCircuits: [circuit] };
+const forbidden = { openCircuits: [{ ...circuit, holdsAll: false }] };
+const old = { nowMs: NOON + 3 * MINUTE_MS, isDatabaseSlow: true };
+const partitions = [{ partition: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
+const unread = { volumes: { rows: [], days: [], partitions } };
+const future = { operations: operations({ successMs: { users: NOON + 5 * HOUR_MS } }) };
+const soon = { operations: operations({ successMs: { users: NOON + MINUTE_MS } }) };
+const syncing = (users: number | null) => ({
+  operations: operations({ runs: [running], successMs: { users } }),
+});
 
-  it('a stream is not fresh while its last reconcile failed, although syncs succeed', () => {
-    const unreconciled = { operations: withStream('followups', { failedReconcile: 'delete_guard' }) };
-    expect(badge(unreconciled, 'followups')).toEqual({ level: 'warning', text: 'last reconcile failed' });
-    expect(verdict(unreconciled)).toMatchObject(warning('the last reconcile of followups failed'));
-    expect(verdict(unreconciled).details[0]).toMatch(
-      /^The last reconcile of followups failed \(delete_guard\), and syncs do not do its work\. .*--allow-mass-delete/,
-    );
-  });
-
-  it('a stream is not fresh while the service refuses its token', () => {
-    const refused = { level: 'warning', text: 'refused by the service' };
-    expect(badge({ openCircuits: [circuit] }, 'followups')).toEqual(refused);
-    const one = { openCircuits: [{ ...circuit, holdsAll: false }] };
-    expect(badge(one, 'resources')).toEqual(refused);
-    expect(badge(one, 'followups')).toEqual({ level: 'good', text: 'fresh' });
-  });
-
-  it('a stream is shown with its last read state, not as fresh, if the database has not been read for minutes', () => {
-    const slow = { nowMs: NOON + 3 * MINUTE_MS, isDatabaseSlow: true };
-    expect(badge(slow, 'users')).toEqual({ level: 'off', text: 'last known: fresh' });
-  });
-
-  it('a stream is not fresh if some of its rows are not read any more', () => {
-    const partitions = [{ partition: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
-    const facts = { volumes: { rows: [], days: [], partitions } };
-    expect(badge(facts, 'equipments')).toEqual({ level: 'warning', text: '1,200 not read' });
-    expect(verdict(facts)).toMatchObject(warning('stored data differs from the settings'));
-    expect(verdict(facts).details.join()).toContain('1,200 live rows of equipment types');
-  });
-
-  it('a stream is stale if its last success is in the future, because a clock was put back', () => {
-    const future = operations({ successMs: { users: NOON + 5 * HOUR_MS } });
-    expect(badge({ operations: future }, 'users')).toEqual({ level: 'bad', text: 'stale' });
-    expect(buildStatus(statusFacts({ operations: future })).notReady).toEqual([
-      'users is stale: its last success has a time that is still to come, so a clock was put back',
-    ]);
-    // A run may succeed while the status is read.
-    const soon = operations({ successMs: { users: NOON + MINUTE_MS } });
-    expect(badge({ operations: soon }, 'users')).toEqual({ level: 'good', text: 'fresh' });
-  });
-
-  it('a stream that is stale is shown as stale while it is syncing', () => {
-    const late = (ms: number | null) => operations({ runs: [running], successMs: { users: ms } });
-    expect(badge({ operations: late(NOON - 3 * HOUR_MS) }, 'users')).toEqual({
-      level: 'bad',
-      text: 'stale, syncing',
-    });
-    expect(badge({ operations: late(null) }, 'users')).toEqual({ level: 'busy', text: 'syncing' });
-  });
+it.each<[string, Facts, StreamName, string]>([
+  ['if another session holds its lock', heldUp, 'users', 'warning: held up'],
+  ['if another session holds the lock of another', heldUp, 'resources', 'good: fresh'],
+  ['if its last reconcile failed', unreconciled, 'users', 'warning: last reconcile failed'],
+  ['if the token is refused', refused, 'followups', 'warning: refused by the service'],
+  ['if access to it is refused', forbidden, 'resources', 'warning: refused by the service'],
+  ['if access to another is refused', forbidden, 'followups', 'good: fresh'],
+  ['if the database has not been read for minutes', old, 'users', 'off: last known: fresh'],
+  ['if rows of it are not read any more', unread, 'equipments', 'warning: 1,200 not read'],
+  ['if its success is in the future, because a clock was put back', future, 'users', 'bad: stale'],
+  ['if it succeeds while the status is read', soon, 'users', 'good: fresh'],
+  ['if it is late and syncing', syncing(NOON - 3 * HOUR_MS), 'users', 'bad: stale, syncing'],
+  ['if its first sync is under way', syncing(null), 'users', 'busy: syncing'],
+  ['before the first read', { operations: null }, 'users', 'off: not read yet'],
+])('the badge of a stream %s', (_, facts, stream, shown) => {
+  expect(badge(facts, stream)).toBe(shown);
 });
 
 describe('a verdict that is not simply fresh', () => {
-  it('the verdict is busy while the worker is starting', () => {
-    expect(verdict({ worker: 'starting' })).toMatchObject({ level: 'busy', sentence: 'Starting.' });
+  it.each<[Facts, string, RegExp]>([
+    [
+      unreconciled,
+      'the last reconcile of users failed',
+      /^The last reconcile of users failed \(delete_guard\), and syncs do not do its work\. .*--allow-mass-delete/,
+    ],
+    [unread, 'stored data differs from the settings', /1,200 live rows of equipment types/],
+  ])('the verdict %# is a warning that the details explain', (facts, but, details) => {
+    expect(verdict(facts)).toMatchObject(warning(but));
+    expect(verdict(facts).details.join()).toMatch(details);
+  });
+
+  it('the verdict is not ready if the last success is in the future', () => {
+    expect(buildStatus(statusFacts(future)).notReady).toEqual([
+      'users is stale: its last success has a time that is still to come, so a clock was put back',
+    ]);
   });
 
   it('the verdict is a warning if the last run of a stream without a schedule failed, or its lock is held', () => {
@@ -110,8 +97,7 @@ describe('a verdict that is not simply fresh', () => {
     expect(verdict({ operations: operations({ runs: [failedRun] }), offReasons })).toMatchObject(
       warning('the last run of users failed'),
     );
-    const held = withStream('users', { heldUpBy: 'role bi (pid 1)' });
-    expect(verdict({ operations: held, offReasons }).level).toBe('warning');
+    expect(verdict({ ...heldUp, offReasons }).level).toBe('warning');
     const equipment = runRow({ stream: 'equipments', status: 'failed', error_code: 'server_error' });
     // No run can correct it, and none is wanted.
     const skipped = { offReasons: { equipments: 'no equipment types' } } as const;
@@ -130,7 +116,7 @@ describe('a verdict that is not simply fresh', () => {
   });
 
   it('the verdict is a warning if stored data differs from the privacy settings', () => {
-    const facts = { uncleaned: [{ stream: 'followups' as const, isUnderWay: false }] };
+    const facts = { operations: operations({ cleanings: [{ stream: 'followups', progress: 'due' }] }) };
     expect(verdict(facts)).toMatchObject(warning('stored data differs from the settings'));
     expect(verdict(facts).details).toHaveLength(1);
     expect(page(facts).match(/Stored data does not match the privacy settings/g)).toHaveLength(1);
@@ -193,8 +179,7 @@ describe('a first sync that is not under way', () => {
 });
 
 describe('a state that was not read', () => {
-  it('before the first read, streams and lists are shown as not read yet', () => {
-    expect(badge({ operations: null }, 'users')).toEqual({ level: 'off', text: 'not read yet' });
+  it('before the first read, lists are shown as not read yet', () => {
     const text = page({ operations: null });
     expect(text).not.toContain('None: ');
     expect(text).not.toContain('No run yet');
@@ -205,12 +190,12 @@ describe('a state that was not read', () => {
   it('before the migrations, streams are shown as not read yet', () => {
     const read = { ...operations({ pendingMigrations: 1 }), rows: undefined };
     const facts = { operations: { ...read, accounts: new Map([['north', UNKNOWN_STREAMS]]) } };
-    expect(badge(facts, 'users')).toEqual({ level: 'off', text: 'not read yet' });
+    expect(badge(facts, 'users')).toBe('off: not read yet');
     expect(buildStatus(statusFacts(facts)).notReady).toEqual(['1 migration of the warehouse is pending']);
   });
 
   it('before the first read, no metric of the migrations exists', async () => {
-    const metrics = createMetrics({ version: '1', accountIds: ['north'] });
+    const metrics = createMetrics({ accountIds: ['north'] });
     const text = await metrics.render(buildStatus(statusFacts({ operations: null })));
     metrics.close();
     expect(text).not.toMatch(/^safety_sync_pending_migrations/m);
@@ -243,8 +228,9 @@ describe('a state that was not read', () => {
 });
 
 describe('many accounts', () => {
+  const [streams = []] = operations().accounts.values();
+
   it('the verdict of an account with a warning and one with a first sync is a warning', () => {
-    const [streams = []] = operations().accounts.values();
     const failed = streams.map((one) => ({
       ...one,
       lastRun: { status: 'failed' as const, errorCode: 'delete_guard' },
@@ -261,7 +247,6 @@ describe('many accounts', () => {
   });
 
   it('the verdict of many accounts is a warning while the scheduled report of one fails', () => {
-    const [streams = []] = operations().accounts.values();
     const all = [
       [accountFacts('a'), streams],
       [accountFacts('b'), streams],

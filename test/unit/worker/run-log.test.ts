@@ -62,11 +62,11 @@ describe('the line of a run', () => {
     expect(lineOf(failed(code)).level).toBe(level);
   });
 
-  it.each([
-    [true, 'debug'],
-    [false, 'info'],
-  ])('the log line of a skip whose reason was already reported (%s) has level %s', (isKnown, level) => {
-    expect(lineOf({ ...figures, outcome: 'skipped', reason: 'nothing to do' }, isKnown).level).toBe(level);
+  it('the log line of a run that is skipped has level info, or debug if its reason is known or another worker runs the stream', () => {
+    const skipped = { ...figures, outcome: 'skipped', reason: 'why' } as const;
+    expect(lineOf(skipped).level).toBe('info');
+    expect(lineOf(skipped, true).level).toBe('debug');
+    expect(lineOf({ ...skipped, isTaken: true }).level).toBe('debug');
   });
 
   it('the log line of a run during a logged outage has level debug', () => {
