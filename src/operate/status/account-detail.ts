@@ -7,17 +7,9 @@ import { streamNamed } from '../../engine/streams/index.ts';
 import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-partitions.ts';
 import { tokenPlaceOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
-import type { AccountFacts, PlannedRun, StatusFacts, StreamStatus } from './status.ts';
+import { databaseOffsetMs } from './read-accounts.ts';
+import type { AccountFacts, StatusFacts, StreamStatus } from './status.ts';
 import { type Differences, expiredOf, uncleanedOf } from './storage-rules.ts';
-
-interface DetailContext {
-  readonly facts: StatusFacts;
-  /** By this process's clock, soonest first. */
-  readonly nextRuns: readonly PlannedRun[];
-  /** See `databaseOffsetMs`. */
-  readonly offMs: number;
-  readonly judgedMs: number;
-}
 
 export type AccountDetail = ReturnType<typeof buildDetail>;
 /** The state of a stream on the page of one account. */
@@ -62,7 +54,7 @@ function toRunSummary(row: RunRow, judgedMs: number, tokenPlace: TokenPlace) {
 export function buildDetail(
   { account, progress }: AccountFacts,
   streams: readonly StreamStatus[],
-  { facts, nextRuns: planned, offMs, judgedMs }: DetailContext,
+  { facts, judgedMs }: { readonly facts: StatusFacts; readonly judgedMs: number },
 ) {
   const { seen, counted, countedAtMs } = facts.warehouse;
   const rows = seen?.rows;
@@ -72,7 +64,8 @@ export function buildDetail(
   const stored = rows?.reportingTimezone;
   const tokenPlace = tokenPlaceOf(config);
   const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
-  const nextRuns = planned.map((one) => ({
+  const offMs = databaseOffsetMs(seen);
+  const nextRuns = (facts.nextRuns ?? []).map((one) => ({
     ...one,
     // Whole seconds, because schedules have no milliseconds: these come from the query and the offset of the clock.
     atMs: Math.round((one.atMs + offMs) / SECOND_MS) * SECOND_MS,

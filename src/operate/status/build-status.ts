@@ -126,8 +126,7 @@ export function buildStatus(facts: StatusFacts): Status {
     const streams = (seen?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
       toStream(one, runner.account),
     );
-    const detail =
-      nextRuns === null ? undefined : buildDetail(runner, streams, { facts, nextRuns, offMs, judgedMs });
+    const detail = nextRuns === null ? undefined : buildDetail(runner, streams, { facts, judgedMs });
     const account = {
       streams,
       outages: shifted(health.outage, offMs),

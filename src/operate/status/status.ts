@@ -50,7 +50,7 @@ export function streamProblems(
   ]);
 }
 
-export interface PlannedRun {
+interface PlannedRun {
   readonly stream: StreamName;
   readonly kind: 'sync' | 'reconcile';
   readonly atMs: number;

@@ -1,7 +1,6 @@
 /** Loads the OpenTelemetry SDK when the standard `OTEL_*` variables enable traces. */
 import type { Environment } from '../../config/read-variables.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { StopTracing } from './trace-sdk.ts';
 
 /** An endpoint enables traces; `OTEL_TRACES_EXPORTER=none` and `OTEL_SDK_DISABLED=true` take precedence. */
 function asksForTraces(env: Environment): boolean {
@@ -14,7 +13,7 @@ function asksForTraces(env: Environment): boolean {
 }
 
 /** Without these variables the spans of @opentelemetry/api are no-ops. */
-export async function startTracing(env: Environment): Promise<StopTracing> {
+export async function startTracing(env: Environment) {
   if (!asksForTraces(env)) return () => Promise.resolve();
   try {
     const { registerSdk } = await import('./trace-sdk.ts');

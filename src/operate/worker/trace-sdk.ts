@@ -9,10 +9,8 @@ import { VERSION } from '../../version.ts';
 /** Timeout for an unreachable collector at the end of the process, ms. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** Sends the remaining spans. */
-export type StopTracing = () => Promise<void>;
-
-export function registerSdk(): StopTracing {
+/** Returns a function that sends the remaining spans. */
+export function registerSdk() {
   // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence over these attributes.
   const resource = resourceFromAttributes({
     'service.name': 'safety-sync',
