@@ -21,7 +21,7 @@ export const storageRulesOf = ({ retention, privacy }: Pick<Config, 'retention' 
   pseudonyms: privacy.pseudonymize,
 });
 
-export type UncleanedStream = ReturnType<typeof uncleanedOf>[number];
+type UncleanedStream = ReturnType<typeof uncleanedOf>[number];
 
 /** Streams that still hold data which the settings forbid. */
 export const uncleanedOf = (
