@@ -239,18 +239,18 @@ async function measureRuns(app: App): Promise<void> {
 
 async function measure(
   count: number,
-  stage: { folder: string; url: string; sandbox: Sandbox },
+  fixture: { folder: string; url: string; sandbox: Sandbox },
 ): Promise<void> {
   process.stdout.write(`${count} accounts\n`);
-  const path = join(stage.folder, `accounts-${count}.json`);
+  const path = join(fixture.folder, `accounts-${count}.json`);
   const entries = Array.from({ length: count }, (_, index) => ({
     name: `account-${index}`,
-    base_url: stage.sandbox.url,
-    token: stage.sandbox.token,
-    equipment_types: stage.sandbox.equipmentTypes,
+    base_url: fixture.sandbox.url,
+    token: fixture.sandbox.token,
+    equipment_types: fixture.sandbox.equipmentTypes,
   }));
   await writeFile(path, JSON.stringify(entries));
-  const env = { SAFETY_ACCOUNTS_FILE: path, DATABASE_URL: stage.url, LOG_LEVEL: 'silent' };
+  const env = { SAFETY_ACCOUNTS_FILE: path, DATABASE_URL: fixture.url, LOG_LEVEL: 'silent' };
   const before = heapMb();
   const config = await sayTime('configuration', () =>
     loadConfig(env, { needsService: true, isTerminal: false }),
@@ -261,9 +261,9 @@ async function measure(
   await sayTime('migrate (nothing to do but time zones)', () => app.migrate());
   await measureSchedules(config);
   await measureUngrouped(count);
-  const connection = openConnection({ url: stage.url, applicationName: 'bench', max: 3 });
+  const connection = openConnection({ url: fixture.url, applicationName: 'bench', max: 3 });
   await measureStatus(connection, config);
-  await measureLocks(stage.url, config);
+  await measureLocks(fixture.url, config);
   await measureRuns(app);
   say(
     'memory after that',

@@ -31,11 +31,11 @@ import {
   envOf,
   LOADED,
   measure,
-  type Stage,
+  type Fixture,
   tablesOf,
   withService,
   withWarehouse,
-} from './support/stage.ts';
+} from './support/fixture.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -69,17 +69,17 @@ interface Round {
 }
 
 /** Both phases by the worker and, where it is there, by the peer. The vacuum after a first load is no part of a figure. */
-async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
-  const { warehouse, stream } = stage;
+async function measureRound(fixture: Fixture, hasPeer: boolean): Promise<Round> {
+  const { warehouse, stream } = fixture;
   const tidy = () => warehouse.connection.query('vacuum (analyze)');
   const again = stream === 'followups' ? ['backfill', stream, '--restart'] : ['sync', stream, '--force'];
-  const first = await measure(stage, () => runWorker(['sync', stream], envOf(stage)));
+  const first = await measure(fixture, () => runWorker(['sync', stream], envOf(fixture)));
   await tidy();
   // A training list with an unchanged calculation time is not read: this makes the time seem changed.
   await warehouse.connection.query(
     `update safety_sync.stream_state set calculated_at = calculated_at - interval '1 hour'`,
   );
-  const unchanged = await measure(stage, () => runWorker(again, envOf(stage)));
+  const unchanged = await measure(fixture, () => runWorker(again, envOf(fixture)));
   const floor = await measureFloor(warehouse, {
     tables: tablesOf(stream),
     mostParents: MOST_FLOOR_RECORDS,
@@ -87,9 +87,9 @@ async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
   const costs = { 'worker first': first, 'worker unchanged': unchanged };
   if (!hasPeer) return { floor, costs };
   await warehouse.connection.query(peerSchema(stream));
-  const peerFirst = await measure(stage, () => runPeer(stream, envOf(stage)));
+  const peerFirst = await measure(fixture, () => runPeer(stream, envOf(fixture)));
   await tidy();
-  const peerUnchanged = await measure(stage, () => runPeer(stream, envOf(stage)));
+  const peerUnchanged = await measure(fixture, () => runPeer(stream, envOf(fixture)));
   return { floor, costs: { ...costs, 'peer first': peerFirst, 'peer unchanged': peerUnchanged } };
 }
 
@@ -109,8 +109,8 @@ async function loadStream(server: BenchServer, request: LoadRequest): Promise<vo
   await withService({ size: size(records) }, async (service) => {
     const all: Round[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      await withWarehouse({ server, service, stream }, async (stage) => {
-        all.push(await measureRound(stage, isPromised && isDuckDbThere()));
+      await withWarehouse({ server, service, stream }, async (fixture) => {
+        all.push(await measureRound(fixture, isPromised && isDuckDbThere()));
       });
     }
     for (const phase of ['first', 'unchanged'] as const) {
@@ -140,11 +140,11 @@ async function measureFollowups(
   }[],
 ): Promise<void> {
   await withService(service, (running) =>
-    withWarehouse({ server, service: running, stream: 'followups' }, async (stage) => {
+    withWarehouse({ server, service: running, stream: 'followups' }, async (fixture) => {
       for (const { name, env = {}, afterMs = 0 } of steps) {
         await new Promise((resolve) => setTimeout(resolve, afterMs));
-        const cost = await measure(stage, () =>
-          runWorker(['sync', 'followups'], { ...envOf(stage), ...env }),
+        const cost = await measure(fixture, () =>
+          runWorker(['sync', 'followups'], { ...envOf(fixture), ...env }),
         );
         if (name !== undefined) print(toFigure({ figure: name, floor: null, ...cost }));
       }

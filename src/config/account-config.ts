@@ -1,6 +1,6 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
 import { isIP } from 'node:net';
-import type { TokenPlace } from '../shared/token-place.ts';
+import type { TokenSource } from '../shared/token-source.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
@@ -55,7 +55,7 @@ export function offReasonsOf({
 }
 
 /** For advice: without the token. */
-export const tokenPlaceOf = ({ service }: Pick<AccountConfig, 'service'>): TokenPlace => ({
+export const tokenSourceOf = ({ service }: Pick<AccountConfig, 'service'>): TokenSource => ({
   entry: service?.entry,
   tokenFile: service?.tokenFile,
 });

@@ -10,7 +10,7 @@ import {
   SERVICE_ERRORS,
   TRANSPORT_ERRORS,
 } from './service-errors.ts';
-import { nameEntries, type TokenPlace } from './token-place.ts';
+import { nameEntries, type TokenSource } from './token-source.ts';
 import { PROGRAM_ERRORS, WAREHOUSE_ERRORS } from './warehouse-errors.ts';
 
 export const ERROR_KINDS = {
@@ -27,8 +27,8 @@ export type ErrorCode = keyof typeof ERROR_KINDS;
  * The advice about an error, by its code as `runs` has it. For accounts of the accounts file the advice names the keys of
  * their entries, because the variables of a single account do not exist there; a token in a file is named by it.
  */
-export function adviceOf(code: string, ...places: readonly TokenPlace[]): string {
-  return code in ERROR_KINDS ? nameEntries(ERROR_KINDS[code as ErrorCode].advice, places) : '';
+export function adviceOf(code: string, ...sources: readonly TokenSource[]): string {
+  return code in ERROR_KINDS ? nameEntries(ERROR_KINDS[code as ErrorCode].advice, sources) : '';
 }
 
 interface SafetySyncErrorOptions {
@@ -50,7 +50,7 @@ export class SafetySyncError extends Error {
   readonly recovery: Recovery;
   readonly #advice: string | undefined;
   /** The source of the account's token: see `adviceOf`. */
-  place: TokenPlace | undefined;
+  tokenSource: TokenSource | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly repeatedForMs: number | undefined;
@@ -66,7 +66,7 @@ export class SafetySyncError extends Error {
   }
 
   get advice(): string {
-    return this.#advice ?? adviceOf(this.code, ...(this.place === undefined ? [] : [this.place]));
+    return this.#advice ?? adviceOf(this.code, ...(this.tokenSource === undefined ? [] : [this.tokenSource]));
   }
 }
 

@@ -1,6 +1,6 @@
 /** A backfill that is killed again and again loses nothing and repeats little (contract, 5.1). */
 import { expect, test } from 'vitest';
-import { createCliStage, type CliStage } from '../support/cli-stage.ts';
+import { createCliFixture, type CliFixture } from '../support/cli-fixture.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { openTestDatabase } from '../support/test-database.ts';
@@ -20,7 +20,7 @@ interface LedgerRow {
   readonly isAdjoining: boolean;
 }
 
-async function readLedger(from: CliStage): Promise<LedgerRow[]> {
+async function readLedger(from: CliFixture): Promise<LedgerRow[]> {
   return await from.query<LedgerRow>(
     `select status, expected::int, records::int,
        created_from = lag(created_to, 1, created_from) over (order by created_from) as "isAdjoining"
@@ -29,12 +29,12 @@ async function readLedger(from: CliStage): Promise<LedgerRow[]> {
 }
 
 test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the source and has read at most one slice again for each kill`, async () => {
-  const stage = untilTestEnds(await createCliStage({ sandbox: { size: SIZE, latencyMs: 5 } }));
+  const fixture = untilTestEnds(await createCliFixture({ sandbox: { size: SIZE, latencyMs: 5 } }));
   const calm = untilTestEnds(await openTestDatabase());
-  const { cli, sandbox } = stage;
+  const { cli, sandbox } = fixture;
   // A page is lost while it is stored and another one while it waits, for each of the two readers.
-  const env = { ...stage.env, API_CONCURRENCY: '2' };
-  const query = stage.query.bind(stage);
+  const env = { ...fixture.env, API_CONCURRENCY: '2' };
+  const query = fixture.query.bind(fixture);
   const undisturbed = await backfillWithKills({
     cli,
     sandbox,
@@ -53,13 +53,13 @@ test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the sour
   });
   expect(killed.kills).toBe(KILLS);
   expect(killed.pageRecords - undisturbed.pageRecords).toBeLessThanOrEqual(KILLS * SLICE_RECORDS);
-  const ledger = await readLedger(stage);
+  const ledger = await readLedger(fixture);
   expect(ledger.length).toBeGreaterThanOrEqual(3);
   expect(ledger.filter((row) => row.status !== 'done' || row.records !== row.expected)).toEqual([]);
   expect(ledger.every((row) => row.isAdjoining)).toBe(true);
   expect(ledger.reduce((sum, row) => sum + row.records, 0)).toBe(FOLLOWUPS);
   await expectWarehouseEqualsSource({ sandbox, settings: { equipmentTypes: [] }, query }, { tables });
-  const runs = await stage.query<{ status: string; error_code: string | null; count: number }>(
+  const runs = await fixture.query<{ status: string; error_code: string | null; count: number }>(
     'select status, error_code, count(*)::int as count from safety_sync.runs group by 1, 2 order by 1',
   );
   expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
@@ -68,19 +68,19 @@ test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the sour
 }, 120_000);
 
 test('a backfill that was interrupted by Ctrl-C continues with the rest', async () => {
-  const stage = untilTestEnds(
-    await createCliStage({ sandbox: { size: { ...SIZE, followups: INTERRUPTED }, latencyMs: 10 } }),
+  const fixture = untilTestEnds(
+    await createCliFixture({ sandbox: { size: { ...SIZE, followups: INTERRUPTED }, latencyMs: 10 } }),
   );
-  const { sandbox, env } = stage;
-  const query = stage.query.bind(stage);
-  const running = stage.start(['backfill', 'followups'], { ...env, API_CONCURRENCY: '1' });
+  const { sandbox, env } = fixture;
+  const query = fixture.query.bind(fixture);
+  const running = fixture.start(['backfill', 'followups'], { ...env, API_CONCURRENCY: '1' });
   await expect.poll(() => sandbox.requests.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(6);
   running.kill('SIGINT');
   expect((await running.finished).code).toBe(1);
   const [before] = await query<{ rows: number }>('select count(*)::int as rows from safety.followups');
   expect(before?.rows).toBeGreaterThan(500);
   sandbox.requests.length = 0;
-  expect((await stage.run(['backfill', 'followups'], env)).code).toBe(0);
+  expect((await fixture.run(['backfill', 'followups'], env)).code).toBe(0);
   expect(countPageRecords(sandbox.requests)).toBeLessThan(
     INTERRUPTED - (before?.rows ?? 0) + 2 * SLICE_RECORDS,
   );

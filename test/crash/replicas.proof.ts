@@ -1,6 +1,6 @@
 /** Two workers and manual commands on one warehouse: no stream is run twice at the same time (contract, 5.8). */
 import { expect, test } from 'vitest';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 
@@ -20,8 +20,8 @@ interface Row {
 test('the runs of a stream never overlap, with two replicas on a schedule of one second and manual runs of every kind', async () => {
   const inFlight = new Map<string, number>();
   let mostAtOnce = 0;
-  const stage = untilTestEnds(
-    await createCliStage({
+  const fixture = untilTestEnds(
+    await createCliFixture({
       sandbox: {
         size: SIZE,
         latencyMs: 15,
@@ -39,7 +39,7 @@ test('the runs of a stream never overlap, with two replicas on a schedule of one
       },
     }),
   );
-  const { cli, env, sandbox } = stage;
+  const { cli, env, sandbox } = fixture;
   sandbox.live.start();
   const replicas = [1, 2].map(() => cli.start(['start'], { ...env, SYNC_CRON: EVERY_SECOND }));
   await Promise.all(replicas.map((replica) => replica.untilStderr(/resources: succeeded/)));
@@ -51,7 +51,7 @@ test('the runs of a stream never overlap, with two replicas on a schedule of one
   for (const replica of replicas) replica.kill('SIGTERM');
   for (const replica of replicas) expect((await replica.finished).code).toBe(0);
 
-  const [row] = await stage.query<Row>(`with r as (
+  const [row] = await fixture.query<Row>(`with r as (
       select *, lag(finished_at) over (partition by account_id, stream order by started_at) as before
       from safety_sync.runs where backend_pid is not null)
     select count(*)::int as runs, count(*) filter (where started_at < before)::int as overlapping,
@@ -62,7 +62,7 @@ test('the runs of a stream never overlap, with two replicas on a schedule of one
   expect(row?.owners).toBeGreaterThanOrEqual(4);
   expect(mostAtOnce).toBe(1);
   expect((await cli.run(['sync', '--force'], env)).code).toBe(0);
-  const query = stage.query.bind(stage);
+  const query = fixture.query.bind(fixture);
   await expectWarehouseEqualsSource(
     { sandbox, settings: { equipmentTypes: sandbox.equipmentTypes }, query },
     { exceptDeletedFollowups: true },

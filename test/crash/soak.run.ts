@@ -1,7 +1,7 @@
 /** A backfill of any size, killed any number of times. Run with `npm run soak -- --followups 100000 --kills 10`. */
 import { expect, test } from 'vitest';
 import { sliceRecordsFor } from '../../src/engine/reading/backfill-plan.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { backfillWithKills } from './killed-backfill.ts';
@@ -15,23 +15,23 @@ const SLICE_RECORDS = sliceRecordsFor(READERS, 500);
 test.runIf(followups > 0)(
   'a killed backfill equals the source and has read at most one slice again for each kill',
   async () => {
-    const stage = untilTestEnds(
-      await createCliStage({
+    const fixture = untilTestEnds(
+      await createCliFixture({
         sandbox: { size: { followups, employees: 4, equipment: 4, resources: 2, users: 40 }, latencyMs: 5 },
       }),
     );
     const startedMs = performance.now();
     const killed = await backfillWithKills({
-      cli: stage.cli,
-      sandbox: stage.sandbox,
-      env: { ...stage.env, API_CONCURRENCY: String(READERS) },
+      cli: fixture.cli,
+      sandbox: fixture.sandbox,
+      env: { ...fixture.env, API_CONCURRENCY: String(READERS) },
       kills,
       seed: Number(SOAK_SEED),
       longestLifeRequests: Math.max(2, Math.floor(followups / 500 / kills)),
       onKill: (kill) => process.stdout.write(`soak: killed ${kill} of ${kills}\n`),
     });
     const seconds = Math.round((performance.now() - startedMs) / 1000);
-    const slices = await stage.query<{ status: string; expected: number; records: number }>(
+    const slices = await fixture.query<{ status: string; expected: number; records: number }>(
       'select status, expected::int, records::int from safety_sync.backfill_slices',
     );
     // Each page begins with the last record of the one before, and each slice ends with one that is not full.
@@ -44,7 +44,7 @@ test.runIf(followups > 0)(
     expect(slices.filter((slice) => slice.status !== 'done' || slice.records !== slice.expected)).toEqual([]);
     expect(slices.reduce((sum, { records }) => sum + records, 0)).toBe(followups);
     await expectWarehouseEqualsSource(
-      { sandbox: stage.sandbox, settings: { equipmentTypes: [] }, query: (text) => stage.query(text) },
+      { sandbox: fixture.sandbox, settings: { equipmentTypes: [] }, query: (text) => fixture.query(text) },
       { tables: ['followups', 'followup_messages', 'followup_attachments'] },
     );
   },

@@ -2,30 +2,30 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type CliEnvironment, parseLog } from '../support/cli.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
-const stage = forEachTest(() => createCliStage());
+const fixture = forEachTest(() => createCliFixture());
 const south = forEachTest(() => createSandbox({ size: { ...SMALL_SANDBOX, resources: 7 }, seed: 3 }));
 let env: CliEnvironment;
 
 beforeEach(async () => {
   env = {
-    ...stage.env,
+    ...fixture.env,
     // In use, so that start ends at once.
     HTTP_PORT: new URL(south.url).port,
     SAFETY_BASE_URL: undefined,
     SAFETY_TOKEN: undefined,
     SAFETY_EQUIPMENT_TYPES: undefined,
     SAFETY_ACCOUNTS_FILE: await writeAccountsFile([
-      entryFor('north', stage.sandbox),
+      entryFor('north', fixture.sandbox),
       entryFor('south', south),
     ]),
   };
 });
 
-const run = (...args: string[]) => stage.run(args, env);
+const run = (...args: string[]) => fixture.run(args, env);
 const json = async (...args: string[]) =>
   JSON.parse((await run(...args, '--json')).stdout) as Record<string, Record<string, unknown>[]>;
 const namesOf = (rows: readonly Record<string, unknown>[] | undefined) => [
@@ -84,11 +84,11 @@ describe('several accounts', () => {
   });
 
   it('the output for one account of --account has the form of a single account', async () => {
-    const before = stage.sandbox.requests.length;
+    const before = fixture.sandbox.requests.length;
     const { runs } = await json('sync', 'resources', '--account', 'south');
     expect(runs).toMatchObject([{ stream: 'resources', outcome: 'succeeded', inserted: 7 }]);
     expect(runs?.[0]).not.toHaveProperty('account_id');
-    expect(stage.sandbox.requests).toHaveLength(before);
+    expect(fixture.sandbox.requests).toHaveLength(before);
     expect((await run('sync', 'resources', '--account', 'south')).stdout).toMatch(/^stream +outcome/);
     expect(await json('status', '--account', 'south')).toMatchObject({ account_id: 'south' });
     const both = await json('sync', 'resources', '--account', 'south', '--account', 'north');
@@ -97,7 +97,7 @@ describe('several accounts', () => {
 
   it('data-issues lists the issues of each account, and --retry runs the selected account only', async () => {
     await run('sync', 'resources');
-    await stage.query(
+    await fixture.query(
       `insert into safety_sync.data_issues (account_id, stream, fingerprint, kind, problem)
        values ('north', 'resources', 'x', 'unknown_field', 'n'), ('south', 'resources', 'x', 'unknown_field', 's')`,
     );
@@ -105,7 +105,9 @@ describe('several accounts', () => {
     expect(namesOf(issues)).toEqual(['north', 'south']);
     expect((await run('data-issues')).stdout).toMatch(/^account +stream +what/);
     expect((await run('data-issues', '--account', 'south', '--retry')).code).toBe(0);
-    const retried = await stage.query(`select account_id from safety_sync.runs order by run_id desc limit 1`);
+    const retried = await fixture.query(
+      `select account_id from safety_sync.runs order by run_id desc limit 1`,
+    );
     expect(retried).toEqual([{ account_id: 'south' }]);
   });
 
@@ -132,12 +134,12 @@ describe('several accounts', () => {
     const bad = await writeAccountsFile([
       { name: 'x y', base_url: 'https://a.example', token: 'canary token' },
     ]);
-    const { code, stderr } = await stage.run(['start'], { ...env, SAFETY_ACCOUNTS_FILE: bad });
+    const { code, stderr } = await fixture.run(['start'], { ...env, SAFETY_ACCOUNTS_FILE: bad });
     expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, name: expected 1 to 100 letters');
     expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, token: expected an API token');
     expect(stderr).not.toContain('canary');
     expect(code).toBe(2);
-    expect(stage.sandbox.requests).toEqual([]);
+    expect(fixture.sandbox.requests).toEqual([]);
   });
 
   it('the first log line of start has the number of accounts', async () => {

@@ -9,16 +9,16 @@ import { createTerminal } from '../../src/cli/terminal.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { forAllTests } from '../support/lifetime.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 const VERBS = (await buildProgram(CONTEXT, () => undefined)).commands.map((command) => command.name());
 
-const stage = forAllTests(() => createCliStage());
+const fixture = forAllTests(() => createCliFixture());
 
 beforeEach(() => {
-  stage.sandbox.requests.length = 0;
+  fixture.sandbox.requests.length = 0;
 });
 
 interface JsonRuns {
@@ -26,20 +26,22 @@ interface JsonRuns {
 }
 
 it('the output of a command is complete if its reader is slow', async () => {
-  await stage.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
+  await fixture.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
     select 'slow', 'resources', 'sync', 'manual', 'succeeded', 'host', '1' from generate_series(1, 1000)`);
-  await stage.query(`insert into safety_sync.stream_state (account_id, stream) values ('slow', 'resources')`);
-  const env = { ...stage.env, SAFETY_ACCOUNT: 'slow', PATH: process.env['PATH'] };
+  await fixture.query(
+    `insert into safety_sync.stream_state (account_id, stream) values ('slow', 'resources')`,
+  );
+  const env = { ...fixture.env, SAFETY_ACCOUNT: 'slow', PATH: process.env['PATH'] };
   const command = `"${process.execPath}" "${BINARY}" runs --json --limit 1000 | (sleep 1.5; cat)`;
   const { stdout } = await promisify(exec)(command, { env, maxBuffer: 1e7 });
   expect((JSON.parse(stdout) as JsonRuns).runs).toHaveLength(1000);
-  await stage.query(`delete from safety_sync.runs where account_id = 'slow'`);
-  await stage.query(`delete from safety_sync.stream_state where account_id = 'slow'`);
+  await fixture.query(`delete from safety_sync.runs where account_id = 'slow'`);
+  await fixture.query(`delete from safety_sync.stream_state where account_id = 'slow'`);
 });
 
 describe('usage', () => {
   it.each(VERBS)('%s --help shows the usage of the verb', async (verb) => {
-    const { code, stdout, stderr } = await stage.run([verb, '--help']);
+    const { code, stdout, stderr } = await fixture.run([verb, '--help']);
     expect(stdout).toMatch(new RegExp(`^Usage: safety-sync ${verb} \\[options\\]`));
     expect(stdout).toContain('-h, --help');
     expect(stderr).toBe('');
@@ -47,25 +49,25 @@ describe('usage', () => {
   });
 
   it('help VERB shows the help of a verb or of its subcommand, and reports an unknown verb', async () => {
-    const shown = await stage.run(['help', 'labels', 'import']);
-    expect(shown).toEqual(await stage.run(['labels', 'import', '--help']));
+    const shown = await fixture.run(['help', 'labels', 'import']);
+    expect(shown).toEqual(await fixture.run(['labels', 'import', '--help']));
     expect(shown.stdout).toMatch(/^Usage: safety-sync labels import /);
-    const { code, stderr } = await stage.run(['help', 'synk']);
+    const { code, stderr } = await fixture.run(['help', 'synk']);
     expect(stderr).toContain("unknown command 'synk'");
     expect(code).toBe(2);
   });
 
   it('--help lists every verb, the exit codes and the demo, and --version prints the version', async () => {
-    const { code, stdout } = await stage.run(['--help']);
+    const { code, stdout } = await fixture.run(['--help']);
     for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
     expect(stdout).toContain('Exit codes:');
     expect(stdout).toContain('safety-sync demo');
     expect(code).toBe(0);
-    expect(await stage.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+    expect(await fixture.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
   });
 
   it('the stack trace of a defect contains places in the source, although the program is bundled', async () => {
-    const hook = join(stage.cli.directory, 'defect.mjs');
+    const hook = join(fixture.cli.directory, 'defect.mjs');
     await writeFile(
       hook,
       `import { syncBuiltinESMExports } from 'node:module';
@@ -78,8 +80,8 @@ describe('usage', () => {
        };
        syncBuiltinESMExports();`,
     );
-    const { code, stderr } = await stage.cli.run(['status'], {
-      ...stage.env,
+    const { code, stderr } = await fixture.cli.run(['status'], {
+      ...fixture.env,
       NODE_OPTIONS: `--import=${hook}`,
     });
     expect(code).toBe(1);
@@ -113,21 +115,21 @@ describe('usage', () => {
     },
     { why: 'no verb', args: [], says: 'Usage: safety-sync' },
   ])('a command line with $why exits with 2 and sends no request', async ({ args, says }) => {
-    const { code, stdout, stderr } = await stage.run(args);
+    const { code, stdout, stderr } = await fixture.run(args);
     expect(stderr).toContain(says);
     expect(stdout).toBe('');
     expect(code).toBe(2);
-    expect(stage.sandbox.requests).toEqual([]);
+    expect(fixture.sandbox.requests).toEqual([]);
   });
 });
 
 describe('an empty warehouse', () => {
   it('status shows every stream of an empty warehouse as never synced', async () => {
-    const { code, stdout } = await stage.run(['status']);
+    const { code, stdout } = await fixture.run(['status']);
     for (const stream of STREAM_NAMES)
       expect(stdout).toMatch(new RegExp(`^${stream} +never synced +never`, 'm'));
     expect(code).toBe(1);
-    const { streams } = JSON.parse((await stage.run(['status', '--json'])).stdout) as { streams: object[] };
+    const { streams } = JSON.parse((await fixture.run(['status', '--json'])).stdout) as { streams: object[] };
     expect(streams).toMatchObject(STREAM_NAMES.map((stream) => ({ stream })));
     expect(streams[1]).toEqual({
       stream: 'followups',
@@ -151,14 +153,14 @@ describe('an empty warehouse', () => {
     [['data-issues'], 'No open data issues.'],
     [['data-issues', '--json'], '{"data_issues":[]}'],
   ])('%j of an empty warehouse prints %s', async (args, says) => {
-    expect(await stage.run(args)).toMatchObject({ code: 0, stdout: `${says}\n` });
+    expect(await fixture.run(args)).toMatchObject({ code: 0, stdout: `${says}\n` });
   });
 });
 
 describe('a sync', () => {
   it('sync --json stores all records, with only JSON on stdout and the log on stderr', async () => {
-    stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
-    const { code, stdout, stderr } = await stage.cli.run(['sync', '--json'], stage.env);
+    fixture.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
+    const { code, stdout, stderr } = await fixture.cli.run(['sync', '--json'], fixture.env);
     const { runs } = JSON.parse(stdout) as JsonRuns;
     expect(runs.map(({ stream, outcome }) => [stream, outcome])).toEqual(
       STREAM_NAMES.map((stream) => [stream, 'succeeded']),
@@ -171,7 +173,7 @@ describe('a sync', () => {
   });
 
   it('a second sync changes no row and prints its counts as a table', async () => {
-    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments']);
+    const { code, stdout } = await fixture.run(['sync', 'resources', 'equipments']);
     expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 +0 +0 +1 /m);
     expect(stdout).toMatch(/^equipments +succeeded +60 +0 +0 +60 +0 +0 +4 /m);
     expect(stdout).not.toContain('followups');
@@ -179,21 +181,21 @@ describe('a sync', () => {
   });
 
   it('sync succeeds without a request while the training list is cached, and --force sends one', async () => {
-    const lazy = await stage.run(['sync', 'training-employee-status']);
+    const lazy = await fixture.run(['sync', 'training-employee-status']);
     expect(lazy.stdout).toContain(
       'training-employee-status: the service calculates the training list at most every 15 minutes',
     );
     expect(lazy.code).toBe(0);
-    expect(stage.sandbox.requests).toEqual([]);
-    const forced = await stage.run(['sync', 'training-employee-status', '--force']);
+    expect(fixture.sandbox.requests).toEqual([]);
+    const forced = await fixture.run(['sync', 'training-employee-status', '--force']);
     expect(forced.stdout).toContain('training-employee-status: the training list has not changed');
     expect(forced.code).toBe(0);
   });
 
   it('if a stream fails, the exit code is 1 and the other streams are synced', async () => {
     const isResources = (entry: { method: string }) => entry.method === 'resources.list';
-    stage.sandbox.faults.next(isResources, { kind: 'error', error: 'parameter_unexpected' });
-    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments']);
+    fixture.sandbox.faults.next(isResources, { kind: 'error', error: 'parameter_unexpected' });
+    const { code, stdout } = await fixture.run(['sync', 'resources', 'equipments']);
     expect(stdout).toMatch(/^resources +failed/m);
     expect(stdout).toMatch(/^equipments +succeeded/m);
     expect(stdout).toMatch(
@@ -203,20 +205,20 @@ describe('a sync', () => {
   });
 
   it('refused credentials give exit code 3 after at most one request for each stream', async () => {
-    const { code, stdout } = await stage.run(['sync'], { SAFETY_TOKEN: 'not-this-one' });
+    const { code, stdout } = await fixture.run(['sync'], { SAFETY_TOKEN: 'not-this-one' });
     expect(
       stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
     ).toHaveLength(1);
     expect(stdout).toMatch(/^users +skipped/m);
     expect(stdout).toContain('users: not tried: the service refuses the credentials (token_invalid)\n');
     expect(code).toBe(3);
-    const asked = stage.sandbox.requests.map(({ method }) => method).sort();
+    const asked = fixture.sandbox.requests.map(({ method }) => method).sort();
     expect(asked).toEqual(['equipments.list', 'followups.list', 'resources.list']);
   });
 
   it('an unreachable service gives exit code 1 after all retries', async () => {
     const env = { SAFETY_BASE_URL: 'http://127.0.0.1:1', RETRY_ATTEMPTS: '2' };
-    const { code, stdout, stderr } = await stage.run(['sync', 'resources', '--json'], env);
+    const { code, stdout, stderr } = await fixture.run(['sync', 'resources', '--json'], env);
     expect(JSON.parse(stdout)).toMatchObject({
       runs: [{ outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 }],
     });
@@ -227,14 +229,14 @@ describe('a sync', () => {
 
 describe('a filled warehouse', () => {
   it('status shows the rows and the last failure of each stream', async () => {
-    const { code, stdout } = await stage.run(['status']);
+    const { code, stdout } = await fixture.run(['status']);
     expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
     expect(stdout).toContain('token_invalid: The service does not know this token');
     expect(code).toBe(1);
   });
 
   it('runs lists the requested number of runs, newest first', async () => {
-    const { code, stdout } = await stage.run(['runs', '--json', '--limit', '3', '--stream', 'resources']);
+    const { code, stdout } = await fixture.run(['runs', '--json', '--limit', '3', '--stream', 'resources']);
     const { runs } = JSON.parse(stdout) as {
       runs: { run_id: number; stream: string; error_code: string | null }[];
     };
@@ -244,27 +246,27 @@ describe('a filled warehouse', () => {
       ['resources', 'parameter_unexpected'],
     ]);
     expect(code).toBe(0);
-    const table = await stage.run(['runs', '--limit', '2']);
+    const table = await fixture.run(['runs', '--limit', '2']);
     expect(table.stdout.trimEnd().split('\n')).toHaveLength(3);
     expect(table.code).toBe(0);
   });
 
   it('data-issues lists open issues, and with --all the resolved ones', async () => {
-    const open = await stage.run(['data-issues']);
+    const open = await fixture.run(['data-issues']);
     expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
     expect(open.stdout).toContain('They close by themselves when the records are corrected.');
-    const { data_issues: issues } = JSON.parse((await stage.run(['data-issues', '--json'])).stdout) as {
+    const { data_issues: issues } = JSON.parse((await fixture.run(['data-issues', '--json'])).stdout) as {
       data_issues: { record_id: string; value: unknown }[];
     };
     expect(issues.find(({ record_id: id }) => id === 'bad-time')).toMatchObject({ value: 'yesterday' });
 
-    stage.sandbox.store.followups.update('bad-time', {
+    fixture.sandbox.store.followups.update('bad-time', {
       created_on: Date.now() - 1000,
       updated_on: Date.now(),
     });
-    await stage.run(['sync', 'followups']);
-    expect((await stage.run(['data-issues'])).stdout).toBe('No open data issues.\n');
-    const all = await stage.run(['data-issues', '--all']);
+    await fixture.run(['sync', 'followups']);
+    expect((await fixture.run(['data-issues'])).stdout).toBe('No open data issues.\n');
+    const all = await fixture.run(['data-issues', '--all']);
     expect(all.stdout).toMatch(/^followups +field_nulled \(resolved\) +created_on/m);
     expect(all.code).toBe(0);
   });
@@ -272,16 +274,16 @@ describe('a filled warehouse', () => {
 
 describe('check', () => {
   it('check reports a refused token with advice', async () => {
-    const { code, stdout } = await stage.run(['check'], { SAFETY_TOKEN: 'not-this-one' });
+    const { code, stdout } = await fixture.run(['check'], { SAFETY_TOKEN: 'not-this-one' });
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: .*token_invalid/m);
     expect(stdout).toContain('replace SAFETY_TOKEN');
-    expect(stage.sandbox.requests).toHaveLength(1);
+    expect(fixture.sandbox.requests).toHaveLength(1);
     expect(code).toBe(3);
   });
 
   it('check tests the service although the database is unreachable', async () => {
-    const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
-    const { code, stdout } = await stage.run(['check'], env);
+    const env = { ...fixture.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
+    const { code, stdout } = await fixture.run(['check'], env);
     expect(stdout).toMatch(/^FAIL {2}database: .*ECONNREFUSED/m);
     expect(stdout).toMatch(/^ok {4}service: followups\.list: responds, 131 records$/m);
     expect(stdout).toMatch(/^1 of \d+ checks failed\.$/m);
@@ -289,7 +291,7 @@ describe('check', () => {
   });
 
   it('check reports an unreachable service once', async () => {
-    const { code, stdout } = await stage.run(['check'], { SAFETY_BASE_URL: 'http://127.0.0.1:1' });
+    const { code, stdout } = await fixture.run(['check'], { SAFETY_BASE_URL: 'http://127.0.0.1:1' });
     expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no response from http:\/\/127\.0\.0\.1:1 /m);
     expect(code).toBe(1);

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { casesOf, inProof } from '../support/proof.ts';
 import { connectForTest } from '../support/test-database.ts';
@@ -15,28 +15,28 @@ import { connectForTest } from '../support/test-database.ts';
 const AS_PROCESS_ONE = ['--pid', '--fork', '--kill-child'];
 const canBeProcessOne = spawnSync('unshare', [...AS_PROCESS_ONE, 'true']).status === 0;
 
-const stage = forEachTest(() => createCliStage());
+const fixture = forEachTest(() => createCliFixture());
 let env: NodeJS.ProcessEnv;
 
 /** Sends a SIGTERM as soon as a statement of the command waits for a lock that outlasts the test. */
 async function stopWhileBlocked(table: string, args: readonly string[]) {
-  const blocker = connectForTest(stage.databaseUrl);
+  const blocker = connectForTest(fixture.databaseUrl);
   await blocker.query('begin');
   await blocker.query(`lock table ${table}`);
-  const program = stage.cli.start(args, stage.env);
+  const program = fixture.cli.start(args, fixture.env);
   const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'safety-sync%'
       and datname = current_database() and query_start < clock_timestamp() - interval '1 second'`;
-  await expect.poll(() => stage.query(waiting)).not.toEqual([]);
+  await expect.poll(() => fixture.query(waiting)).not.toEqual([]);
   const startedMs = performance.now();
   program.kill('SIGTERM');
   const { code, stderr } = await program.finished;
-  expect(await stage.query(waiting)).toEqual([]);
+  expect(await fixture.query(waiting)).toEqual([]);
   return { code, stderr, tookMs: performance.now() - startedMs };
 }
 
 beforeEach(async () => {
   // Sends the signal when node is about to load the first module after main.js, before any of it runs or prints.
-  const hook = join(stage.cli.directory, 'signal.mjs');
+  const hook = join(fixture.cli.directory, 'signal.mjs');
   await writeFile(
     hook,
     `import { register } from 'node:module';
@@ -49,11 +49,11 @@ beforeEach(async () => {
          return await next(specifier, context);
        }\`));`,
   );
-  env = { PATH: process.env['PATH'], ...stage.env, NODE_OPTIONS: `--import=${hook}` };
+  env = { PATH: process.env['PATH'], ...fixture.env, NODE_OPTIONS: `--import=${hook}` };
 });
 
 async function endOf(command: string, args: readonly string[]) {
-  const child = spawn(command, args, { cwd: stage.cli.directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: fixture.cli.directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
   const { exitCode, signalCode } = child;
   return { code: exitCode, signal: signalCode, log: parseLog(stderr).map(({ msg }) => msg) };
@@ -65,10 +65,10 @@ describe('a SIGTERM during a statement', () => {
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(7000);
     const runs = `select status, error_code from safety_sync.runs where stream = 'resources'`;
-    expect(await stage.query(runs)).toEqual([{ status: 'failed', error_code: 'interrupted' }]);
+    expect(await fixture.query(runs)).toEqual([{ status: 'failed', error_code: 'interrupted' }]);
     const locks = `select from pg_locks join pg_database d on d.oid = database
       where locktype = 'advisory' and datname = current_database()`;
-    await expect.poll(() => stage.query(locks)).toEqual([]);
+    await expect.poll(() => fixture.query(locks)).toEqual([]);
   });
 
   const verbs: [table: string, args: string[]][] = [
@@ -79,7 +79,7 @@ describe('a SIGTERM during a statement', () => {
   it.each(casesOf({ few: verbs.slice(0, 1), all: verbs }))(
     'a SIGTERM during a statement on %s ends %s, which runs no stream',
     async (table, args) => {
-      await writeFile(join(stage.cli.directory, 'labels.csv'), 'kind,id,label\nform,1,One\n');
+      await writeFile(join(fixture.cli.directory, 'labels.csv'), 'kind,id,label\nform,1,One\n');
       const { code, stderr, tookMs } = await stopWhileBlocked(table, args);
       expect(code).toBe(1);
       expect(stderr).toContain('interrupted: a statement was cancelled because a stop was requested');
@@ -103,8 +103,8 @@ describe('a SIGTERM while the program loads', () => {
   inProof(() => {
     it('a SIGTERM while the program loads ends the worker with 0 before any run or request', async () => {
       expect(await endOf(process.execPath, [BINARY, 'start'])).toEqual(clean);
-      expect(await stage.query('select from safety_sync.runs')).toEqual([]);
-      expect(stage.sandbox.requests).toEqual([]);
+      expect(await fixture.query('select from safety_sync.runs')).toEqual([]);
+      expect(fixture.sandbox.requests).toEqual([]);
     });
   });
 
@@ -112,28 +112,28 @@ describe('a SIGTERM while the program loads', () => {
     'a SIGTERM while the program loads ends a worker that is process 1, as in a container, with 0',
     async () => {
       expect(await endOf('unshare', [...AS_PROCESS_ONE, process.execPath, BINARY, 'start'])).toEqual(clean);
-      expect(stage.sandbox.requests).toEqual([]);
+      expect(fixture.sandbox.requests).toEqual([]);
     },
   );
 });
 
 it('a second signal ends a sync at once, and the next sync closes the open run', async () => {
-  stage.sandbox.faults.next(() => true, { kind: 'hang' });
-  const running = stage.cli.start(['sync', 'resources'], stage.env);
-  await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
+  fixture.sandbox.faults.next(() => true, { kind: 'hang' });
+  const running = fixture.cli.start(['sync', 'resources'], fixture.env);
+  await expect.poll(() => fixture.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
   // The ledger of runs is locked, so the first signal has no effect yet.
-  const blocker = connectForTest(stage.databaseUrl);
+  const blocker = connectForTest(fixture.databaseUrl);
   await blocker.query('begin');
   await blocker.query('lock table safety_sync.runs');
   running.kill('SIGINT');
   const waiting = `select from pg_locks where not granted and relation = 'safety_sync.runs'::regclass`;
-  await expect.poll(() => stage.query(waiting), { timeout: 45_000 }).toHaveLength(1);
+  await expect.poll(() => fixture.query(waiting), { timeout: 45_000 }).toHaveLength(1);
   running.kill('SIGINT');
   expect(await running.finished).toMatchObject({ code: 130 });
   await blocker.query('rollback');
-  const runs = () => stage.query('select status, error_code from safety_sync.runs order by run_id');
+  const runs = () => fixture.query('select status, error_code from safety_sync.runs order by run_id');
   expect(await runs()).toMatchObject([{ status: 'running' }]);
-  const next = await stage.run(['sync', 'resources']);
+  const next = await fixture.run(['sync', 'resources']);
   expect(next.stderr).toContain('resources: closed 1 run(s) that were left open');
   expect(next.code).toBe(0);
   expect(await runs()).toEqual([

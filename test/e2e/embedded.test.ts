@@ -6,25 +6,25 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { BINARY } from '../support/built-cli.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { createGate } from '../support/gate.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { inProof } from '../support/proof.ts';
 
-const stage = forAllTests(() => createCliStage());
-const env = () => ({ ...stage.env, DATABASE_URL: undefined });
+const fixture = forAllTests(() => createCliFixture());
+const env = () => ({ ...fixture.env, DATABASE_URL: undefined });
 
 const isServing = () =>
-  existsSync(join(stage.cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
+  existsSync(join(fixture.cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
 
 it('a sync without DATABASE_URL starts the embedded PostgreSQL, reports it in one line without colours, and stops it at the end', async () => {
-  const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources'], {
+  const { code, stdout, stderr } = await fixture.cli.run(['sync', 'resources'], {
     ...env(),
     LOG_LEVEL: 'warn',
     // picocolors would take it for a terminal with colours.
     CI: 'true',
   });
-  const dataDir = join(realpathSync(stage.cli.directory), '.data', 'postgres');
+  const dataDir = join(realpathSync(fixture.cli.directory), '.data', 'postgres');
   expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
   expect(stdout).toMatch(/^resources +succeeded +25 +25 /m);
   expect(code).toBe(0);
@@ -33,8 +33,8 @@ it('a sync without DATABASE_URL starts the embedded PostgreSQL, reports it in on
 
 it('a command stops the embedded server if the reader of its output ends early', async () => {
   const pipeline = spawn('sh', ['-c', '"$0" "$1" status 2>&1 | head -1', process.execPath, BINARY], {
-    cwd: stage.cli.directory,
-    env: { PATH: process.env['PATH'], HOME: stage.cli.directory },
+    cwd: fixture.cli.directory,
+    env: { PATH: process.env['PATH'], HOME: fixture.cli.directory },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [output] = await Promise.all([text(pipeline.stdout), once(pipeline, 'close')]);
@@ -43,7 +43,7 @@ it('a command stops the embedded server if the reader of its output ends early',
 });
 
 it('a command completes if its log has no reader', async () => {
-  const { directory } = stage.cli;
+  const { directory } = fixture.cli;
   const child = spawn(process.execPath, [BINARY, 'sync', 'resources'], {
     cwd: directory,
     env: { PATH: process.env['PATH'], HOME: directory, ...env() },
@@ -58,13 +58,13 @@ it('a command completes if its log has no reader', async () => {
 it('two commands share the embedded server, the last one stops it, and stored rows are kept', async () => {
   const held = createGate();
   const released = createGate();
-  stage.sandbox.hooks.beforeResponse = async () => {
+  fixture.sandbox.hooks.beforeResponse = async () => {
     held.open();
     await released.opened;
   };
-  const sync = stage.cli.start(['sync', 'resources'], env());
+  const sync = fixture.cli.start(['sync', 'resources'], env());
   await held.opened;
-  const status = await stage.cli.run(['status'], env());
+  const status = await fixture.cli.run(['status'], env());
   expect(status.stderr).toContain('(already running)');
   expect(status.stdout).toMatch(/^resources +fresh .* 25 +0 +0$/m);
   expect(isServing()).toBe(true);
@@ -74,14 +74,14 @@ it('two commands share the embedded server, the last one stops it, and stored ro
 });
 
 it('the demo needs no configuration, shows two syncs and a few answers, and leaves no server running', async () => {
-  const { code, stdout, stderr } = await stage.cli.run(['demo']);
+  const { code, stdout, stderr } = await fixture.cli.run(['demo']);
   expect(stdout).toMatch(/^ {2}followups +succeeded +2,000 +2,000 /m);
   expect(stdout.match(/^ {2}training-employee-status +succeeded /gm)).toHaveLength(2);
   expect(stdout).toContain('Who has the most overdue follow-ups?');
   expect(stdout).toContain('How is the workforce trained?');
   expect(stdout).toMatch(/^Done in /m);
   expect(stdout).not.toMatch(/[ \t]$/m);
-  const report = join(realpathSync(stage.cli.directory), '.data', 'safety-report.html');
+  const report = join(realpathSync(fixture.cli.directory), '.data', 'safety-report.html');
   expect(stdout).toContain(`  ${report}\n`);
   expect(await readFile(report, 'utf8')).toContain('<h1>Northline Yards (demo)</h1>');
   expect(stderr).toBe('');
@@ -91,7 +91,7 @@ it('the demo needs no configuration, shows two syncs and a few answers, and leav
 
 inProof(() => {
   it('Ctrl-C ends the demo with 1 and stops its server', async () => {
-    const demo = stage.cli.start(['demo']);
+    const demo = fixture.cli.start(['demo']);
     await demo.untilStdout(/^safety-sync demo/);
     demo.kill('SIGINT');
     const { code, stdout, stderr } = await demo.finished;
@@ -104,14 +104,14 @@ inProof(() => {
   });
 
   it('demo --serve keeps worker, sandbox and database running until a signal, and a second demo is refused', async () => {
-    const demo = stage.cli.start(['demo', '--serve'], { HTTP_PORT: '0' });
+    const demo = fixture.cli.start(['demo', '--serve'], { HTTP_PORT: '0' });
     const [, url = ''] = await demo.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
     expect((await fetch(url)).status).toBe(200);
     expect(demo.stdout).toMatch(
       /psql 'postgres:\/\/safety_sync:[0-9a-f]+@127\.0\.0\.1:\d+\/safety_sync_demo'/,
     );
     expect(isServing()).toBe(true);
-    const second = await stage.cli.run(['demo']);
+    const second = await fixture.cli.run(['demo']);
     expect(second.stderr).toMatch(/^usage_invalid: another demo runs in .*: stop it first/);
     expect(second.code).toBe(2);
     demo.kill('SIGTERM');

@@ -1,26 +1,26 @@
 /** The command line with privacy settings: its messages, and texts that no log may contain. */
 import { expect, test } from 'vitest';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { findText } from '../support/find-text.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 
 const CANARY = 'CANARY';
-const stage = forAllTests(() =>
-  createCliStage({
+const fixture = forAllTests(() =>
+  createCliFixture({
     sandbox: { size: { followups: 4, employees: 4, equipment: 4, resources: 2, users: 4 } },
   }),
 );
 
 const privacy = () => ({
-  ...stage.env,
+  ...fixture.env,
   PRIVACY_OMIT: 'followup_messages.note,followups.due_on',
   PRIVACY_PSEUDONYMIZE: 'users.name',
   PRIVACY_KEY: 'a secret of this test, 32 characters',
 });
 
 function putCanaries(): void {
-  const { store } = stage.sandbox;
+  const { store } = fixture.sandbox;
   store.users.put({ id: '10001', name: `${CANARY} Name` });
   store.followups.put({
     ...SPECIMENS.followups.build('one'),
@@ -31,12 +31,12 @@ function putCanaries(): void {
 }
 
 test('check reports whether a person is forgotten only if PRIVACY_KEY is set', async () => {
-  const checked = await stage.run(['check', '--json'], privacy());
+  const checked = await fixture.run(['check', '--json'], privacy());
   const { checks } = JSON.parse(checked.stdout) as { checks: { what: string; finding: string }[] };
   expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
     { finding: 'no person is forgotten' },
   ]);
-  expect((await stage.run(['check'])).stdout).not.toContain('forgotten');
+  expect((await fixture.run(['check'])).stdout).not.toContain('forgotten');
 });
 
 test('protected values are in no log at any level, no output and no table', async () => {
@@ -52,23 +52,23 @@ test('protected values are in no log at any level, no output and no table', asyn
     ['status'],
     ['privacy'],
   ]) {
-    const { stdout, stderr } = await stage.run(args, { ...privacy(), LOG_LEVEL: 'trace' });
+    const { stdout, stderr } = await fixture.run(args, { ...privacy(), LOG_LEVEL: 'trace' });
     output.push(stdout, stderr);
   }
   expect(output.join('\n').length).toBeGreaterThan(10_000);
   expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
   expect(output.join('\n')).not.toContain('a secret of this test');
-  expect(await findText(stage, [CANARY])).toEqual([]);
+  expect(await findText(fixture, [CANARY])).toEqual([]);
 });
 
 test('verify lists the protected columns of an equal record, and privacy shows the cleaned streams', async () => {
-  const verified = await stage.run(['verify', 'followups', 'one'], privacy());
+  const verified = await fixture.run(['verify', 'followups', 'one'], privacy());
   expect(verified.code).toBe(0);
   expect(verified.stdout).toContain(
     'The service may say something else of followup_messages.note, followups.due_on: the privacy settings keep it from being stored.',
   );
   const later = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note,followups.due_on,equipment.title' };
-  const before = await stage.run(['privacy', '--json'], later);
+  const before = await fixture.run(['privacy', '--json'], later);
   const progressOf = (stdout: string) =>
     Object.fromEntries(
       (JSON.parse(stdout) as { streams: { stream: string; progress: string }[] }).streams.map((one) => [
@@ -77,10 +77,10 @@ test('verify lists the protected columns of an equal record, and privacy shows t
       ]),
     );
   expect(progressOf(before.stdout)).toMatchObject({ equipments: 'due', followups: 'done' });
-  expect((await stage.run(['privacy'], later)).stdout).toContain('safety-sync privacy --clean');
-  const after = await stage.run(['privacy', '--clean', '--json'], later);
+  expect((await fixture.run(['privacy'], later)).stdout).toContain('safety-sync privacy --clean');
+  const after = await fixture.run(['privacy', '--clean', '--json'], later);
   expect(progressOf(after.stdout)).toMatchObject({ equipments: 'done', followups: 'done' });
-  expect(await stage.query('select id from safety.equipment where title is not null')).toEqual([]);
+  expect(await fixture.query('select id from safety.equipment where title is not null')).toEqual([]);
 });
 
 test('status, check, privacy and the worker report a stream that no run will clean, with the command that cleans it', async () => {
@@ -91,23 +91,23 @@ test('status, check, privacy and the worker report a stream that no run will cle
   };
   const advice = 'safety-sync privacy --clean';
   const never = 'no run is scheduled that would rewrite it: resources';
-  const shown = await stage.run(['status'], later);
+  const shown = await fixture.run(['status'], later);
   expect(shown.stdout).toContain(never);
   expect(shown.stdout).toContain('Never stored: followup_messages.note, followups.due_on, resources.title.');
   expect(shown.stdout).toContain('Stored as pseudonyms: users.name.');
-  expect((await stage.run(['privacy'], later)).stdout).toContain(never);
-  expect(JSON.parse((await stage.run(['status', '--json'], later)).stdout)).toMatchObject({
+  expect((await fixture.run(['privacy'], later)).stdout).toContain(never);
+  expect(JSON.parse((await fixture.run(['status', '--json'], later)).stdout)).toMatchObject({
     not_cleaned: ['resources'],
     privacy: { pseudonyms: ['users.name'] },
   });
-  const checked = await stage.run(['check'], later);
+  const checked = await fixture.run(['check'], later);
   expect([checked.code, checked.stdout]).toEqual([
     1,
     expect.stringMatching(
       /FAIL {2}privacy: 4 columns protected; not in line with that yet: resources\n +No run is scheduled that would bring resources there: safety-sync privacy --clean/,
     ),
   ]);
-  const worker = stage.start(['start'], { ...later, SYNC_CRON: 'off' });
+  const worker = fixture.start(['start'], { ...later, SYNC_CRON: 'off' });
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
   const json = async () => await (await fetch(`${url}/api/status`)).json();
   await expect.poll(json, { timeout: 20_000 }).toMatchObject({
@@ -116,75 +116,75 @@ test('status, check, privacy and the worker report a stream that no run will cle
   });
   worker.kill('SIGTERM');
   await worker.finished;
-  await stage.run(['privacy', '--clean'], later);
-  const [after, fine] = [await stage.run(['status'], later), await stage.run(['check'], later)];
+  await fixture.run(['privacy', '--clean'], later);
+  const [after, fine] = [await fixture.run(['status'], later), await fixture.run(['check'], later)];
   expect(after.stdout).not.toContain(advice);
   expect([fine.code, fine.stdout]).toEqual([
     0,
     expect.stringContaining('4 columns protected, and what is stored is in line with that'),
   ]);
-  await stage.run(['sync', 'resources', '--force'], privacy());
+  await fixture.run(['sync', 'resources', '--force'], privacy());
 });
 
 test('the log of a run reports a changed PRIVACY_KEY with advice', async () => {
   const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
-  const { stderr } = await stage.run(['sync', 'users', '--force'], other);
+  const { stderr } = await fixture.run(['sync', 'users', '--force'], other);
   expect(stderr).toContain('PRIVACY_KEY has changed');
   expect(stderr).toContain('backfill users --restart');
-  await stage.run(['backfill', 'users', '--restart'], privacy());
+  await fixture.run(['backfill', 'users', '--restart'], privacy());
 });
 
 test('a sync reports once that a column is no longer protected', async () => {
   const less = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note' };
-  const { stderr } = await stage.run(['sync', 'followups'], less);
+  const { stderr } = await fixture.run(['sync', 'followups'], less);
   expect(stderr).toContain('followups.due_on is not protected any more and stored as it comes from here on');
-  expect((await stage.run(['sync', 'followups'], less)).stderr).not.toContain('protected');
-  const again = await stage.run(['sync', 'followups'], privacy());
+  expect((await fixture.run(['sync', 'followups'], less)).stderr).not.toContain('protected');
+  const again = await fixture.run(['sync', 'followups'], privacy());
   expect(again.stderr).not.toContain('not protected');
 });
 
 test('forget reports rewritten rows, namesakes and names that were not searched, and requires PRIVACY_KEY', async () => {
   const without = { ...privacy(), PRIVACY_KEY: '', PRIVACY_PSEUDONYMIZE: '' };
-  const refused = await stage.run(['forget', '10001'], without);
+  const refused = await fixture.run(['forget', '10001'], without);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PRIVACY_KEY is not set')]);
-  const done = await stage.run(['forget', '10001'], privacy());
+  const done = await fixture.run(['forget', '10001'], privacy());
   expect(done.code).toBe(0);
   expect(done.stdout).toMatch(/rows named this person and are rewritten:\n {2}/);
   expect(done.stdout).toMatch(/They are pseudonym:[0-9a-f]{32} everywhere/);
   // The name was stored as a pseudonym.
   expect(done.stdout).toContain('forget 10001 --name "First Last"');
-  const named = await stage.run(['forget', '10001', '--name', `${CANARY} Name`, 'Other Name'], privacy());
+  const named = await fixture.run(['forget', '10001', '--name', `${CANARY} Name`, 'Other Name'], privacy());
   expect([named.code, named.stdout]).toEqual([0, expect.not.stringContaining('--name')]);
-  const single = await stage.run(['forget', '10001', '--name', 'Spike'], privacy());
+  const single = await fixture.run(['forget', '10001', '--name', 'Spike'], privacy());
   expect(single.stdout).toContain('Not searched in texts: Spike.');
   expect(named.stdout).not.toContain('with that name');
-  const nobody = await stage.run(['forget', 'E-1'], privacy());
+  const nobody = await fixture.run(['forget', 'E-1'], privacy());
   expect(nobody.stdout).toContain(
     'No row names this person. Where that is a surprise: is E-1 an id as in safety.users?',
   );
-  await stage.query(`insert into safety.users (account_id, id, name, _raw, _run_id) select account_id, 'N-' || n, 'Name, Other', '{}', 1
+  await fixture.query(`insert into safety.users (account_id, id, name, _raw, _run_id) select account_id, 'N-' || n, 'Name, Other', '{}', 1
     from safety.users, generate_series(1, 6) n where id = (select min(id) from safety.users)`);
-  const shared = await stage.run(['forget', '10001'], privacy());
+  const shared = await fixture.run(['forget', '10001'], privacy());
   expect(shared.stdout).toContain(
     '6 other people with that name (N-1, N-2, N-3, N-4, N-5 and 1 more) keep it in users. Texts have the pseudonym in its place',
   );
-  const again = await stage.run(['forget', '10001', '--json'], privacy());
+  const again = await fixture.run(['forget', '10001', '--json'], privacy());
   expect(JSON.parse(again.stdout)).toMatchObject({
     pseudonym: expect.stringMatching(/^pseudonym:/) as string,
     namesakes: 6,
   });
-  await stage.query(`delete from safety.users where id like 'N-%'`);
+  await fixture.query(`delete from safety.users where id like 'N-%'`);
   const restored =
     'After a restore from a backup, forget all people again who were forgotten after the backup: it still contains them.';
-  const shown = await stage.run(['privacy'], privacy());
+  const shown = await fixture.run(['privacy'], privacy());
   expect(shown.stdout).toMatch(
     /^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m,
   );
   expect(shown.stdout).toContain(restored);
-  const checked = await stage.run(['check'], privacy());
+  const checked = await fixture.run(['check'], privacy());
   expect(checked.stdout).toMatch(/^ok {4}forgotten people: 2 people are forgotten, the last since 20/m);
   expect(checked.stdout).toContain(`\n       ${restored}\n`);
-  const failed = await stage.run(['sync', 'followups'], without);
+  const failed = await fixture.run(['sync', 'followups'], without);
   expect([failed.code, failed.stderr + failed.stdout]).toEqual([
     1,
     expect.stringContaining('privacy_key_wrong'),
@@ -192,15 +192,15 @@ test('forget reports rewritten rows, namesakes and names that were not searched,
 });
 
 test('after the loss of PRIVACY_KEY a person can be forgotten again by name, as docs/privacy.md describes', async () => {
-  const lost = { ...stage.env, PRIVACY_KEY: 'the key that came after the lost one' };
-  const refused = await stage.run(['check'], lost);
+  const lost = { ...fixture.env, PRIVACY_KEY: 'the key that came after the lost one' };
+  const refused = await fixture.run(['check'], lost);
   expect([refused.code, refused.stdout]).toEqual([
     1,
     expect.stringContaining('FAIL  privacy: people were forgotten with another PRIVACY_KEY than this one'),
   ]);
-  await stage.query('delete from safety_sync.forgotten');
-  expect((await stage.run(['forget', '10001', '--name', 'Maria Lopez'], lost)).code).toBe(0);
-  const { store } = stage.sandbox;
+  await fixture.query('delete from safety_sync.forgotten');
+  expect((await fixture.run(['forget', '10001', '--name', 'Maria Lopez'], lost)).code).toBe(0);
+  const { store } = fixture.sandbox;
   store.users.put({ id: '10001', name: 'Maria Lopez' });
   store.followups.put({
     ...SPECIMENS.followups.build('two'),
@@ -208,7 +208,7 @@ test('after the loss of PRIVACY_KEY a person can be forgotten again by name, as 
     m_observer_id: '10001',
     messages: [{ id: 'm', m_user_id: '10001', note: 'Ask Maria Lopez' }],
   });
-  expect((await stage.run(['backfill', '--restart'], lost)).code).toBe(0);
-  expect(await findText(stage, ['Maria Lopez', '"10001"'])).toEqual([]);
-  expect(await stage.query(`select id from safety.followups where id = 'two'`)).toHaveLength(1);
+  expect((await fixture.run(['backfill', '--restart'], lost)).code).toBe(0);
+  expect(await findText(fixture, ['Maria Lopez', '"10001"'])).toEqual([]);
+  expect(await fixture.query(`select id from safety.followups where id = 'two'`)).toHaveLength(1);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { NO_BROWSER, visit } from '../support/browser.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
@@ -12,23 +12,23 @@ import { inProof } from '../support/proof.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
-const stage = forAllTests(() => createCliStage());
+const fixture = forAllTests(() => createCliFixture());
 beforeAll(async () => {
-  expect((await stage.run(['sync'])).code).toBe(0);
-  for (const statement of GIVEN_PAST) await stage.query(statement);
+  expect((await fixture.run(['sync'])).code).toBe(0);
+  for (const statement of GIVEN_PAST) await fixture.query(statement);
 });
 
-const fileOf = (name: string) => join(stage.cli.directory, name);
-const run = (...args: string[]) => stage.run(['report', ...args]);
+const fileOf = (name: string) => join(fixture.cli.directory, name);
+const run = (...args: string[]) => fixture.run(['report', ...args]);
 
 describe('the verb report', () => {
   it('report writes safety-report.html into the working directory and prints its path', async () => {
-    const { code, stdout, stderr } = await stage.cli.run(['report'], stage.env);
+    const { code, stdout, stderr } = await fixture.cli.run(['report'], fixture.env);
     expect(stderr).toBe('drawing the report …\n');
     expect(stdout).toBe(`The report is in ${fileOf('safety-report.html')}: open it in a browser.\n`);
     expect(code).toBe(0);
     expect(await readFile(fileOf('safety-report.html'), 'utf8')).toContain('<h1>Safety report</h1>');
-    expect((await readdir(stage.cli.directory)).filter((name) => name.includes('.tmp'))).toEqual([]);
+    expect((await readdir(fixture.cli.directory)).filter((name) => name.includes('.tmp'))).toEqual([]);
   });
 
   it('report --json prints the answers and writes no file', async () => {
@@ -37,7 +37,7 @@ describe('the verb report', () => {
     expect([account, timezone]).toEqual(['default', 'UTC']);
     expect(Object.keys(answers ?? {})).toContain('overdueByAssignee');
     expect(code).toBe(0);
-    expect(await readdir(stage.cli.directory)).not.toContain('none.html');
+    expect(await readdir(fixture.cli.directory)).not.toContain('none.html');
   });
 
   it('report writes the lists as CSV files and as a workbook, alone or with the page', async () => {
@@ -52,8 +52,8 @@ describe('the verb report', () => {
     expect((await readFile(fileOf('lists/of-today/employees.csv'), 'utf8')).split('\n')[0]).toBe(
       'user_id,user_name,status,percent_complete,complete_count,incomplete_count,next_expires_on',
     );
-    const links = { ...stage.env, RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/f/{id}' };
-    const both = await stage.run(['report', '--out', '-', '--xlsx', fileOf('lists.xlsx')], links);
+    const links = { ...fixture.env, RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/f/{id}' };
+    const both = await fixture.run(['report', '--out', '-', '--xlsx', fileOf('lists.xlsx')], links);
     expect(both.stdout.startsWith('<!doctype html>')).toBe(true);
     expect(both.stdout.trimEnd().endsWith('</html>')).toBe(true);
     expect(both.stdout).toContain(`Every list with all its rows: <code>${fileOf('lists.xlsx')}</code>`);
@@ -74,7 +74,7 @@ describe.skipIf(NO_BROWSER !== null)(
   `the report in a browser${NO_BROWSER === null ? '' : ` (skipped: ${NO_BROWSER})`}`,
   () => {
     const evil = async (): Promise<string> => {
-      await stage.query(`update safety.users set name = '${EVIL.replaceAll("'", "''")}'`);
+      await fixture.query(`update safety.users set name = '${EVIL.replaceAll("'", "''")}'`);
       expect((await run('--out', fileOf('page.html'))).code).toBe(0);
       return pathToFileURL(fileOf('page.html')).href;
     };

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { type AppFixture, startAppFixture } from '../support/app-fixture.ts';
 import { NO_BROWSER, visit } from '../support/browser.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { createTestWorker } from '../support/worker.ts';
@@ -7,25 +7,25 @@ import { createTestWorker } from '../support/worker.ts';
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
 const worker = forEachTest(() => createTestWorker());
-let stage: AppStage;
+let fixture: AppFixture;
 
 beforeEach(async () => {
   await worker.runAll();
   await worker.query(`insert into safety_sync.data_issues (account_id, stream, fingerprint, kind, problem, field)
     values ('default', 'followups', 'x', 'field_nulled', '${EVIL.replaceAll("'", "''")}', 'due')`);
-  stage = await startAppStage(worker, { env: { SYNC_CRON: '0 0 1 1 *' } });
+  fixture = await startAppFixture(worker, { env: { SYNC_CRON: '0 0 1 1 *' } });
 });
 
 it('the status page shows the state, and markup in data is shown as text', async () => {
-  await expect.poll(async () => (await fetch(`${stage.url}/readyz`)).status, { timeout: 10_000 }).toBe(200);
+  await expect.poll(async () => (await fetch(`${fixture.url}/readyz`)).status, { timeout: 10_000 }).toBe(200);
   if (NO_BROWSER !== null) {
-    const page = await (await fetch(stage.url)).text();
+    const page = await (await fetch(fixture.url)).text();
     expect(page).toMatch(/<h1>\s*Everything is fresh\.\s*<\/h1>/);
     expect(page).not.toContain(EVIL);
     return;
   }
   // After loading and one refresh.
-  const { stdout: dom, complaints } = await visit(`${stage.url}/`, [
+  const { stdout: dom, complaints } = await visit(`${fixture.url}/`, [
     '--virtual-time-budget=11000',
     '--dump-dom',
   ]);

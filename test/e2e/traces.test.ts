@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { startHookServer } from '../support/hook-server.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { startListeningProxy } from '../support/listening-proxy.ts';
@@ -10,20 +10,20 @@ import { startTraceReceiver } from '../support/trace-receiver.ts';
 
 const CANARY = 'canary-token-8c2e';
 
-const stage = forEachTest(() => createCliStage());
+const fixture = forEachTest(() => createCliFixture());
 const receiver = forEachTest(() => startTraceReceiver());
 
 beforeEach(() => {
-  stage.sandbox.access.set('active', CANARY);
+  fixture.sandbox.access.set('active', CANARY);
 });
 
 const sync = (env: Record<string, string>, ...args: string[]) =>
-  stage.cli.run(['sync', ...args], { ...stage.env, SAFETY_TOKEN: CANARY, ...env });
+  fixture.cli.run(['sync', ...args], { ...fixture.env, SAFETY_TOKEN: CANARY, ...env });
 
 describe('traces', () => {
   it('traces contain runs, requests, stored rows and failures, without the token', async () => {
-    stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
-    stage.sandbox.faults.next(({ method }) => method === 'training-employee-status.list', {
+    fixture.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
+    fixture.sandbox.faults.next(({ method }) => method === 'training-employee-status.list', {
       kind: 'error',
       error: 'parameter_unexpected',
     });
@@ -34,7 +34,7 @@ describe('traces', () => {
     const { code } = await sync(env, 'resources', 'training-employee-status');
     expect(code).toBe(1);
     const { spans } = receiver;
-    const runs = await stage.query<{ stream: string; id: number }>(
+    const runs = await fixture.query<{ stream: string; id: number }>(
       'select stream, run_id::int as id from safety_sync.runs',
     );
     const runOf = (name: string) => runs.find(({ stream }) => stream === name)?.id;
@@ -85,8 +85,8 @@ describe('traces', () => {
   inProof(() => {
     it('traces do not delay a command if the collector is unreachable', async () => {
       await receiver.close();
-      const env = { ...stage.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
-      const running = stage.cli.start(['sync', 'resources'], { ...env, SAFETY_TOKEN: CANARY });
+      const env = { ...fixture.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+      const running = fixture.cli.start(['sync', 'resources'], { ...env, SAFETY_TOKEN: CANARY });
       await running.untilStdout(/^resources +succeeded/m);
       const endedMs = performance.now();
       expect((await running.finished).code).toBe(0);
@@ -97,17 +97,17 @@ describe('traces', () => {
     it.each([['sync'], ['start']])(
       'a signal ends %s within ten seconds, although neither the database nor the collector responds',
       async (...args) => {
-        const proxy = await startListeningProxy(stage.databaseUrl);
+        const proxy = await startListeningProxy(fixture.databaseUrl);
         const collector = await startHookServer();
         onTestFinished(async () => {
           await Promise.all([proxy.close(), collector.close()]);
         });
         collector.answer = 'hang';
-        const env = { ...stage.env, SAFETY_TOKEN: CANARY, DATABASE_URL: proxy.url };
-        stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' });
+        const env = { ...fixture.env, SAFETY_TOKEN: CANARY, DATABASE_URL: proxy.url };
+        fixture.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' });
         const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
-        const running = stage.cli.start(args, { ...env, ...traces });
-        await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
+        const running = fixture.cli.start(args, { ...env, ...traces });
+        await expect.poll(() => fixture.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
         proxy.hold();
         const stoppedMs = performance.now();
         running.kill('SIGTERM');
@@ -121,7 +121,7 @@ describe('traces', () => {
 describe('a program without traces', () => {
   /** Blocks the module with the SDK's packages: a program that loads it fails. */
   async function refusing(env: Record<string, string>) {
-    const hook = join(stage.cli.directory, 'refuse.mjs');
+    const hook = join(fixture.cli.directory, 'refuse.mjs');
     await writeFile(
       hook,
       `import { register } from 'node:module';

@@ -6,7 +6,7 @@ import { type FSWatcher, mkdirSync, readdirSync, readFileSync, watch } from 'nod
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Equipment, Resource } from '../../src/sandbox/index.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { findText } from '../support/find-text.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { startListeningProxy } from '../support/listening-proxy.ts';
@@ -19,14 +19,14 @@ const OMIT =
   'followup_messages.note,followup_messages.signature,followup_messages.sent_at,followup_attachments.caption,equipment.notes,equipment.title,resource_versions.description,followups.form_id';
 const PSEUDONYMIZE = 'users.name,equipment.serial_number,equipment_metavalues.text_value,resources.tags';
 
-const stage = forEachTest(() =>
-  createCliStage({
+const fixture = forEachTest(() =>
+  createCliFixture({
     sandbox: { size: { followups: 30, employees: 10, equipment: 10, resources: 4, users: 10 } },
   }),
 );
 
 const traces = forEachTest(() => startTraceReceiver());
-const database = forEachTest(() => startListeningProxy(stage.databaseUrl));
+const database = forEachTest(() => startListeningProxy(fixture.databaseUrl));
 let temporary: string;
 let watchers: FSWatcher[];
 /** All files that existed at any time. */
@@ -34,10 +34,10 @@ let files: string[];
 let output: string[];
 
 beforeEach(() => {
-  temporary = join(stage.cli.directory, 'temporary');
+  temporary = join(fixture.cli.directory, 'temporary');
   mkdirSync(temporary);
   [files, output] = [[], []];
-  watchers = [stage.cli.directory, temporary].map((folder) =>
+  watchers = [fixture.cli.directory, temporary].map((folder) =>
     watch(folder, (_, name) => void files.push(join(folder, name ?? ''))),
   );
 });
@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 const base = () => ({
-  ...stage.env,
+  ...fixture.env,
   DATABASE_URL: database.url,
   LOG_LEVEL: 'trace',
   LOG_FORMAT: 'json',
@@ -60,7 +60,7 @@ const SETTINGS = { PRIVACY_OMIT: OMIT, PRIVACY_PSEUDONYMIZE: PSEUDONYMIZE, ...KE
 
 /** All protected fields of a record, in odd forms too, and records that cannot be stored. */
 function putCanaries(round: string): void {
-  const { store } = stage.sandbox;
+  const { store } = fixture.sandbox;
   const mark = `${CANARY} ${round}`;
   store.users.put({ id: USER, name: `${mark} Lopez` });
   const resource = SPECIMENS.resources.build('r') as unknown as Resource;
@@ -99,14 +99,14 @@ function putCanaries(round: string): void {
 }
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number | null> {
-  const { code, stdout, stderr } = await stage.cli.run(args, { ...base(), ...env });
+  const { code, stdout, stderr } = await fixture.cli.run(args, { ...base(), ...env });
   output.push(stdout, stderr);
   return code;
 }
 
 /** Runs the worker and requests every page. */
 async function serve(env: Readonly<Record<string, string>>): Promise<void> {
-  const worker = stage.cli.start(['start'], { ...base(), ...env, SYNC_CRON: '* * * * * *' });
+  const worker = fixture.cli.start(['start'], { ...base(), ...env, SYNC_CRON: '* * * * * *' });
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
   await worker.untilStderr(/followups: succeeded/);
   for (const path of ['/', '/api/status', '/metrics']) {
@@ -142,16 +142,16 @@ async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
   putCanaries('sixth');
   await serve(env);
   // Failures must not quote data: a database that refuses rows, responses that end in the middle of a record.
-  await stage.query(`create function refuse() returns trigger language plpgsql as
+  await fixture.query(`create function refuse() returns trigger language plpgsql as
     $$ begin raise exception 'refused: %', to_jsonb(new); end $$`);
   const tables = ['safety.equipment', 'safety.followup_messages', 'safety.users', 'safety_sync.data_issues'];
   for (const table of tables)
-    await stage.query(
+    await fixture.query(
       `create trigger refuse before insert or update on ${table} for each row execute function refuse()`,
     );
   putCanaries('seventh');
   expect(await run(['sync', '--force'], env)).toBe(1);
-  await stage.query('drop function refuse cascade');
+  await fixture.query('drop function refuse cascade');
   const record = `{"id":"x","name":"${CANARY} eighth","note":"${CANARY} eighth","serialNumber":"${CANARY} eighth"`;
   for (const body of [
     `{"ok":true,"user":${record},"followups":[${record}}],"resources":[${record}`,
@@ -159,16 +159,16 @@ async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
     `{"ok":true,"data":${record}}}`,
     `{"followups":${record}},"user":5,"resources":${record}},"equipments":${record}},"ok":true}`,
   ]) {
-    stage.sandbox.faults.next(() => true, { kind: 'nonJson', httpStatus: 200, body }, 1000);
+    fixture.sandbox.faults.next(() => true, { kind: 'nonJson', httpStatus: 200, body }, 1000);
     await run(['sync', '--force'], env);
     await run(['verify', 'users', USER], env);
   }
-  stage.sandbox.faults.clear();
+  fixture.sandbox.faults.clear();
 }
 
 /** Files in the watched folders, at the end or earlier, except for the report. */
 function filesWith(texts: readonly string[]): string[] {
-  const entries = readdirSync(stage.cli.directory, { recursive: true, withFileTypes: true });
+  const entries = readdirSync(fixture.cli.directory, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
@@ -181,7 +181,7 @@ const OWN_FILE = /report\.html/;
 async function expectNowhere(texts: readonly string[]): Promise<void> {
   expect.soft(database.size).toBeGreaterThan(100_000);
   expect.soft(database.heard(texts)).toEqual([]);
-  expect.soft(await findText(stage, texts)).toEqual([]);
+  expect.soft(await findText(fixture, texts)).toEqual([]);
   const log = output.join('\n');
   expect.soft(log.length).toBeGreaterThan(50_000);
   const lines = log.split('\n').filter((line) => texts.some((text) => line.includes(text)));
@@ -202,15 +202,15 @@ test('a cleaning for later settings removes the protected values without sending
     putCanaries(round);
     expect(await run(['sync', '--force'], {})).toBe(0);
   }
-  stage.sandbox.store.followups.delete('two');
+  fixture.sandbox.store.followups.delete('two');
   await run(['reconcile'], {});
   expect(database.heard([CANARY])).toEqual([CANARY]);
-  expect(await findText(stage, [CANARY])).not.toEqual([]);
+  expect(await findText(fixture, [CANARY])).not.toEqual([]);
   database.forget();
   output = [];
   expect(await run(['privacy', '--clean'], SETTINGS)).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
-  expect(await findText(stage, [CANARY])).toEqual([]);
+  expect(await findText(fixture, [CANARY])).toEqual([]);
   putCanaries('third');
   expect(await run(['sync', '--force'], SETTINGS)).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
@@ -225,7 +225,7 @@ test('the id and the names of a forgotten person are sent nowhere any more', asy
   );
   database.forget();
   [output, files] = [[], []];
-  const { store } = stage.sandbox;
+  const { store } = fixture.sandbox;
   for (const args of [
     ['sync', '--force'],
     ['reconcile'],

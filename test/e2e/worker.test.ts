@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import type { RunRow } from '../../src/engine/control-tables/runs.ts';
 import { parseLog, type RunningCli } from '../support/cli.ts';
-import { type CliStage, staged as it } from '../support/cli-stage.ts';
+import { type CliFixture, staged as it } from '../support/cli-fixture.ts';
 import { createGate } from '../support/gate.ts';
 import { inProof } from '../support/proof.ts';
 
@@ -15,7 +15,8 @@ async function baseUrl(worker: RunningCli): Promise<string> {
   return url;
 }
 
-const readRuns = (stage: CliStage) => stage.query<RunRow>('select * from safety_sync.runs order by run_id');
+const readRuns = (fixture: CliFixture) =>
+  fixture.query<RunRow>('select * from safety_sync.runs order by run_id');
 
 async function reasonsOf(url: string): Promise<string[]> {
   const answer = await fetch(`${url}/readyz`);
@@ -25,8 +26,8 @@ async function reasonsOf(url: string): Promise<string[]> {
 }
 
 /** Refuses new connections and ends the present ones. */
-async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
-  const url = new URL(stage.databaseUrl);
+async function setDatabase(fixture: CliFixture, isOpen: boolean): Promise<void> {
+  const url = new URL(fixture.databaseUrl);
   const name = url.pathname.slice(1);
   url.pathname = '/postgres';
   const connection = openConnection({ url: url.href, applicationName: 'test', max: 1 });
@@ -43,8 +44,8 @@ async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
 }
 
 describe.concurrent('start', () => {
-  it('start syncs on schedule, and a SIGTERM ends it with 0 and no open run', async ({ stage, expect }) => {
-    const worker = stage.cli.start(['start'], { ...stage.env, SYNC_CRON: EVERY_SECOND });
+  it('start syncs on schedule, and a SIGTERM ends it with 0 and no open run', async ({ fixture, expect }) => {
+    const worker = fixture.cli.start(['start'], { ...fixture.env, SYNC_CRON: EVERY_SECOND });
     await worker.untilStderr(/users: succeeded/);
     // A second tick has processed the results of the first one.
     await worker.untilStderr(/resources: succeeded, 25 read in/);
@@ -53,22 +54,22 @@ describe.concurrent('start', () => {
     expect(code).toBe(0);
     expect(stdout).toBe('');
     expect(parseLog(stderr).at(-1)).toMatchObject({ msg: 'stopped' });
-    const runs = await readRuns(stage);
+    const runs = await readRuns(fixture);
     expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
     expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
   });
 
   it('the endpoints of start show metrics, status and page, accept only GET and HEAD, and show neither token nor password', async ({
-    stage,
+    fixture,
     expect,
   }) => {
     const canary = 'canary-token-5d1f';
-    stage.sandbox.access.set('active', canary);
-    const database = new URL(stage.databaseUrl);
+    fixture.sandbox.access.set('active', canary);
+    const database = new URL(fixture.databaseUrl);
     // The test server accepts any password.
     if (database.password === '') database.password = 'canary-password-77aa';
     const secrets = [canary, decodeURIComponent(database.password)];
-    const worker = stage.start(['start'], {
+    const worker = fixture.start(['start'], {
       SAFETY_TOKEN: canary,
       DATABASE_URL: database.href,
       LOG_LEVEL: 'trace',
@@ -111,9 +112,9 @@ describe.concurrent('start', () => {
       for (const output of [stderr, html, metrics, status]) expect(output).not.toContain(secret);
   });
 
-  it('start reports the variables to set if its port is in use', async ({ stage, expect }) => {
-    const { port } = new URL(stage.sandbox.url);
-    const { code, stderr } = await stage.run(['start'], { HTTP_PORT: port });
+  it('start reports the variables to set if its port is in use', async ({ fixture, expect }) => {
+    const { port } = new URL(fixture.sandbox.url);
+    const { code, stderr } = await fixture.run(['start'], { HTTP_PORT: port });
     expect(stderr).toMatch(
       /configuration_invalid: cannot serve HTTP on .*EADDRINUSE.*set HTTP_HOST and HTTP_PORT/,
     );
@@ -125,10 +126,10 @@ describe.concurrent('start', () => {
   });
 
   it('a SIGTERM while the database is away ends the worker before the pool connects again', async ({
-    stage,
+    fixture,
     expect,
   }) => {
-    const worker = stage.start(['start'], { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety' });
+    const worker = fixture.start(['start'], { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety' });
     await worker.untilStderr(/started; status page/);
     const startedMs = performance.now();
     worker.kill('SIGTERM');
@@ -137,9 +138,9 @@ describe.concurrent('start', () => {
   });
 
   inProof(() => {
-    it('a worker waits for a database that is away at its start', async ({ stage, expect }) => {
-      await setDatabase(stage, false);
-      const worker = stage.start(['start'], { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND });
+    it('a worker waits for a database that is away at its start', async ({ fixture, expect }) => {
+      await setDatabase(fixture, false);
+      const worker = fixture.start(['start'], { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND });
       const url = await baseUrl(worker);
       await worker.untilStderr(/the database cannot be used/);
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -149,7 +150,7 @@ describe.concurrent('start', () => {
         .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
       expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
       expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
-      await setDatabase(stage, true);
+      await setDatabase(fixture, true);
       await worker.untilStderr(/the database is back after/);
       await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
       expect(parseLog(worker.stderr).filter(({ level }) => level === 50)).toHaveLength(1);
@@ -158,12 +159,13 @@ describe.concurrent('start', () => {
     });
 
     it('two workers run a scheduled reconcile once: the second one waits for the lock and then skips it', async ({
-      stage,
+      fixture,
       expect,
     }) => {
-      const env = { ...stage.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
-      const workers = [stage.start(['start'], env), stage.start(['start'], env)] as const;
-      const resourceRuns = async () => (await readRuns(stage)).filter(({ stream }) => stream === 'resources');
+      const env = { ...fixture.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
+      const workers = [fixture.start(['start'], env), fixture.start(['start'], env)] as const;
+      const resourceRuns = async () =>
+        (await readRuns(fixture)).filter(({ stream }) => stream === 'resources');
       await expect
         .poll(async () => (await resourceRuns()).some(({ status }) => status === 'skipped'), TIMEOUT)
         .toBe(true);
@@ -184,35 +186,35 @@ describe.concurrent('start', () => {
 
 describe.concurrent('sync', () => {
   it('a SIGINT while the service hangs closes the run as interrupted, and the next sync reads everything', async ({
-    stage,
+    fixture,
     expect,
   }) => {
-    stage.sandbox.faults.next(() => true, { kind: 'hang' });
-    const running = stage.cli.start(['sync', 'followups'], stage.env);
-    await expect.poll(() => stage.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
+    fixture.sandbox.faults.next(() => true, { kind: 'hang' });
+    const running = fixture.cli.start(['sync', 'followups'], fixture.env);
+    await expect.poll(() => fixture.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
     running.kill('SIGINT');
     const { code, stdout } = await running.finished;
     expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
     expect(code).toBe(1);
-    expect(await readRuns(stage)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
-    const next = await stage.run(['sync', 'followups']);
+    expect(await readRuns(fixture)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
+    const next = await fixture.run(['sync', 'followups']);
     expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
   });
 
   it('a second sync of a stream waits for the first, reports its run, and then finds no change', async ({
-    stage,
+    fixture,
     expect,
   }) => {
     const held = createGate();
     const released = createGate();
-    stage.sandbox.hooks.beforeResponse = async () => {
-      stage.sandbox.hooks.beforeResponse = undefined;
+    fixture.sandbox.hooks.beforeResponse = async () => {
+      fixture.sandbox.hooks.beforeResponse = undefined;
       held.open();
       await released.opened;
     };
-    const first = stage.start(['sync', 'resources']);
+    const first = fixture.start(['sync', 'resources']);
     await held.opened;
-    const second = stage.start(['sync', 'resources']);
+    const second = fixture.start(['sync', 'resources']);
     await second.untilStderr(
       /resources: waiting for run \d+ \(sync, .* pid \d+\) to finish with this stream/,
     );
@@ -226,10 +228,10 @@ describe.concurrent('sync', () => {
 
 describe.concurrent('sandbox', () => {
   it('sandbox prints only its environment variables on stdout, serves requests, and ends on SIGINT', async ({
-    stage,
+    fixture,
     expect,
   }) => {
-    const sandbox = stage.start(['sandbox', '--port', '0', '--resources', '7', '--followups', '20']);
+    const sandbox = fixture.start(['sandbox', '--port', '0', '--resources', '7', '--followups', '20']);
     await sandbox.untilStdout(/SAFETY_EQUIPMENT_TYPES=.*\n/);
     const lines = sandbox.stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split('=')[0])).toEqual([
@@ -241,12 +243,12 @@ describe.concurrent('sandbox', () => {
     await sandbox.untilStderr(/To use it, in another shell:/);
     expect(sandbox.stderr).toContain(`To use it, in another shell:\n${exports}`);
     const printed = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]));
-    const synced = await stage.run(['sync', 'resources'], { ...printed });
+    const synced = await fixture.run(['sync', 'resources'], { ...printed });
     expect(synced.stdout).toMatch(/^resources +succeeded +7 +7 /m);
     await sandbox.untilStderr(/POST resources\.list \{\} ok/);
 
     const { port } = new URL(printed['SAFETY_BASE_URL'] ?? '');
-    const second = await stage.run(['sandbox', '--port', port]);
+    const second = await fixture.run(['sandbox', '--port', port]);
     expect(second.stderr).toMatch(/^usage_invalid: the sandbox cannot listen there: .*EADDRINUSE/);
     expect(second.code).toBe(2);
 

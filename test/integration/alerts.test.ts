@@ -6,13 +6,13 @@ import { CLAIM_MS } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { VERSION } from '../../src/version.ts';
-import { startAppStage } from '../support/app-stage.ts';
+import { startAppFixture } from '../support/app-fixture.ts';
 import { createGate } from '../support/gate.ts';
 import { HOOK_SECRET, startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forAllTests, forEachTest } from '../support/lifetime.ts';
 import { MAIL_PASSWORD, startMailServer } from '../support/mail-server.ts';
-import { createNotifyStage } from '../support/notify-stage.ts';
+import { createNotifyFixture } from '../support/notify-fixture.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { createTestWorker } from '../support/worker.ts';
 
@@ -29,27 +29,27 @@ const worker = forAllTests(() =>
 );
 const hook = forEachTest(() => startHookServer());
 const mail = forEachTest(() => startMailServer());
-const stage = createNotifyStage(worker);
-const pass = stage.pass.bind(stage);
+const fixture = createNotifyFixture(worker);
+const pass = fixture.pass.bind(fixture);
 
 beforeAll(async () => {
   for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
 });
 beforeEach(async () => {
-  stage.reset();
+  fixture.reset();
   worker.sandbox.faults.clear();
   worker.sandbox.access.set('active');
   await worker.query(`truncate safety_sync.outbox, safety_sync.runs, safety_sync.data_issues`);
   await worker.query(`update safety_sync.stream_state set last_success_at = clock_timestamp()`);
 });
 
-type Options = Parameters<typeof stage.start>[1] & { readonly afterMinutes?: number };
+type Options = Parameters<typeof fixture.start>[1] & { readonly afterMinutes?: number };
 
 /** The alerts of one worker, by default by the webhook and at once. */
 const start = (
   { afterMinutes = 0, ...options }: Options = {},
   env: Readonly<Record<string, string>> = { ALERT_WEBHOOK_URL: hook.url },
-) => stage.start({ ALERT_AFTER_MINUTES: String(afterMinutes), ...env }, options);
+) => fixture.start({ ALERT_AFTER_MINUTES: String(afterMinutes), ...env }, options);
 
 const byMail = () => ({
   SMTP_URL: mail.url,
@@ -87,7 +87,7 @@ async function claimAndDie() {
   };
   const dead = await start({
     owner: 'dead',
-    channels: [{ name: 'webhook', place: 'the webhook', send }],
+    channels: [{ name: 'webhook', endpoint: 'the webhook', send }],
     attemptMs: HOUR_MS,
   });
   void dead.lookAndSend();
@@ -137,7 +137,7 @@ it('a problem that ends before its alert is due causes no message', async () => 
 it('only one of several workers sends the alert of a problem and the message of its end, also when it begins again', async () => {
   const workers = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => start({ owner })));
   const all = async (): Promise<void> => {
-    stage.passedMs += SECOND_MS;
+    fixture.passedMs += SECOND_MS;
     for (let look = 0; look < 2; look += 1) await Promise.all(workers.map((one) => one.lookAndSend()));
   };
   for (const expected of ['✗✓', '✗✓✗✓']) {
@@ -239,7 +239,7 @@ it('a problem that begins again is sent although a killed worker has claimed the
   await fail();
   await other.lookAndSend();
   await succeed();
-  stage.passedMs += SECOND_MS;
+  fixture.passedMs += SECOND_MS;
   const bury = await claimAndDie();
   await fail();
   await pass(CLAIM_MS, other);
@@ -252,7 +252,7 @@ it('a message that was sent when the database broke is not sent again', async ()
   const goOn = createGate();
   const slow: Channel = {
     name: 'webhook',
-    place: 'the webhook',
+    endpoint: 'the webhook',
     async send(message, signal) {
       await createWebhook(hook.url).send(message, signal);
       sent.open();
@@ -462,18 +462,18 @@ it('no alert contains a secret or a text that the service or a gateway has sent'
 });
 
 it('a warehouse that lacks migrations causes a message, but not in the minutes in which a starting worker applies them', async () => {
-  stage.pendingMigrations = 1;
+  fixture.pendingMigrations = 1;
   const one = await start();
   await one.lookAndSend();
   expect(hook.bodies).toEqual([]);
-  stage.clockPassedMs = 6 * MINUTE_MS;
+  fixture.clockPassedMs = 6 * MINUTE_MS;
   await one.lookAndSend();
   expect(hook.texts).toEqual([
     expect.stringMatching(
       /^✗ The database cannot be used by host pid 1 \(database_not_migrated\);.*\n.*Run: safety-sync migrate/,
     ),
   ]);
-  stage.pendingMigrations = 0;
+  fixture.pendingMigrations = 0;
   await pass(0, one, one);
   expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
 });
@@ -489,10 +489,10 @@ it('an unreachable database causes one message from each worker that cannot use 
     advice: 'Raise max_connections.',
   } as const;
   const sinceMs = Date.now();
-  stage.outage = { ...outage, sinceMs };
+  fixture.outage = { ...outage, sinceMs };
   await pass(0, ...workers);
   expect(hook.texts).toEqual([]);
-  stage.outage = { ...outage, sinceMs: sinceMs - AFTER_MS };
+  fixture.outage = { ...outage, sinceMs: sinceMs - AFTER_MS };
   const late = await start({ owner: 'c', afterMinutes: 15 });
   await pass(0, late, late);
   expect(hook.texts).toEqual([
@@ -504,7 +504,7 @@ it('an unreachable database causes one message from each worker that cannot use 
   const again = await start({ owner: 'd', afterMinutes: 15 });
   await again.lookAndSend();
   expect(hook.texts).toHaveLength(2);
-  stage.outage = undefined;
+  fixture.outage = undefined;
   await pass(0, late, again, ...workers, late);
   expect(hook.texts.slice(2)).toEqual([
     expect.stringMatching(/^✓ The database is back; it began .* and was over after 15 min/),
@@ -525,7 +525,7 @@ it('a worker that stops leaves its unsent alerts to another worker', async () =>
 
 it('a worker sends alerts by itself, and its page, its JSON and its metrics show when no channel accepts them', async () => {
   hook.answer = 404;
-  const { url } = await startAppStage(worker, {
+  const { url } = await startAppFixture(worker, {
     everyMs: 50,
     env: { ALERT_WEBHOOK_URL: hook.url, ALERT_AFTER_MINUTES: '0', SYNC_CRON: '0 0 1 1 *' },
   });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 
-const stage = forEachTest(() => createCliStage());
-const run = (...args: string[]) => stage.run(args);
+const fixture = forEachTest(() => createCliFixture());
+const run = (...args: string[]) => fixture.run(args);
 
 interface Plan {
   readonly pending_migrations: number;
@@ -23,7 +23,7 @@ async function plan(...args: string[]): Promise<Plan> {
 
 describe('backfill --plan', () => {
   test('backfill --plan creates no schema in an empty database, and reports that it is not migrated', async () => {
-    const empty = untilTestEnds(await createCliStage({ isEmpty: true }));
+    const empty = untilTestEnds(await createCliFixture({ isEmpty: true }));
     const { code, stdout } = await empty.run(['backfill', '--plan']);
     expect(stdout).toBe(`resources: an unknown number of records, a full re-read, about 1 request
 followups: 130 records, 1 slice, about 1 request
@@ -41,7 +41,7 @@ Nothing was written to the warehouse. Leave out --plan to do it.
   test('backfill --plan changes no row of a warehouse in use', async () => {
     expect((await run('sync')).code).toBe(0);
     const marks = () =>
-      stage.query(`select (select max(run_id) from safety_sync.runs) as run, (select count(*) from safety_sync.backfill_slices) as slices,
+      fixture.query(`select (select max(run_id) from safety_sync.runs) as run, (select count(*) from safety_sync.backfill_slices) as slices,
         (select string_agg(s::text, ' ' order by stream) from safety_sync.stream_state s) as state`);
     const before = await marks();
     await plan();
@@ -52,24 +52,24 @@ Nothing was written to the warehouse. Leave out --plan to do it.
   test('if all slices of a backfill are stored and only its end is missing, the plan has the requests that the next run sends', async () => {
     expect((await run('backfill', 'followups')).code).toBe(0);
     // As a worker leaves it that is killed between its last slice and the end of its run.
-    await stage.query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
+    await fixture.query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
     expect(await plan()).toEqual({
       plan: [{ stream: 'followups', records: 0, slices: 1, slices_done: 1, requests: 4 }],
       pending_migrations: 0,
     });
-    stage.sandbox.requests.length = 0;
+    fixture.sandbox.requests.length = 0;
     expect((await run('backfill', 'followups')).code).toBe(0);
-    expect(stage.sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
+    expect(fixture.sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
     // Now it is closed: another one begins from the start, and its plan shows that.
     expect((await plan()).plan[0]).toMatchObject({ records: 130, slices_done: null });
   });
 
   test('if the service refuses one of several accounts, the plan contains the others and reports the refusal', async () => {
     const path = await writeAccountsFile([
-      entryFor('north', stage.sandbox, { token: 'wrong-token' }),
-      entryFor('south', stage.sandbox),
+      entryFor('north', fixture.sandbox, { token: 'wrong-token' }),
+      entryFor('south', fixture.sandbox),
     ]);
-    const { code, stdout } = await stage.run(['backfill', '--plan', 'followups', '--json'], {
+    const { code, stdout } = await fixture.run(['backfill', '--plan', 'followups', '--json'], {
       SAFETY_ACCOUNTS_FILE: path,
     });
     expect(code).toBe(3);
@@ -80,7 +80,7 @@ Nothing was written to the warehouse. Leave out --plan to do it.
 
   test('the plan of an interrupted backfill counts only the remaining records, unless --restart or --from is given', async () => {
     expect((await run('backfill', 'followups')).code).toBe(0);
-    await stage.query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
+    await fixture.query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
     expect((await plan()).plan[0]).toMatchObject({ records: 100, slices_done: 0, requests: 6 });
     expect((await plan('--restart')).plan[0]).toMatchObject({ records: 130, slices_done: null });
     expect((await plan('--from', '2020-01-01')).plan[0]).toMatchObject({ slices_done: null });

@@ -1,13 +1,13 @@
 /** The output of verbs about a warehouse in use, in words and as JSON. */
 import { describe, expect, test } from 'vitest';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import type { CliEnvironment } from '../support/cli.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
 
-const stage = forEachTest(() => createCliStage());
+const fixture = forEachTest(() => createCliFixture());
 const run = (args: readonly string[], more: CliEnvironment = {}) =>
-  stage.run(args, { LOG_LEVEL: 'silent', RETRY_ATTEMPTS: '0', ...more });
+  fixture.run(args, { LOG_LEVEL: 'silent', RETRY_ATTEMPTS: '0', ...more });
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
@@ -16,7 +16,7 @@ async function runsOf(args: readonly string[], more?: CliEnvironment): Promise<R
 }
 
 test('in JSON output the run_id of sync is that of runs, and every time is ISO 8601 in UTC', async () => {
-  stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
+  fixture.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
   const synced = await runsOf(['sync']);
   const history = await runsOf(['runs']);
   const idsOf = (runs: Rows) => new Map(runs.map((row) => [row['stream'], row['run_id']]));
@@ -32,7 +32,7 @@ test('in JSON output the run_id of sync is that of runs, and every time is ISO 8
 describe('reconcile', () => {
   const NOTE =
     ' (what changed lately was read first and once more with everything else: read and unchanged count it twice)';
-  const followups = () => stage.sandbox.store.followups;
+  const followups = () => fixture.sandbox.store.followups;
   const sweep = async () => (await run(['reconcile', 'followups'])).stdout;
   const repaired = async () => (await runsOf(['runs', '--limit', '1']))[0]?.['repaired'];
 
@@ -58,7 +58,7 @@ describe('reconcile', () => {
   test('reconcile reports a record that an earlier sync should have stored as a repair', async () => {
     await run(['sync', 'followups']);
     const [lost] = [...followups().entries()].toSorted(([, a], [, b]) => a.updated_on - b.updated_on);
-    await stage.query(`delete from safety.followups where id = '${lost?.[0] ?? ''}'`);
+    await fixture.query(`delete from safety.followups where id = '${lost?.[0] ?? ''}'`);
     expect(await sweep()).toContain(
       `\nfollowups: 1 new since the last sync; 1 of them an earlier sync should have brought: repaired now, please report this${NOTE}\n`,
     );
@@ -68,17 +68,19 @@ describe('reconcile', () => {
 
 test('runs prints remarks in full length into a pipe, and shortens them to the width of a terminal', async () => {
   const reason = `the worker ${'of a host with a long name '.repeat(4)}ended`;
-  await stage.query(`insert into safety_sync.stream_state (account_id, stream) values ('default', 'users')`);
-  await stage.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at, error_code, error_message)
+  await fixture.query(
+    `insert into safety_sync.stream_state (account_id, stream) values ('default', 'users')`,
+  );
+  await fixture.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at, error_code, error_message)
     values ('default', 'users', 'sync', 'manual', 'failed', 'test', '1.0.0', now(), 'worker_died', '${reason}')`);
   expect((await run(['runs'])).stdout).toContain(`worker_died: ${reason}\n`);
-  const { stdout } = await runInProcess(['runs'], stage.env, { width: 150 });
+  const { stdout } = await runInProcess(['runs'], fixture.env, { width: 150 });
   expect(stdout).toMatch(/ {2}worker_died: the worker of .*…\n/);
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(150);
 });
 
 test('sync shows its progress on a terminal, but not with --json', async () => {
-  const env = { ...stage.env, LOG_FORMAT: 'pretty' };
+  const env = { ...fixture.env, LOG_FORMAT: 'pretty' };
   const sync = async (...more: string[]) =>
     (await runInProcess(['sync', 'resources', ...more], env, { isInteractive: true })).stderr;
   expect(await sync('--json')).not.toContain('reading records');

@@ -5,8 +5,8 @@
 import { expect, it } from 'vitest';
 import { readReport } from '../../src/pages/report/read-report.ts';
 import { renderReport } from '../../src/pages/report/render-report.ts';
-import { startAppStage } from '../support/app-stage.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { startAppFixture } from '../support/app-fixture.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { createTestWorker } from '../support/worker.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -14,9 +14,9 @@ import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 
 const SANDBOX = { size: { followups: 0, employees: 0, equipment: 12, resources: 0, users: 0 } };
 
-const stage = forEachTest(() => createCliStage({ sandbox: SANDBOX }));
+const fixture = forEachTest(() => createCliFixture({ sandbox: SANDBOX }));
 const run = (args: readonly string[], types?: readonly string[]) =>
-  stage.run(args, {
+  fixture.run(args, {
     LOG_LEVEL: 'silent',
     ...(types === undefined ? {} : { SAFETY_EQUIPMENT_TYPES: types.join(',') }),
   });
@@ -28,7 +28,7 @@ const UNREAD = (time: string) =>
   `6 live rows of equipment types that are not configured, and so not read: 24 (3, last read ${time}), ext-23 (3, last read ${time})`;
 
 async function readTime(type: string): Promise<string> {
-  const [row] = await stage.query<{ at: string }>(
+  const [row] = await fixture.query<{ at: string }>(
     `select read_parts ->> '${type}' as at from safety_sync.stream_state where stream = 'equipments'`,
   );
   return `${(row?.at ?? '').slice(0, 19).replace('T', ' ')}Z`;
@@ -36,7 +36,7 @@ async function readTime(type: string): Promise<string> {
 
 const freshness = async () =>
   (
-    await stage.query<Record<string, unknown>>(
+    await fixture.query<Record<string, unknown>>(
       `select unread_rows::int as rows, unread_types as types, unread_since = (s.read_parts ->> '24')::timestamptz as is_since
        from safety.freshness f join safety_sync.stream_state s using (account_id, stream) where stream = 'equipments'`,
     )
@@ -51,7 +51,7 @@ it('sync, status, check and safety.freshness report the rows of equipment types 
 
   const synced = await run(['sync', 'equipments'], ['21', '22']);
   expect(synced.stdout).toContain(`equipments: ${UNREAD(time)}\n`);
-  const [noted] = await stage.query<{ note: string }>(
+  const [noted] = await fixture.query<{ note: string }>(
     'select note from safety_sync.runs order by run_id desc limit 1',
   );
   expect(noted?.note).toBe(UNREAD(time));
@@ -88,7 +88,7 @@ it('if no equipment type is configured any more, all live rows are reported as n
 it('equipment-types retire marks the rows of one type as deleted, as a snapshot without them does, a repetition marks none, and a new read restores them', async () => {
   await run(['sync', 'equipments']);
   const readPartitions = () =>
-    stage.query(`select read_parts::text, last_success_at::text from safety_sync.stream_state`);
+    fixture.query(`select read_parts::text, last_success_at::text from safety_sync.stream_state`);
   const partitions = await readPartitions();
   const refused = await run(['equipment-types', 'retire', '24']);
   expect(refused.code).toBe(2);
@@ -113,18 +113,18 @@ it('equipment-types retire marks the rows of one type as deleted, as a snapshot 
       [type, is, live, deleted].join(' '),
   );
   expect(shown).toEqual(['21 true 3 0', '22 true 3 0', '24 false 0 3', 'ext-23 false 3 0']);
-  const states = await stage.query<Record<string, unknown>>(
+  const states = await fixture.query<Record<string, unknown>>(
     `select count(*)::int as rows, count(*) filter (where valid_to is null)::int as open from safety.equipment_history
      where equipment_type_id = '24'`,
   );
   expect(states).toEqual([{ rows: 3, open: 0 }]);
-  const schedules = await stage.query<{ open: number }>(
+  const schedules = await fixture.query<{ open: number }>(
     `select count(*)::int as open from safety.equipment_schedule_history h join safety.equipment e on e.id = h.equipment_id
      where e.equipment_type_id = '24' and h.valid_to is null`,
   );
   expect(schedules).toEqual([{ open: 0 }]);
   // A run like any other, without information about how fresh the stream is.
-  const runs = await stage.query<Record<string, unknown>>(
+  const runs = await fixture.query<Record<string, unknown>>(
     `select kind, trigger, status, requests::int, deleted::int from safety_sync.runs order by run_id`,
   );
   expect(runs.map((row) => Object.values(row).join(' '))).toEqual([
@@ -135,15 +135,18 @@ it('equipment-types retire marks the rows of one type as deleted, as a snapshot 
   expect(await readPartitions()).toEqual(partitions);
 
   await run(['sync', 'equipments']);
-  const settings = { equipmentTypes: stage.sandbox.equipmentTypes };
-  await expectWarehouseEqualsSource({ ...stage, settings }, { tables: ['equipment', 'equipment_schedules'] });
+  const settings = { equipmentTypes: fixture.sandbox.equipmentTypes };
+  await expectWarehouseEqualsSource(
+    { ...fixture, settings },
+    { tables: ['equipment', 'equipment_schedules'] },
+  );
 });
 
 it('the status page and the report show the equipment that is no longer read', async () => {
   const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
   expectSucceeded(await worker.run('equipments'));
   const env = { SAFETY_EQUIPMENT_TYPES: '21,22,ext-23', SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
-  const app = await startAppStage(worker, { env, everyMs: 50 });
+  const app = await startAppFixture(worker, { env, everyMs: 50 });
   const page = async () => (await fetch(app.url)).text();
   await expect.poll(page).toContain('3 live rows of equipment types that are not configured');
   const report = await readReport(worker.connection, 'default', { equipmentTypes: ['21', '22', 'ext-23'] });

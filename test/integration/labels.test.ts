@@ -6,19 +6,19 @@ import { parse } from 'csv-parse/sync';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { entryFor } from '../support/accounts-file.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { connectForTest } from '../support/test-database.ts';
 
-const stage = forAllTests(() => createCliStage());
+const fixture = forAllTests(() => createCliFixture());
 beforeAll(async () => {
-  expect((await stage.run(['sync'])).code).toBe(0);
+  expect((await fixture.run(['sync'])).code).toBe(0);
 });
-afterEach(() => stage.query('delete from safety.labels'));
+afterEach(() => fixture.query('delete from safety.labels'));
 
-const fileOf = (name: string) => join(stage.cli.directory, name);
-const run = (...args: string[]) => stage.run(['labels', ...args]);
+const fileOf = (name: string) => join(fixture.cli.directory, name);
+const run = (...args: string[]) => fixture.run(['labels', ...args]);
 
 async function importText(text: string, ...args: string[]) {
   await writeFile(fileOf('labels.csv'), text);
@@ -60,7 +60,7 @@ const SEEN = [
 
 describe('coverage', () => {
   test.each(SEEN)('labels counts the occurrences of each id of kind %s', async (kind, ids) => {
-    const expected = await stage.query<{ id: string; seen: number }>(
+    const expected = await fixture.query<{ id: string; seen: number }>(
       `select id, count(*)::int as seen from (${ids}) t (id) where id <> '' group by id order by seen desc, id collate "C"`,
     );
     expect(expected.length).toBeGreaterThan(2);
@@ -95,13 +95,13 @@ test('the query with a hierarchy in docs/bi.md counts equipment by region', asyn
   const page = await readFile(new URL('../../docs/bi.md', import.meta.url), 'utf8');
   const [, question = ''] = /```sql\n(-- How does equipment stand[^`]*)```/.exec(page) ?? [];
   await importText(renderLabelsFile(sandboxLabels()));
-  const found = await stage.query<Record<string, unknown>>(isOnCitus ? ofOneAccount(question) : question);
+  const found = await fixture.query<Record<string, unknown>>(isOnCitus ? ofOneAccount(question) : question);
   const offices = {
     Americas: ['413', '414'],
     'Asia Pacific': ['415', '417'],
     Europe: ['410', '411', '412', 'fo_gdansk'],
   };
-  const live = await stage.query<{ field_office_ids: string[]; status: string }>(
+  const live = await fixture.query<{ field_office_ids: string[]; status: string }>(
     `select to_json(field_office_ids) as field_office_ids, status from safety.equipment where is_in_service and _deleted_at is null`,
   );
   const expected = Object.entries(offices).map(([region, ids]) => {
@@ -129,9 +129,9 @@ describe('the template', () => {
     expect((await importText(filled)).stdout).toBe(`${rows.length} labels added, 0 changed, 0 as before.\n`);
     expect((await coverage()).every(({ ids, labelled }) => ids === labelled)).toBe(true);
     expect(await template()).toEqual([]);
-    expect(await stage.query(`select label from safety.labels where kind = 'form' and id = '1201'`)).toEqual([
-      { label: 'Name of form 1201' },
-    ]);
+    expect(
+      await fixture.query(`select label from safety.labels where kind = 'form' and id = '1201'`),
+    ).toEqual([{ label: 'Name of form 1201' }]);
   });
 
   test('if half of a template is filled in, the import stores this half, and the next template contains the rest', async () => {
@@ -151,7 +151,7 @@ describe('the import', () => {
   const FILE =
     'kind;id;label;parent_id\nfield_office;uk;Britain;\nfield_office;410;Aberdeen;uk\nform;1201;Check;\n';
   const stored = () =>
-    stage.query(
+    fixture.query(
       `select kind, id, label, parent_id, xmin::text from safety.labels order by kind, id collate "C"`,
     );
 
@@ -168,7 +168,7 @@ describe('the import', () => {
     expect(stdout).toBe('1 label added, 1 changed, 0 as before.\n');
     const replaced = await importText('kind,id,label\nfield_office,411,Stavanger\n', '--replace');
     expect(replaced.stdout).toBe('1 label added, 0 changed, 0 as before, 2 removed.\n');
-    const labels = await stage.query(`select kind, id, label from safety.labels order by kind, id`);
+    const labels = await fixture.query(`select kind, id, label from safety.labels order by kind, id`);
     expect(labels.map((row) => Object.values(row as object).join(' '))).toEqual([
       'field_office 411 Stavanger',
       'form 1201 Inspection',
@@ -203,12 +203,12 @@ describe('the import', () => {
 
   test('an import that is stopped by Ctrl-C stores no label', async () => {
     await writeFile(fileOf('labels.csv'), FILE);
-    const connection = connectForTest(stage.databaseUrl);
+    const connection = connectForTest(fixture.databaseUrl);
     await connection.query('begin');
     await connection.query('lock table safety.labels in access exclusive mode');
-    const importing = stage.start(['labels', 'import', fileOf('labels.csv')]);
+    const importing = fixture.start(['labels', 'import', fileOf('labels.csv')]);
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(() => stage.query(waiting)).toHaveLength(1);
+    await expect.poll(() => fixture.query(waiting)).toHaveLength(1);
     importing.kill('SIGINT');
     await connection.query('rollback');
     expect((await importing.finished).code).toBe(1);
@@ -224,11 +224,13 @@ describe('the import', () => {
       code: 2,
       stderr: expect.stringContaining('cannot read the labels file') as string,
     });
-    const entries = ['north', 'south'].map((name) => entryFor(name, stage.sandbox, { token: `of-${name}` }));
+    const entries = ['north', 'south'].map((name) =>
+      entryFor(name, fixture.sandbox, { token: `of-${name}` }),
+    );
     await writeFile(fileOf('accounts.json'), JSON.stringify(entries));
     await writeFile(fileOf('labels.csv'), FILE);
     const env = {
-      DATABASE_URL: stage.databaseUrl,
+      DATABASE_URL: fixture.databaseUrl,
       SAFETY_ACCOUNTS_FILE: fileOf('accounts.json'),
       SAFETY_ALLOW_INSECURE_HTTP: 'true',
     };
@@ -238,7 +240,7 @@ describe('the import', () => {
     );
     const one = await runInProcess(['labels', 'import', fileOf('labels.csv'), '--account', 'south'], env);
     expect(one.stdout).toContain('3 labels added');
-    expect(await stage.query(`select distinct account_id from safety.labels`)).toEqual([
+    expect(await fixture.query(`select distinct account_id from safety.labels`)).toEqual([
       { account_id: 'south' },
     ]);
   });

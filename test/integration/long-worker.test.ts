@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/shared/time.ts';
-import { startAppStage } from '../support/app-stage.ts';
+import { startAppFixture } from '../support/app-fixture.ts';
 import { startHookServer } from '../support/hook-server.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { createRole } from '../support/test-database.ts';
@@ -25,7 +25,7 @@ const metric = async (url: string, pattern: RegExp): Promise<number> => {
 describe('refused credentials', () => {
   it('refused credentials are reported, stop all requests except rare tries, and need no restart when they are accepted again', async () => {
     worker.sandbox.access.set('inactive');
-    const { url } = await startAppStage(worker, {
+    const { url } = await startAppFixture(worker, {
       env: { SYNC_CRON: '* * * * * *' },
       trialDelays: { firstMs: 700, mostMs: 1_400 },
     });
@@ -52,7 +52,7 @@ describe('refused credentials', () => {
 
   it('if the credentials are refused, the status shows the next try as the next run of every stream, and not the next tick', async () => {
     worker.sandbox.access.set('inactive');
-    const { url } = await startAppStage(worker, { env: { SYNC_CRON: '* * * * * *' } });
+    const { url } = await startAppFixture(worker, { env: { SYNC_CRON: '* * * * * *' } });
     interface Shown {
       readonly open_circuits: readonly { readonly next_try_at: string }[];
       readonly next_runs: readonly { readonly kind: string; readonly at: string }[];
@@ -76,7 +76,7 @@ describe('the schedule of training', () => {
       `update safety_sync.stream_state set last_success_at = null returning fresh_for_ms::text as fresh`,
     );
     const aheadMs = Number(state?.fresh) - 1_500;
-    await startAppStage(worker, {
+    await startAppFixture(worker, {
       env: { SYNC_CRON: 'off', SYNC_CRON_TRAINING_EMPLOYEE_STATUS: NEVER },
       clock: { ...systemClock, now: () => Date.now() + aheadMs },
     });
@@ -95,7 +95,7 @@ inProof(() => {
       const role = await createRole(worker, `login password 'right' in role current_user`);
       Object.assign(url, { username: role, password: 'right' });
       await worker.runAll();
-      const { url: page, app } = await startAppStage(worker, {
+      const { url: page, app } = await startAppFixture(worker, {
         env: {
           DATABASE_URL: url.href,
           SYNC_CRON: '* * * * * *',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
-import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { type AppFixture, startAppFixture } from '../support/app-fixture.ts';
 import { createGate } from '../support/gate.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
@@ -17,8 +17,8 @@ const worker = forEachTest(() => createTestWorker());
 const addSandbox = async (seed: number) => untilTestEnds(await createSandbox({ size: SMALL_SANDBOX, seed }));
 
 /** A worker of the accounts of the file, and of no other. */
-const start = async (entries: readonly object[], env: Record<string, string> = {}): Promise<AppStage> =>
-  await startAppStage(worker, {
+const start = async (entries: readonly object[], env: Record<string, string> = {}): Promise<AppFixture> =>
+  await startAppFixture(worker, {
     env: {
       SAFETY_BASE_URL: '',
       SAFETY_TOKEN: '',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startAppStage } from '../support/app-stage.ts';
+import { startAppFixture } from '../support/app-fixture.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { untilTestEnds } from '../support/lifetime.ts';
 import { createTestWorker, serviceEnv } from '../support/worker.ts';
@@ -8,12 +8,12 @@ test('a command without REPORTING_TIMEZONE moves no days; if one with another zo
   const worker = untilTestEnds(await createTestWorker());
   const env = serviceEnv(worker);
   const oslo = { REPORTING_TIMEZONE: 'Europe/Oslo' };
-  const stage = await startAppStage(worker, {
+  const fixture = await startAppFixture(worker, {
     env: { ...oslo, SYNC_CRON: 'off', RECONCILE_CRON: 'off' },
     everyMs: 50,
   });
   const stored = () => worker.query('select timezone from safety.reporting_settings');
-  const page = async () => await (await fetch(stage.url)).text();
+  const page = async () => await (await fetch(fixture.url)).text();
   await expect.poll(stored).toEqual([{ timezone: 'Europe/Oslo' }]);
 
   await runInProcess(['sync', 'users'], env);

@@ -9,7 +9,7 @@ import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { startHookServer } from '../support/hook-server.ts';
 import { folderForTest, forAllTests, forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startMailServer } from '../support/mail-server.ts';
-import { createNotifyStage, type NotifyingWorker } from '../support/notify-stage.ts';
+import { createNotifyFixture, type NotifyingWorker } from '../support/notify-fixture.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const SIZE = { followups: 30, employees: 10, equipment: 12, resources: 5, users: 8 };
@@ -18,8 +18,8 @@ const WEEK_MS = 7 * DAY_MS;
 
 const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 5, size: SIZE } }));
 const mail = forEachTest(() => startMailServer());
-const stage = createNotifyStage(worker);
-const pass = stage.pass.bind(stage);
+const fixture = createNotifyFixture(worker);
+const pass = fixture.pass.bind(fixture);
 let folder: string;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  stage.reset();
+  fixture.reset();
   folder = await folderForTest('safety-sync-reports-');
   await worker.query('truncate safety_sync.outbox');
 });
@@ -40,7 +40,7 @@ const start = async (
     of = worker,
   }: { readonly env?: Readonly<Record<string, string>>; readonly of?: TestWorker } = {},
 ): Promise<NotifyingWorker> =>
-  await stage.start(
+  await fixture.start(
     {
       REPORT_CRON: WEEKLY,
       REPORT_DIR: folder,
@@ -77,7 +77,7 @@ it('one of several workers makes a due report: page and workbook in REPORT_DIR, 
   const workers = [await start('a'), await start('b'), await start('c')];
   await pass(0, ...workers);
   expect(await readdir(folder)).toEqual([]);
-  stage.passedMs = WEEK_MS;
+  fixture.passedMs = WEEK_MS;
   await Promise.all(workers.map((one) => one.lookAndSend()));
   await Promise.all(workers.map((one) => one.lookAndSend()));
 
@@ -123,7 +123,7 @@ it('a workbook that is too large for a mail is not attached, and the mail contai
     ['', 'safety-sync report --account default --xlsx FILE writes it'],
   ] as const) {
     await worker.query('truncate safety_sync.outbox');
-    stage.reset();
+    fixture.reset();
     await planAndSend('a', { env: { REPORT_DIR: to } });
     const sent = mail.mails.at(-1);
     expect(Object.keys(sent?.files ?? {})).toEqual([page]);
@@ -178,7 +178,7 @@ it('if several reports came due while no worker ran, the next worker makes one',
 it('a report that a killed worker had begun is made by another worker', async () => {
   const one = await start();
   await one.lookAndSend();
-  stage.passedMs = WEEK_MS;
+  fixture.passedMs = WEEK_MS;
   const nowMs = Date.now() + WEEK_MS;
   const { db } = worker.connection;
   const rows = await readOutbox(db, ['default']);

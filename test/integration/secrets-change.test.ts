@@ -7,28 +7,28 @@ import { createUrlReader } from '../../src/config/database-url.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
 import { openWarehouse } from '../../src/warehouse/open-warehouse.ts';
 import { clientFor } from '../support/api-client.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { folderForTest, forEachTest } from '../support/lifetime.ts';
 
 const NEW_TOKEN = 'new-token-7f31c2';
 
-const stage = forEachTest(() => createCliStage());
+const fixture = forEachTest(() => createCliFixture());
 function replaceAtService(): void {
-  stage.sandbox.access.revoke();
-  stage.sandbox.access.set('active', NEW_TOKEN);
+  fixture.sandbox.access.revoke();
+  fixture.sandbox.access.set('active', NEW_TOKEN);
 }
 
 function createClient(kept: { token: string }) {
-  const api = clientFor(stage.sandbox, { readToken: () => kept.token });
+  const api = clientFor(fixture.sandbox, { readToken: () => kept.token });
   const meter = createRequestMeter();
   const ask = () => api.page({ method: 'resources.list', listKey: 'resources', params: {}, meter });
   return { api, ask };
 }
 
-const outcomes = () => stage.sandbox.requests.map(({ outcome }) => outcome);
+const outcomes = () => fixture.sandbox.requests.map(({ outcome }) => outcome);
 
 test('if the service refuses the token, requests are repeated at once with the token that replaced it in its file', async () => {
-  const kept = { token: stage.sandbox.token };
+  const kept = { token: fixture.sandbox.token };
   const { api, ask } = createClient(kept);
   await ask();
   kept.token = NEW_TOKEN;
@@ -41,7 +41,7 @@ test('if the service refuses the token, requests are repeated at once with the t
 });
 
 test('a request with a refused token fails at once if its file is unchanged; after a replacement only the new token is sent', async () => {
-  const kept = { token: stage.sandbox.token };
+  const kept = { token: fixture.sandbox.token };
   const { api, ask } = createClient(kept);
   replaceAtService();
   await expect(ask()).rejects.toMatchObject({ code: 'token_invalid' });
@@ -55,9 +55,9 @@ test('a request with a refused token fails at once if its file is unchanged; aft
 
 test('a worker continues as soon as the token is replaced in its file, without waiting for its next try', async () => {
   const path = join(await folderForTest('safety-sync-secrets-'), 'token');
-  await writeFile(path, stage.sandbox.token);
-  const env = { ...stage.env, SAFETY_TOKEN: '' };
-  const worker = stage.start(['start'], { ...env, SAFETY_TOKEN_FILE: path, SYNC_CRON: '* * * * * *' });
+  await writeFile(path, fixture.sandbox.token);
+  const env = { ...fixture.env, SAFETY_TOKEN: '' };
+  const worker = fixture.start(['start'], { ...env, SAFETY_TOKEN_FILE: path, SYNC_CRON: '* * * * * *' });
   await worker.untilStderr(/resources: succeeded/);
   replaceAtService();
   await worker.untilStderr(/THE SERVICE REFUSES THE CREDENTIALS/);
@@ -71,9 +71,9 @@ test('a worker continues as soon as the token is replaced in its file, without w
 
 test('the next connection uses the database password that was replaced in its file', async ({ skip }) => {
   const role = `rotated_${String(process.pid)}_${String(Date.now())}`;
-  await stage.query(`create role ${role} login password 'old-password-1'`);
+  await fixture.query(`create role ${role} login password 'old-password-1'`);
   const toUrl = (password: string): string => {
-    const url = new URL(stage.databaseUrl);
+    const url = new URL(fixture.databaseUrl);
     url.username = role;
     url.password = password;
     return url.href;
@@ -85,7 +85,7 @@ test('the next connection uses the database password that was replaced in its fi
   );
   await wrong.close();
   if (isTrusted) {
-    await stage.query(`drop role ${role}`);
+    await fixture.query(`drop role ${role}`);
     skip('the server requires no password');
   }
   const received: string[] = [];
@@ -93,7 +93,7 @@ test('the next connection uses the database password that was replaced in its fi
   const readUrl = createUrlReader(file, { readFile: () => file, onNew: (url) => received.push(url) });
   const before = openWarehouse(file, { readUrl });
   expect(await before.connection.query('select current_user as name')).toEqual([{ name: role }]);
-  await stage.query(`alter role ${role} password 'new-password-2'`);
+  await fixture.query(`alter role ${role} password 'new-password-2'`);
   file = toUrl('new-password-2');
   const after = openWarehouse(toUrl('old-password-1'), { readUrl });
   expect(await after.connection.query('select current_user as name')).toEqual([{ name: role }]);
@@ -101,7 +101,7 @@ test('the next connection uses the database password that was replaced in its fi
   expect(before.url).toBe(file);
   await before.close();
   await after.close();
-  await stage.query(`drop role ${role}`);
+  await fixture.query(`drop role ${role}`);
 });
 
 test('only the password of a replaced URL takes effect, because another server or database requires a restart', () => {

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
 import { parseLog } from '../support/cli.ts';
-import { createCliStage } from '../support/cli-stage.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 
-const stage = forAllTests(() => createCliStage());
+const fixture = forAllTests(() => createCliFixture());
 async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
-  const { code, stderr } = await stage.run(['sync', 'resources'], { LOG_LEVEL: level });
+  const { code, stderr } = await fixture.run(['sync', 'resources'], { LOG_LEVEL: level });
   expect(code).toBe(0);
   expect(stderr).not.toContain('canary-of-a-person');
   return parseLog(stderr).filter((line) => 'statement' in line);
 }
 
 test('at level debug each statement is logged with its effect, rows and duration, and without stored values', async () => {
-  stage.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), title: 'canary-of-a-person' });
+  fixture.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), title: 'canary-of-a-person' });
   const logged = await statementsOf('debug');
   const named = (name: string) => logged.find(({ statement }) => statement === name);
   expect(named('copy safety.resources')).toMatchObject({

@@ -10,7 +10,7 @@ import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { NO_PRIVACY } from '../../src/engine/privacy/settings.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import { systemClock } from '../../src/shared/time.ts';
-import { startAppStage } from '../support/app-stage.ts';
+import { startAppFixture } from '../support/app-fixture.ts';
 import { createGate } from '../support/gate.ts';
 import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
@@ -131,7 +131,7 @@ describe('a run whose worker died', () => {
   it('an open run of a dead worker is closed when a worker starts, before its stream runs again', async () => {
     await worker.runAll();
     await insertOpenRun('equipments');
-    await startAppStage(worker, { env: { SYNC_CRON: NEVER } });
+    await startAppFixture(worker, { env: { SYNC_CRON: NEVER } });
     await expect
       .poll(() => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`), POLLING)
       .toEqual([{ error_code: 'worker_died' }]);
@@ -203,7 +203,7 @@ describe('a worker without equipment types', () => {
     const hook = untilTestEnds(await startHookServer());
     const gate = createGate();
     worker.sandbox.hooks.beforeResponse = () => gate.opened;
-    const { url } = await startAppStage(worker, {
+    const { url } = await startAppFixture(worker, {
       env: {
         SAFETY_EQUIPMENT_TYPES: '',
         SYNC_CRON: NEVER,

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { type RunningCli } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { type CliFixture, createCliFixture } from '../support/cli-fixture.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { openConnection } from '../../src/engine/database/connection.ts';
@@ -30,9 +30,9 @@ interface Replica {
 
 const say = (line: string): void => void process.stdout.write(`soak: ${line}\n`);
 
-function startReplica(stage: CliStage, number: number): Replica {
-  const worker = stage.cli.start(['start'], {
-    ...stage.env,
+function startReplica(fixture: CliFixture, number: number): Replica {
+  const worker = fixture.cli.start(['start'], {
+    ...fixture.env,
     SYNC_CRON: EVERY_TWO_SECONDS,
     RECONCILE_CRON: '17 * * * * *',
     REQUEST_TIMEOUT_MS: '3000',
@@ -45,31 +45,31 @@ function startReplica(stage: CliStage, number: number): Replica {
 test.runIf(Number(SOAK_MINUTES) > 0)(
   'two workers with outages, stops and backfills end equal to the source, and their memory stays below its limit',
   async () => {
-    const stage = await createCliStage({
+    const fixture = await createCliFixture({
       sandbox: { size: SIZE, live: { changesPerMinute: 600, deletions: true } },
     });
     const admin = openConnection({
-      url: stage.databaseUrl.replace(/\/[^/]*$/, '/postgres'),
+      url: fixture.databaseUrl.replace(/\/[^/]*$/, '/postgres'),
       applicationName: 'test',
       max: 1,
     });
-    const name = new URL(stage.databaseUrl).pathname.slice(1);
+    const name = new URL(fixture.databaseUrl).pathname.slice(1);
     const random = createRandom(Number(SOAK_SEED));
     const samples: MemorySample[] = [];
     const startedMs = performance.now();
     const endMs = startedMs + Number(SOAK_MINUTES) * MINUTE_MS;
     const tally = { service: 0, database: 0, stops: 0, backfills: 0 };
     let isServiceDown = false;
-    const { sandbox } = stage;
+    const { sandbox } = fixture;
     try {
       sandbox.faults.next(() => isServiceDown, { kind: 'reset' }, Number.MAX_SAFE_INTEGER);
       sandbox.live.start();
-      const replicas = Array.from({ length: REPLICAS }, (_, number) => startReplica(stage, number));
+      const replicas = Array.from({ length: REPLICAS }, (_, number) => startReplica(fixture, number));
       const restart = async (replica: Replica): Promise<void> => {
         replica.worker.kill('SIGTERM');
         const { code } = await replica.worker.finished;
         expect(code, 'exit code after SIGTERM').toBe(0);
-        Object.assign(replica, startReplica(stage, replica.number));
+        Object.assign(replica, startReplica(fixture, replica.number));
         tally.stops += 1;
       };
       const troubles: (() => Promise<void>)[] = [
@@ -93,7 +93,7 @@ test.runIf(Number(SOAK_MINUTES) > 0)(
           if (replica !== undefined) await restart(replica);
         },
         async () => {
-          const { code, stderr } = await stage.cli.run(['backfill', 'followups', '--restart'], stage.env);
+          const { code, stderr } = await fixture.cli.run(['backfill', 'followups', '--restart'], fixture.env);
           if (code !== 0) throw new Error(`the backfill ended with ${String(code)}: ${stderr}`);
           tally.backfills += 1;
         },
@@ -129,22 +129,22 @@ test.runIf(Number(SOAK_MINUTES) > 0)(
         worker.kill('SIGTERM');
         expect((await worker.finished).code).toBe(0);
       }
-      expect((await stage.cli.run(['reconcile'], stage.env)).code).toBe(0);
-      expect((await stage.cli.run(['sync', '--force'], stage.env)).code).toBe(0);
-      const query = <Row>(text: string) => stage.query<Row>(text);
+      expect((await fixture.cli.run(['reconcile'], fixture.env)).code).toBe(0);
+      expect((await fixture.cli.run(['sync', '--force'], fixture.env)).code).toBe(0);
+      const query = <Row>(text: string) => fixture.query<Row>(text);
       await expectWarehouseEqualsSource({
         sandbox,
         settings: { equipmentTypes: sandbox.equipmentTypes },
         query,
       });
-      expect(await stage.query(`select run_id from safety_sync.runs where status = 'running'`)).toEqual([]);
-      const overlaps = await stage.query(
+      expect(await fixture.query(`select run_id from safety_sync.runs where status = 'running'`)).toEqual([]);
+      const overlaps = await fixture.query(
         `select a.run_id from safety_sync.runs a join safety_sync.runs b
          on b.stream = a.stream and b.run_id > a.run_id and b.started_at < a.finished_at
        where a.status <> 'skipped' and b.status <> 'skipped' and a.error_code is distinct from 'worker_died'`,
       );
       expect(overlaps, 'runs of one stream at one time').toEqual([]);
-      const runs = await stage.query<{ status: string; error_code: string | null; count: number }>(
+      const runs = await fixture.query<{ status: string; error_code: string | null; count: number }>(
         'select status, error_code, count(*)::int as count from safety_sync.runs group by 1, 2 order by 3 desc',
       );
       say(
@@ -157,7 +157,7 @@ test.runIf(Number(SOAK_MINUTES) > 0)(
     } finally {
       await admin.query(`alter database "${name}" with allow_connections true`);
       await admin.close();
-      await stage.close();
+      await fixture.close();
     }
   },
 );

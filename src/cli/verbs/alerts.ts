@@ -139,7 +139,7 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
   }
   const redact = createRedactor(secretsOf(config));
   const tryChannel = async (channel: Channel) => {
-    const { name, place } = channel;
+    const { name, endpoint: place } = channel;
     try {
       const problem = await deliver({ channel, message: testMessage(), signal });
       const advice = problem === null ? null : 'Correct ALERT_EMAIL_TO; the other recipients get alerts.';

@@ -2,8 +2,8 @@ import { readStoredPartitions } from '../../engine/control-tables/stored-partiti
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { toIso } from '../../shared/time.ts';
-import { nameEntries } from '../../shared/token-place.ts';
-import { tokenPlaceOf } from '../../config/account-config.ts';
+import { nameEntries } from '../../shared/token-source.ts';
+import { tokenSourceOf } from '../../config/account-config.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { App } from '../../app.ts';
 import { accountFields, afterBlank, EXIT, outputOf } from '../run-results.ts';
@@ -75,7 +75,7 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
       `equipment type ${type} is configured: the next run would bring its rows back`,
       nameEntries(
         'First take it out of SAFETY_EQUIPMENT_TYPES, here and where safety-sync start runs; then try again.',
-        [tokenPlaceOf(account.config)],
+        [tokenSourceOf(account.config)],
       ),
     );
   }

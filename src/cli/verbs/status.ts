@@ -1,5 +1,5 @@
 import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
-import { tokenPlaceOf } from '../../config/account-config.ts';
+import { tokenSourceOf } from '../../config/account-config.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readLastRuns } from '../../engine/control-tables/runs.ts';
 import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
@@ -92,7 +92,7 @@ async function readState(app: App, isOneOfMany: boolean) {
         deletedRows: countOf.get(key)?.deleted ?? 0,
         /** Live rows that the last success did not bring up to date. */
         unreadRows: isPartitioned ? countUnread(unread) : 0,
-        tokenPlace: tokenPlaceOf(own),
+        tokenSource: tokenSourceOf(own),
       };
     });
     return { id, streams, uncleaned: uncleanedOf(cleanings.get(id) ?? [], offReasons), unread };
@@ -168,7 +168,7 @@ function lastRunText({ lastRun }: ShownStream, nowMs: number, colors: Colors): s
   return `${outcome}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 
-function streamFailures({ account_id: accountId, facts, lastRun, tokenPlace }: ShownStream): Failure[] {
+function streamFailures({ account_id: accountId, facts, lastRun, tokenSource }: ShownStream): Failure[] {
   if (lastRun?.status !== 'failed') return [];
   const { error_code: code, error_message: message, request_id: requestId } = lastRun;
   return [
@@ -176,7 +176,7 @@ function streamFailures({ account_id: accountId, facts, lastRun, tokenPlace }: S
       stream: streamLabel(accountId, facts.stream),
       code: (code ?? 'internal_error') as ErrorCode,
       message: message ?? 'no message',
-      advice: adviceOf(code ?? 'internal_error', tokenPlace),
+      advice: adviceOf(code ?? 'internal_error', tokenSource),
       requestId,
     },
   ];

@@ -196,7 +196,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       return yield* retry(request, stop.signal);
     } catch (error) {
       if (error instanceof SafetySyncError)
-        error.place = { entry: options.entry, tokenFile: options.tokenFile };
+        error.tokenSource = { entry: options.entry, tokenFile: options.tokenFile };
       throw error;
     } finally {
       for (const source of sources) source.removeEventListener('abort', onAbort);

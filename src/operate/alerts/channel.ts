@@ -9,7 +9,7 @@ import type { AlertMessage } from './message.ts';
 export interface Channel {
   readonly name: AlertChannel;
   /** A description without secrets, for example `the webhook at hooks.example.com`. */
-  readonly place: string;
+  readonly endpoint: string;
   /**
    * Resolves when the receiver has accepted the message, with the recipients that it refused: `bad@example.com (550 no such
    * user)`. Rejects with a `NotAccepted` or any other error.
@@ -67,11 +67,11 @@ export async function deliver({
     const delivered = await withTimeout(sent, attemptMs);
     if (!delivered.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`);
     const refused = delivered.value;
-    return refused.length === 0 ? null : `${channel.place}: it refused ${refused.join(', ')}`;
+    return refused.length === 0 ? null : `${channel.endpoint}: it refused ${refused.join(', ')}`;
   } catch (error) {
     late.abort();
     const code = channel.name === 'webhook' ? 'webhook_failed' : 'mail_failed';
     const problem = channelProblem(error);
-    throw new SafetySyncError(code, `${channel.place}: ${problem}`, { cause: new Error(problem) });
+    throw new SafetySyncError(code, `${channel.endpoint}: ${problem}`, { cause: new Error(problem) });
   }
 }

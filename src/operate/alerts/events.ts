@@ -7,7 +7,7 @@ import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { shorten } from '../../pages/words.ts';
 import { adviceOf } from '../../shared/errors.ts';
 import { groupBy } from '../../shared/group-by.ts';
-import type { TokenPlace } from '../../shared/token-place.ts';
+import type { TokenSource } from '../../shared/token-source.ts';
 
 /** Similar alerts, which are described by one text. */
 export interface DescribedAlert {
@@ -17,7 +17,7 @@ export interface DescribedAlert {
   readonly code: string | null;
   readonly detail: string | null;
   /** The source of each account's token, for example a file. */
-  readonly places: readonly TokenPlace[];
+  readonly tokenSources: readonly TokenSource[];
 }
 
 interface EventWords {
@@ -128,11 +128,11 @@ export function textOfAlert({
   code,
   detail,
 }: Pick<DescribedAlert, 'event' | 'code' | 'detail'> & { readonly subject: string }): string {
-  return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, places: [] });
+  return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, tokenSources: [] });
 }
 
-export function adviceOfAlert({ event, code, places }: DescribedAlert): string {
+export function adviceOfAlert({ event, code, tokenSources: tokenSources }: DescribedAlert): string {
   const { advice } = ALERT_EVENTS[event];
-  const ofCode = adviceOf(code ?? '', ...places);
+  const ofCode = adviceOf(code ?? '', ...tokenSources);
   return advice === null || ofCode !== '' ? ofCode : advice;
 }

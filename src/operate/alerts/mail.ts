@@ -46,7 +46,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
   const redact = createRedactor(mailSecrets(smtpUrl), ECHO_REDACTION);
   return {
     name: 'mail',
-    place: `the mail server ${new URL(smtpUrl).host}`,
+    endpoint: `the mail server ${new URL(smtpUrl).host}`,
     async send({ subject, text, html, attachments = [] }, signal) {
       // Loaded on first use, because most processes send no mail.
       const { createTransport } = await import('nodemailer');

@@ -2,7 +2,7 @@
 import type { AlertRow } from './outbox.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { formatMoment } from '../../pages/words.ts';
-import type { TokenPlace } from '../../shared/token-place.ts';
+import type { TokenSource } from '../../shared/token-source.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import { SECOND_MS } from '../../shared/time.ts';
@@ -28,7 +28,7 @@ export interface AlertMessage {
 export interface MessageContext {
   readonly owner: string;
   /** Time zone and token source, by account. */
-  readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly place: TokenPlace }>;
+  readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly tokenSource: TokenSource }>;
 }
 
 interface Line {
@@ -54,9 +54,9 @@ function messageLine(first: AlertRow, alike: readonly AlertRow[], context: Messa
   const { event, code, detail } = first;
   const accounts = [...new Set(alike.map(({ accountId }) => accountId))];
   const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
-  const places = accounts.flatMap((id) => context.accounts.get(id)?.place ?? []);
+  const tokenSources = accounts.flatMap((id) => context.accounts.get(id)?.tokenSource ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
-  const alert: DescribedAlert = { event, subjects, code, detail, places };
+  const alert: DescribedAlert = { event, subjects, code, detail, tokenSources: tokenSources };
   const beganMs = Math.min(...alike.map((row) => row.beganMs));
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
   const isOver = first.endedMs !== null;

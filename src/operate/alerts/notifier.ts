@@ -7,7 +7,7 @@
  * sends its own alert, because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
  * one of them sends the resolution.
  */
-import { type AccountConfig, type OffReasons, tokenPlaceOf } from '../../config/account-config.ts';
+import { type AccountConfig, type OffReasons, tokenSourceOf } from '../../config/account-config.ts';
 import type { NotificationConfig } from '../../config/notification-config.ts';
 import {
   type AlertRow,
@@ -120,7 +120,7 @@ export function createNotifier(options: NotifierOptions) {
     accounts: new Map(
       accounts.map(({ id, config }) => [
         id,
-        { timezone: config.reportingTimezone ?? 'UTC', place: tokenPlaceOf(config) },
+        { timezone: config.reportingTimezone ?? 'UTC', tokenSource: tokenSourceOf(config) },
       ]),
     ),
   };

@@ -35,7 +35,7 @@ export function createWebhook(url: string): Channel {
   const redact = createRedactor([url, path, user], ECHO_REDACTION);
   return {
     name: 'webhook',
-    place: `the webhook at ${host}`,
+    endpoint: `the webhook at ${host}`,
     async send({ text }, signal) {
       const response = await fetch(address, {
         method: 'POST',

@@ -1,11 +1,11 @@
 /** Builds the details that only the page of one account shows: runs, counts, data issues and next runs. Pure. */
 import { adviceOf } from '../../shared/errors.ts';
 import { SECOND_MS, toMs } from '../../shared/time.ts';
-import type { TokenPlace } from '../../shared/token-place.ts';
+import type { TokenSource } from '../../shared/token-source.ts';
 import type { RunRow } from '../../engine/control-tables/runs.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { countUnread, describeUnread, unreadOf } from '../../engine/streams/unread-partitions.ts';
-import { tokenPlaceOf } from '../../config/account-config.ts';
+import { tokenSourceOf } from '../../config/account-config.ts';
 import type { Progress } from './read-account-rows.ts';
 import { databaseOffsetMs } from './read-accounts.ts';
 import type { AccountFacts, StatusFacts, StreamStatus } from './status.ts';
@@ -22,7 +22,7 @@ const LISTED_RUNS = 25;
 export type RunSummary = ReturnType<typeof toRunSummary>;
 
 /** A run as the Status shows it. `judgedMs`: the end of a run that is still running. */
-function toRunSummary(row: RunRow, judgedMs: number, tokenPlace: TokenPlace) {
+function toRunSummary(row: RunRow, judgedMs: number, tokenSource: TokenSource) {
   const startedMs = toMs(row.started_at);
   const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
   const { error_code: code } = row;
@@ -45,7 +45,7 @@ function toRunSummary(row: RunRow, judgedMs: number, tokenPlace: TokenPlace) {
     repaired: row.repaired,
     note: row.note,
     error:
-      code === null ? null : { code, message: row.error_message ?? '', advice: adviceOf(code, tokenPlace) },
+      code === null ? null : { code, message: row.error_message ?? '', advice: adviceOf(code, tokenSource) },
     requestId: row.request_id,
     owner: row.owner,
   };
@@ -62,8 +62,8 @@ export function buildDetail(
   const unread = unreadOf(counted?.partitions ?? [], config.equipmentTypes);
   const { reportingTimezone: own, schedule } = config;
   const stored = rows?.reportingTimezone;
-  const tokenPlace = tokenPlaceOf(config);
-  const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenPlace));
+  const tokenSource = tokenSourceOf(config);
+  const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenSource));
   const offMs = databaseOffsetMs(seen);
   const nextRuns = (facts.nextRuns ?? []).map((one) => ({
     ...one,

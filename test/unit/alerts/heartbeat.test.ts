@@ -10,18 +10,18 @@ beforeEach(async () => {
 });
 afterEach(() => hook.close());
 
-function createStage() {
+function createFixture() {
   const lines: string[] = [];
   const hear = (level: string) => (text: string) => void lines.push(`${level}: ${text}`);
   const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn') } as unknown as Logger;
-  const stage = { isFresh: true, passedMs: 0, lines };
-  const clock = { now: () => stage.passedMs, monotonicMs: () => stage.passedMs };
-  const heartbeat = createHeartbeat({ url: hook.url, isFresh: () => stage.isFresh, log, clock });
-  return Object.assign(stage, { heartbeat });
+  const fixture = { isFresh: true, passedMs: 0, lines };
+  const clock = { now: () => fixture.passedMs, monotonicMs: () => fixture.passedMs };
+  const heartbeat = createHeartbeat({ url: hook.url, isFresh: () => fixture.isFresh, log, clock });
+  return Object.assign(fixture, { heartbeat });
 }
 
 it('a heartbeat is one GET, sent at most once a minute and only while every stream is fresh', async () => {
-  const stage = createStage();
+  const fixture = createFixture();
   for (const [passedMs, isFresh, pings] of [
     [0, false, 0],
     [1, true, 1],
@@ -30,40 +30,40 @@ it('a heartbeat is one GET, sent at most once a minute and only while every stre
     [3 * MINUTE_MS, false, 2],
     [4 * MINUTE_MS, true, 3],
   ] as const) {
-    Object.assign(stage, { passedMs, isFresh });
-    await stage.heartbeat.look();
+    Object.assign(fixture, { passedMs, isFresh });
+    await fixture.heartbeat.look();
     expect(hook.pings).toBe(pings);
   }
-  expect([hook.bodies, stage.lines]).toEqual([[], []]);
+  expect([hook.bodies, fixture.lines]).toEqual([[], []]);
 });
 
 it('a heartbeat that is not accepted is logged once without its URL, and its next acceptance is logged once', async () => {
-  const stage = createStage();
+  const fixture = createFixture();
   const look = async (answer: number): Promise<void> => {
     hook.answer = answer;
-    await stage.heartbeat.look();
-    stage.passedMs += MINUTE_MS;
+    await fixture.heartbeat.look();
+    fixture.passedMs += MINUTE_MS;
   };
   for (const answer of [404, 500, 302, 200, 200]) await look(answer);
   expect(hook.pings).toBe(5);
   await hook.close();
   await look(200);
-  expect(stage.lines.map((line) => line.replace(/127[\d.:]+\d/, 'HOST'))).toEqual([
+  expect(fixture.lines.map((line) => line.replace(/127[\d.:]+\d/, 'HOST'))).toEqual([
     'warn: the heartbeat was not accepted by HOST: HTTP 404; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.',
     expect.stringMatching(/^debug: .* HTTP 500;/),
     expect.stringMatching(/^debug: .* HTTP 302;/),
     'info: the heartbeat is accepted by HOST again',
     expect.stringMatching(/^warn: .*: it cannot be reached \(/),
   ]);
-  expect(stage.lines.join()).not.toContain(HOOK_SECRET);
+  expect(fixture.lines.join()).not.toContain(HOOK_SECRET);
   hook = await startHookServer();
 });
 
 it('a heartbeat without a response does not delay a stop', async () => {
-  const stage = createStage();
+  const fixture = createFixture();
   hook.answer = 'hang';
-  stage.heartbeat.start(MINUTE_MS);
+  fixture.heartbeat.start(MINUTE_MS);
   await expect.poll(() => hook.pings).toBe(1);
-  stage.heartbeat.stop();
-  expect(stage.lines).toEqual([]);
+  fixture.heartbeat.stop();
+  expect(fixture.lines).toEqual([]);
 });

@@ -25,7 +25,9 @@ const row = (change: Partial<AlertRow> = {}): AlertRow => ({
 
 const context = (...accounts: string[]): MessageContext => ({
   owner: 'host pid 1',
-  accounts: new Map(accounts.map((id) => [id, { timezone: 'Europe/Oslo', place: { entry: `${id}-entry` } }])),
+  accounts: new Map(
+    accounts.map((id) => [id, { timezone: 'Europe/Oslo', tokenSource: { entry: `${id}-entry` } }]),
+  ),
 });
 
 test('equal alerts of several streams and accounts are one line, in the time zone of the accounts', () => {
@@ -84,7 +86,7 @@ test.each(Object.keys(ALERT_EVENTS) as AlertEvent[])(
       subjects: [subject],
       code: null,
       detail: null,
-      places: [],
+      tokenSources: [],
     });
     for (const words of [begun, over]) expect(words).toMatch(/^[a-z].*[^.]$/);
     expect(begun).not.toBe(over);

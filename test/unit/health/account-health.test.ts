@@ -11,7 +11,7 @@ import type { StreamName } from '../../../src/engine/streams/stream.ts';
 import { NO_RECORD, type RunResult } from '../../../src/engine/sync/run.ts';
 import { NOON } from '../../support/test-clock.ts';
 
-function createStage() {
+function createFixture() {
   const time = { passedMs: 0 };
   const clock = { now: () => NOON + time.passedMs, monotonicMs: () => time.passedMs };
   const heard: { level: string; text: string; fields: Record<string, unknown> }[] = [];
@@ -59,7 +59,7 @@ function end(health: AccountHealth, result: RunResult) {
 
 describe('an outage', () => {
   it('an outage is logged once as an error, and its end once, with duration and number of failed runs', () => {
-    const { time, heard, health } = createStage();
+    const { time, heard, health } = createFixture();
     for (let tick = 0; tick < 8; tick += 1) {
       for (const stream of ['resources', 'followups'] as const)
         expect(end(health, failed(stream, unreachable))).toEqual({ isLogged: true, nextSyncs: [] });
@@ -77,7 +77,7 @@ describe('an outage', () => {
   });
 
   it('an outage begins with the first failed request, not at the end of the retries', () => {
-    const { time, heard, health } = createStage();
+    const { time, heard, health } = createFixture();
     time.passedMs = 5 * MINUTE_MS;
     end(health, failed('users', new SafetySyncError('network_error', 'reset', { repeatedForMs: 90_000 })));
     expect(health.outage).toMatchObject({ sinceMs: NOON + 5 * MINUTE_MS - 90_000 });
@@ -87,7 +87,7 @@ describe('an outage', () => {
   });
 
   it('an outage met only by users ends when other streams get responses and users needs no request', () => {
-    const { heard, health } = createStage();
+    const { heard, health } = createFixture();
     end(health, failed('users', unreachable));
     end(health, unasked('users'));
     expect(health.outage).toMatchObject({ failedRuns: 1 });
@@ -99,7 +99,7 @@ describe('an outage', () => {
   });
 
   it('an outage continues for the streams that fail, despite streams without requests', () => {
-    const { health } = createStage();
+    const { health } = createFixture();
     end(health, failed('followups', unreachable));
     end(health, failed('users', unreachable));
     end(health, answered('resources'));
@@ -110,7 +110,7 @@ describe('an outage', () => {
   });
 
   it('an outage of the database is one for all accounts, counts no checks as runs, and ends after a successful check and a stored run of each account', () => {
-    const { heard, health, database, createHealth, time } = createStage();
+    const { heard, health, database, createHealth, time } = createFixture();
     const south = createHealth('south');
     database.recordFailure(databaseGone);
     time.passedMs += MINUTE_MS;
@@ -129,7 +129,7 @@ describe('an outage', () => {
   });
 
   it('an outage of the database ends only with a check after its newest failure', () => {
-    const { health, database } = createStage();
+    const { health, database } = createFixture();
     end(health, failed('followups', databaseGone));
     database.recordResponse();
     end(health, failed('followups', databaseGone));
@@ -140,7 +140,7 @@ describe('an outage', () => {
   });
 
   it('an outage of the database does not wait for a stream that is held because its credentials are refused', () => {
-    const { health, database } = createStage();
+    const { health, database } = createFixture();
     end(health, failed('users', databaseGone));
     end(health, failed('resources', new SafetySyncError('token_inactive', 'inactive')));
     database.recordResponse();
@@ -150,14 +150,14 @@ describe('an outage', () => {
   });
 
   it('an outage gets the error code of a later failure if the first failure was a broken session', () => {
-    const { health, database } = createStage();
+    const { health, database } = createFixture();
     end(health, failed('followups', new SafetySyncError('lock_lost', 'the connection broke')));
     database.recordFailure(databaseGone);
     expect(database.current).toMatchObject({ code: 'database_unreachable', failedRuns: 1 });
   });
 
   it('an error of the request or the data is no outage', () => {
-    const { heard, health } = createStage();
+    const { heard, health } = createFixture();
     expect(end(health, failed('users', new SafetySyncError('parameter_invalid', 'no'))).isLogged).toBe(false);
     expect(heard).toEqual([]);
   });
@@ -180,7 +180,7 @@ describe('after any results of runs', () => {
   it('after any results, an account is healthy if every stream gets a response within an hour, and each outage and its end is logged once', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const { time, heard, health, database, changes } = createStage();
+        const { time, heard, health, database, changes } = createFixture();
         for (const { stream, makes, minutes } of steps) {
           health.admit(stream)?.end(makes(stream), 'sync');
           time.passedMs += minutes * MINUTE_MS;
@@ -208,7 +208,7 @@ describe('after any results of runs', () => {
 
 describe('an account', () => {
   it('an account is unhealthy from the first retry until a run ends without an outage', () => {
-    const { health, changes } = createStage();
+    const { health, changes } = createFixture();
     health.recordRetry();
     end(health, failed('followups', unreachable));
     end(health, answered('resources'));
@@ -226,7 +226,7 @@ describe('an account with refused credentials', () => {
 
   /** The account's runs: the test sets their results, and what follows from them begins in time. */
   function createRuns() {
-    const { time, heard, health } = createStage();
+    const { time, heard, health } = createFixture();
     const due: { stream: StreamName; atMs: number }[] = [];
     const runs = {
       resultOf: (stream: StreamName): RunResult => answered(stream),

@@ -15,7 +15,7 @@ import { NOON } from '../../support/test-clock.ts';
 const refused = new SafetySyncError('token_inactive', 'inactive');
 const forbidden = new SafetySyncError('token_permission', 'no right');
 
-function createStage() {
+function createFixture() {
   let passedMs = 0;
   const breaker = createCircuitBreaker({ now: () => NOON + passedMs, monotonicMs: () => passedMs });
   return { breaker, pass: (ms: number) => void (passedMs += ms) };
@@ -35,7 +35,7 @@ const trialOf = (scope: 'account' | 'stream', minutes: number, closed: 'account'
 
 describe('refused credentials', () => {
   it('refused credentials hold every stream, with one trial after 15 minutes, then 30, then an hour, then every hour', () => {
-    const { breaker, pass } = createStage();
+    const { breaker, pass } = createFixture();
     expect(permitOf(breaker, 'resources').authFailed(refused)).toEqual(trialOf('account', 15));
     for (const minutes of [15, 30, 60, 60]) {
       pass(minutes * MINUTE_MS - 1_000);
@@ -49,7 +49,7 @@ describe('refused credentials', () => {
   });
 
   it('refusals of runs that started together count as one refusal', () => {
-    const { breaker } = createStage();
+    const { breaker } = createFixture();
     const [two, three] = [permitOf(breaker, 'followups'), permitOf(breaker, 'equipments')];
     permitOf(breaker, 'resources').authFailed(refused);
     expect(two.authFailed(refused).trial).toBeNull();
@@ -58,7 +58,7 @@ describe('refused credentials', () => {
   });
 
   it('a trial that received no response is repeated after a minute', () => {
-    const { breaker, pass } = createStage();
+    const { breaker, pass } = createFixture();
     const early = permitOf(breaker, 'followups');
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
@@ -71,7 +71,7 @@ describe('refused credentials', () => {
   });
 
   it('a missing permission holds only the stream that needs it', () => {
-    const { breaker, pass } = createStage();
+    const { breaker, pass } = createFixture();
     expect(permitOf(breaker, 'equipments').authFailed(forbidden)).toEqual(trialOf('stream', 15));
     expect(breaker.admit('equipments')).toBeUndefined();
     expect(breaker.admit('resources')).toBeDefined();
@@ -84,7 +84,7 @@ describe('refused credentials', () => {
 
 describe('credentials that come back in steps', () => {
   it('a stream without permission and with an inactive token runs when all streams run', () => {
-    const { breaker, pass } = createStage();
+    const { breaker, pass } = createFixture();
     permitOf(breaker, 'equipments').authFailed(forbidden);
     pass(15 * MINUTE_MS);
     expect(permitOf(breaker, 'equipments').authFailed(refused)).toMatchObject({
@@ -99,7 +99,7 @@ describe('credentials that come back in steps', () => {
   });
 
   it('a trial that is accepted after the refusal of another stream releases its stream only', () => {
-    const { breaker, pass } = createStage();
+    const { breaker, pass } = createFixture();
     const other = permitOf(breaker, 'followups');
     permitOf(breaker, 'equipments').authFailed(forbidden);
     pass(15 * MINUTE_MS);
@@ -110,7 +110,7 @@ describe('credentials that come back in steps', () => {
   });
 
   it('a trial without a response is replaced after the longest delay', () => {
-    const { breaker, pass } = createStage();
+    const { breaker, pass } = createFixture();
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
     const hanging = permitOf(breaker, 'resources');
@@ -139,7 +139,7 @@ describe('after any responses', () => {
   it('after any responses, every stream sends a request within the longest delay if the service accepts all', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, respondsLate) => {
-        const { breaker, pass } = createStage();
+        const { breaker, pass } = createFixture();
         const underway: Permit[] = [];
         for (const one of steps) {
           if (one.kind === 'pass') pass(one.minutes * MINUTE_MS);

@@ -14,7 +14,7 @@ it('the advice for an account of the accounts file names the keys of its entry i
     expect(adviceOf(code, { entry: 'west' }), code).not.toMatch(/SAFETY_(TOKEN|BASE_URL|EQUIPMENT_TYPES)/);
   }
   const error = new SafetySyncError('token_inactive', 'refused');
-  error.place = { entry: 'west' };
+  error.tokenSource = { entry: 'west' };
   expect(error.advice).toContain('the entry west');
   expect(adviceOf('a_code_of_later', { entry: 'west' })).toBe('');
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRunQueue } from '../../../src/operate/worker/run-queue.ts';
 import { createGate, type Gate } from '../../support/gate.ts';
 
-function createStage(slots: number) {
+function createFixture(slots: number) {
   const time = { passedMs: 0 };
   const clock = { now: () => time.passedMs, monotonicMs: () => time.passedMs };
   const queue = createRunQueue({ slots, clock });
@@ -29,7 +29,7 @@ function createStage(slots: number) {
 
 describe('slots', () => {
   it('at most as many runs as slots are under way, and the next one begins when one ends', async () => {
-    const { queue, begun, start, end, settle } = createStage(2);
+    const { queue, begun, start, end, settle } = createFixture(2);
     for (const stream of ['r', 'f', 't']) void start('north', stream);
     await settle();
     expect(begun).toEqual(['north r', 'north f']);
@@ -39,7 +39,7 @@ describe('slots', () => {
   });
 
   it('slots rotate between accounts, so that an account with many runs does not delay the others', async () => {
-    const { begun, start, end, settle } = createStage(1);
+    const { begun, start, end, settle } = createFixture(1);
     for (const stream of ['r', 'f', 't']) void start('large', stream);
     void start('small', 'r');
     void start('other', 'r');
@@ -49,13 +49,13 @@ describe('slots', () => {
   });
 
   it('a slot is released by a run that throws', async () => {
-    const { queue } = createStage(1);
+    const { queue } = createFixture(1);
     await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     await expect(queue.run('a', () => Promise.resolve(7))).resolves.toBe(7);
   });
 
   it('the load of the queue contains the longest wait of a run', async () => {
-    const { queue, start, settle, time } = createStage(1);
+    const { queue, start, settle, time } = createFixture(1);
     void start('a', 'r');
     void start('b', 'r');
     time.passedMs = 5_000;
@@ -68,7 +68,7 @@ describe('slots', () => {
 
 describe('an unhealthy account', () => {
   it('an unhealthy account releases the slots of its runs to others', async () => {
-    const { queue, begun, start, settle } = createStage(2);
+    const { queue, begun, start, settle } = createFixture(2);
     for (const stream of ['r', 'f', 't']) void start('sick', stream);
     void start('well', 'r');
     void start('well', 'f');
@@ -82,7 +82,7 @@ describe('an unhealthy account', () => {
   });
 
   it('an unhealthy account has one run at a time, and all of them when it is healthy again', async () => {
-    const { queue, begun, start, end, settle } = createStage(3);
+    const { queue, begun, start, end, settle } = createFixture(3);
     queue.setHealth('sick', false);
     for (const stream of ['r', 'f', 't']) void start('sick', stream);
     await settle();
@@ -95,7 +95,7 @@ describe('an unhealthy account', () => {
   });
 
   it('unhealthy accounts have at most as many extra runs as there are slots', async () => {
-    const { queue, begun, start, settle } = createStage(2);
+    const { queue, begun, start, settle } = createFixture(2);
     for (let round = 0; round < 5; round += 1) {
       for (const account of ['a', 'b']) void start(`${account}${round}`, 'r');
       await settle();

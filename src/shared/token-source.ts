@@ -6,7 +6,7 @@ const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
 };
 
 /** Where the token of an account comes from. */
-export interface TokenPlace {
+export interface TokenSource {
   /** The account's name in the accounts file; undefined: the variables describe the account. */
   readonly entry?: string | undefined;
   /** undefined: the variable or the entry contains the token itself. */
@@ -16,10 +16,10 @@ export interface TokenPlace {
 const MOST_ENTRIES = 5;
 
 /** Replaces the variables in an advice by the keys of entries, or by the file of a token. */
-export function nameEntries(advice: string, places: readonly TokenPlace[]): string {
-  const [first] = places;
-  const tokenFile = places.length === 1 ? first?.tokenFile : undefined;
-  const entries = places.flatMap(({ entry }) => entry ?? []);
+export function nameEntries(advice: string, sources: readonly TokenSource[]): string {
+  const [first] = sources;
+  const tokenFile = sources.length === 1 ? first?.tokenFile : undefined;
+  const entries = sources.flatMap(({ entry }) => entry ?? []);
   const more = entries.length > MOST_ENTRIES ? ` and ${entries.length - MOST_ENTRIES} more` : '';
   const named = `${entries.length === 1 ? 'entry' : 'entries'} ${entries.slice(0, MOST_ENTRIES).join(', ')}${more}`;
   return advice.replace(
@@ -32,7 +32,7 @@ export function nameEntries(advice: string, places: readonly TokenPlace[]): stri
       );
       const what = isInFile ? `the token in ${tokenFile}, the token_file` : keys.join(' or ');
       const ofEntries = `${what} of the ${named} in SAFETY_ACCOUNTS_FILE`;
-      return entries.length < places.length ? `${variables}, and ${ofEntries}` : ofEntries;
+      return entries.length < sources.length ? `${variables}, and ${ofEntries}` : ofEntries;
     },
   );
 }

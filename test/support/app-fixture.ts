@@ -11,18 +11,21 @@ import { serviceEnv } from './worker.ts';
  * The long-lived worker inside the test process, against the sandbox and database of a test worker. It is stopped as by a
  * SIGTERM at the end of the present test.
  */
-export interface AppStage {
+export interface AppFixture {
   readonly app: App;
   readonly url: string;
 }
 
-interface AppStageOptions extends WorkerOptions {
+interface AppFixtureOptions extends WorkerOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly trialDelays?: Backoff;
 }
 
-export async function startAppStage(worker: TestWorker, options: AppStageOptions = {}): Promise<AppStage> {
+export async function startAppFixture(
+  worker: TestWorker,
+  options: AppFixtureOptions = {},
+): Promise<AppFixture> {
   const stopping = new AbortController();
   const config = loadConfig(
     {

@@ -7,12 +7,12 @@ import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts'
 import { serviceEnv, SMALL_SANDBOX } from './worker.ts';
 
 /** The program with a service and a warehouse of its own. */
-export interface CliStage {
+export interface CliFixture {
   /** The built program, for tests that need a process: signals, exit codes, a working directory, concurrency. */
   readonly cli: Cli;
   readonly sandbox: Sandbox;
   readonly databaseUrl: string;
-  /** Settings for this stage's service and warehouse, with JSON logs. */
+  /** Settings for this fixture's service and warehouse, with JSON logs. */
   readonly env: CliEnvironment;
   query<Row>(text: string): Promise<Row[]>;
   /** Runs a command to its end, inside the test process, with `env` and these settings. */
@@ -22,13 +22,13 @@ export interface CliStage {
   close(): Promise<void>;
 }
 
-interface CliStageOptions {
+interface CliFixtureOptions {
   readonly sandbox?: SandboxOptions;
   /** An empty database. */
   readonly isEmpty?: true;
 }
 
-export async function createCliStage(options: CliStageOptions = {}): Promise<CliStage> {
+export async function createCliFixture(options: CliFixtureOptions = {}): Promise<CliFixture> {
   const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
   const database = await (options.isEmpty ? createEmptyTestDatabase() : createTestDatabase());
   const connection: Connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
@@ -64,10 +64,10 @@ export async function createCliStage(options: CliStageOptions = {}): Promise<Cli
   };
 }
 
-/** A test with its own stage. Tests that mostly wait for timers can then run concurrently. */
+/** A test with its own fixture. Tests that mostly wait for timers can then run concurrently. */
 // eslint-disable-next-line no-empty-pattern -- Vitest reads the required fixtures from the pattern: none.
-export const staged = test.extend('stage', async ({}, { onCleanup }) => {
-  const stage = await createCliStage();
-  onCleanup(() => stage.close());
-  return stage;
+export const staged = test.extend('fixture', async ({}, { onCleanup }) => {
+  const fixture = await createCliFixture();
+  onCleanup(() => fixture.close());
+  return fixture;
 });

@@ -26,7 +26,7 @@ export function tablesOf(stream: BenchStream): RecordTables {
   return [toTable(parent), ...children.map(toTable)];
 }
 
-export interface Stage {
+export interface Fixture {
   readonly server: BenchServer;
   readonly warehouse: Warehouse;
   readonly service: Service;
@@ -35,11 +35,11 @@ export interface Stage {
 
 export type Cost = Omit<Parameters<typeof toFigure>[0], 'figure' | 'floor'>;
 
-export const envOf = ({ service, warehouse }: Stage) => ({ ...service.env, DATABASE_URL: warehouse.url });
+export const envOf = ({ service, warehouse }: Fixture) => ({ ...service.env, DATABASE_URL: warehouse.url });
 
 /** Does the work; returns its cost to the three processes. */
 export async function measure(
-  { server, warehouse, service, stream }: Stage,
+  { server, warehouse, service, stream }: Fixture,
   work: () => Promise<Work>,
 ): Promise<Cost> {
   await warehouse.connection.query('checkpoint');
@@ -85,8 +85,8 @@ export async function withService(
 }
 
 export async function withWarehouse(
-  { server, service, stream }: Omit<Stage, 'warehouse'>,
-  work: (stage: Stage) => Promise<void>,
+  { server, service, stream }: Omit<Fixture, 'warehouse'>,
+  work: (fixture: Fixture) => Promise<void>,
 ): Promise<void> {
   const warehouse = await server.createWarehouse();
   try {

@@ -26,8 +26,8 @@ interface NotifyOptions {
 }
 
 /** Workers that only notify, in a time that the test moves. */
-export function createNotifyStage(worker: TestWorker) {
-  const stage = {
+export function createNotifyFixture(worker: TestWorker) {
+  const fixture = {
     /** How far the test has moved the time of the database, and of timers. */
     passedMs: 0,
     /** How far our own clock has gone since. */
@@ -35,7 +35,7 @@ export function createNotifyStage(worker: TestWorker) {
     pendingMigrations: 0,
     outage: undefined as Outage | undefined,
     reset: () =>
-      Object.assign(stage, { passedMs: 0, clockPassedMs: 0, pendingMigrations: 0, outage: undefined }),
+      Object.assign(fixture, { passedMs: 0, clockPassedMs: 0, pendingMigrations: 0, outage: undefined }),
     async start(
       env: Readonly<Record<string, string>>,
       { of = worker, owner = 'host pid 1', ...options }: NotifyOptions = {},
@@ -45,8 +45,8 @@ export function createNotifyStage(worker: TestWorker) {
         { needsService: true, isTerminal: false },
       );
       const clock = {
-        now: () => Date.now() + stage.clockPassedMs,
-        monotonicMs: () => performance.now() + stage.passedMs,
+        now: () => Date.now() + fixture.clockPassedMs,
+        monotonicMs: () => performance.now() + fixture.passedMs,
       };
       const signal = new AbortController().signal;
       const app = untilTestEnds(await createApp({ config, signal, say: () => undefined, clock }));
@@ -68,12 +68,12 @@ export function createNotifyStage(worker: TestWorker) {
         report: report && createScheduledReport({ ...app, owner }, report),
         monitor: {
           get latest() {
-            return { seen, problem: stage.outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' };
+            return { seen, problem: fixture.outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' };
           },
         },
         databaseOutage: {
           get current() {
-            return stage.outage;
+            return fixture.outage;
           },
         },
         stopTimeoutMs: 200,
@@ -84,13 +84,13 @@ export function createNotifyStage(worker: TestWorker) {
       return Object.assign(Object.create(notifier) as Notifier, {
         lines,
         async lookAndSend() {
-          if (stage.outage === undefined) {
+          if (fixture.outage === undefined) {
             const read = await readAccounts(app.connection, app.accountIds);
             seen = {
               ...read,
-              databaseNowMs: read.databaseNowMs + stage.passedMs + stage.clockPassedMs,
-              readAtMs: read.readAtMs + stage.clockPassedMs,
-              pendingMigrations: stage.pendingMigrations,
+              databaseNowMs: read.databaseNowMs + fixture.passedMs + fixture.clockPassedMs,
+              readAtMs: read.readAtMs + fixture.clockPassedMs,
+              pendingMigrations: fixture.pendingMigrations,
             };
           }
           await notifier.look();
@@ -100,9 +100,9 @@ export function createNotifyStage(worker: TestWorker) {
     },
     /** Moves the time, and lets the workers look one after the other. */
     async pass(ms: number, ...workers: readonly NotifyingWorker[]): Promise<void> {
-      stage.passedMs += ms;
+      fixture.passedMs += ms;
       for (const one of workers) await one.lookAndSend();
     },
   };
-  return stage;
+  return fixture;
 }
