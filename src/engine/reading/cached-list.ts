@@ -54,9 +54,16 @@ function isInFuture(ms: number, { serviceMs }: ResponseClock): boolean {
   return serviceMs !== undefined && ms > serviceMs + MOST_AHEAD_MS;
 }
 
-/** A `last_updated` in the future is an error of the data: the list existed when the response was made. */
-function toCalculatedAt(calculatedAtMs: number | undefined, clock: ResponseClock): ServiceTime | null {
-  if (calculatedAtMs === undefined) return null;
+/**
+ * A `last_updated` in the future is an error of the data: the list existed when the response was made. Without one the
+ * stored time stays, because an older list must not be stored after this one.
+ */
+function toCalculatedAt(
+  calculatedAtMs: number | undefined,
+  clock: ResponseClock,
+  stored: ServiceTime | null,
+): ServiceTime | null {
+  if (calculatedAtMs === undefined) return stored;
   const ms = isInFuture(calculatedAtMs, clock) ? (clock.serviceMs ?? calculatedAtMs) : calculatedAtMs;
   return { ms, clockOffsetMs: offsetOf(clock) };
 }
@@ -160,7 +167,11 @@ export async function* readCachedList(
       return {
         kind: 'read',
         covered: { partitions: null },
-        state: { check, olderSinceMs: null, calculatedAt: toCalculatedAt(calculatedAtMs, responseClock) },
+        state: {
+          check,
+          olderSinceMs: null,
+          calculatedAt: toCalculatedAt(calculatedAtMs, responseClock, state.calculatedAt),
+        },
         failure: null,
       };
     }

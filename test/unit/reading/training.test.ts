@@ -188,6 +188,18 @@ describe('a wrong last_updated', () => {
     expect(worker.stateOf(STREAM).calculatedAt).toEqual(before);
   });
 
+  test('a response without last_updated keeps the time of the stored calculation, so that an older one is not stored after it', async () => {
+    await start();
+    await sync();
+    worker.time.now += 15 * MINUTE_MS;
+    worker.sandbox.hooks.rewriteResponse = (_entry, { last_updated: _, ...response }) => response;
+    await sync();
+    expect(calculatedAt()).toBe(NOON);
+    worker.time.now += MINUTE_MS;
+    respondAs(NOON - MINUTE_MS);
+    expect((await worker.run(STREAM)).outcome).toBe('skipped');
+  });
+
   test('a newer calculation between older ones restarts the 15 minutes', async () => {
     await start();
     await sync();
