@@ -15,10 +15,12 @@ export const QUESTIONS = {
   namesakes: question({ id: as.text })`
 select id
 from (select id, count(*) over (partition by name) as people from safety.users where account_id = $1) u
-where people > 1`,
+where people > 1
+order by id`,
   /** Which ids have the label of another one? */
   sharedLabels: question({ kind: as.text, id: as.text })`
 select kind, id
 from (select kind, id, count(*) over (partition by kind, label) as ids from safety.labels where account_id = $1) l
-where ids > 1`,
+where ids > 1
+order by kind, id`,
 };
