@@ -7,7 +7,7 @@ import { DEEPEST, Received, TOO_DEEP } from '../../shared/received.ts';
 import { CLOSING_BRACKET, COMMA, ElementScan, ElementSkip, readOutline, SPACE } from './json-elements.ts';
 import { UnusableResponse } from './response-errors.ts';
 
-/** An element and what is outside of the list are held in memory. Of a larger element only the fields at its beginning are read. */
+/** An element and what is outside of the list are held in memory. Only the fields at the beginning of a larger element are read. */
 const LARGEST_HELD_BYTES = 16 * 1024 * 1024;
 
 /** If more is held, it is scanned again when its length has doubled, because each scan begins at its start. */

@@ -1,4 +1,4 @@
-/** What a method is: rules for its parameters, and a response. */
+/** A method: rules for its parameters, and a response. */
 import * as z from 'zod';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import type { Readings } from './readings.ts';
