@@ -138,7 +138,7 @@ it('only one of several workers sends the alert of a problem and the message of 
   const workers = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => start({ owner })));
   const all = async (): Promise<void> => {
     fixture.passedMs += SECOND_MS;
-    for (let look = 0; look < 2; look += 1) await Promise.all(workers.map((one) => one.lookAndSend()));
+    for (let look = 0; look < 2; look += 1) await fixture.together(workers);
   };
   for (const expected of ['✗✓', '✗✓✗✓']) {
     await fail();

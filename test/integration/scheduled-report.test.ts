@@ -78,8 +78,7 @@ it('one of several workers makes a due report: page and workbook in REPORT_DIR, 
   await pass(0, ...workers);
   expect(await readdir(folder)).toEqual([]);
   fixture.passedMs = WEEK_MS;
-  await Promise.all(workers.map((one) => one.lookAndSend()));
-  await Promise.all(workers.map((one) => one.lookAndSend()));
+  for (let look = 0; look < 2; look += 1) await fixture.together(workers);
 
   const [name, workbook] = [await todaysName('html'), await todaysName('xlsx')];
   expect((await readdir(folder)).toSorted()).toEqual([name, workbook]);

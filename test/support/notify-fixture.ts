@@ -13,7 +13,10 @@ import { serviceEnv, type TestWorker } from './worker.ts';
 /** The alerts and reports of one worker. */
 export interface NotifyingWorker extends Notifier {
   readonly lines: { readonly level: string; readonly text: string }[];
-  /** Reads the warehouse, looks, and waits until what was due is sent. */
+  /** Reads the warehouse. */
+  read(): Promise<void>;
+  /** Looks at what was read, and waits until what was due is sent. */
+  send(): Promise<void>;
   lookAndSend(): Promise<void>;
 }
 
@@ -60,12 +63,15 @@ export function createNotifyFixture(worker: TestWorker) {
       for (const account of app.accounts) Object.assign(account, { log });
       let seen: AccountsRead | null = null;
       const { report } = config.notifications;
+      // Workers that look together take turns on the connections of the test.
+      const { connection } = of;
       const notifier = createNotifier({
         ...app,
         owner,
+        db: connection.db,
         log: Object.assign(app.log, log),
         channels: options.channels ?? configuredChannels(config.notifications),
-        report: report && createScheduledReport({ ...app, owner }, report),
+        report: report && createScheduledReport({ ...app, owner, connection }, report),
         monitor: {
           get latest() {
             return { seen, problem: fixture.outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' };
@@ -81,22 +87,34 @@ export function createNotifyFixture(worker: TestWorker) {
         onOutcome: () => undefined,
       });
       onTestFinished(() => notifier.stop());
+      async function read(): Promise<void> {
+        if (fixture.outage !== undefined) return;
+        const found = await readAccounts(connection, app.accountIds);
+        seen = {
+          ...found,
+          databaseNowMs: found.databaseNowMs + fixture.passedMs + fixture.clockPassedMs,
+          readAtMs: found.readAtMs + fixture.clockPassedMs,
+          pendingMigrations: fixture.pendingMigrations,
+        };
+      }
+      async function send(): Promise<void> {
+        await notifier.look();
+        await notifier.idle();
+      }
       return Object.assign(Object.create(notifier) as Notifier, {
         lines,
+        read,
+        send,
         async lookAndSend() {
-          if (fixture.outage === undefined) {
-            const read = await readAccounts(app.connection, app.accountIds);
-            seen = {
-              ...read,
-              databaseNowMs: read.databaseNowMs + fixture.passedMs + fixture.clockPassedMs,
-              readAtMs: read.readAtMs + fixture.clockPassedMs,
-              pendingMigrations: fixture.pendingMigrations,
-            };
-          }
-          await notifier.look();
-          await notifier.idle();
+          await read();
+          await send();
         },
       });
+    },
+    /** Lets the workers look at one moment. */
+    async together(workers: readonly NotifyingWorker[]): Promise<void> {
+      for (const one of workers) await one.read();
+      await Promise.all(workers.map((one) => one.send()));
     },
     /** Moves the time, and lets the workers look one after the other. */
     async pass(ms: number, ...workers: readonly NotifyingWorker[]): Promise<void> {
