@@ -166,7 +166,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       startedMs: Date.now(),
       worker: 'running',
       isSchedulerAlive: true,
-      warehouse: { seen, counted: null, countedAtMs: null, problem: null, isSlow: false },
+      warehouse: { accountsRead: seen, counted: null, countedAtMs: null, problem: null, isSlow: false },
       databaseOutage: undefined,
       alerts: { open: 0, channels: [], failedReports: [] },
       keeping: { deletedDays: null, runsDays: null, issuesDays: null, omitted: [], pseudonyms: [] },

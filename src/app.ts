@@ -181,7 +181,7 @@ export async function createApp(options: CreateAppOptions) {
           equipmentTypes: account.equipmentTypes,
           followupsOverlapMs: config.followupsOverlapMs,
           maxDeleteRatio: config.maxDeleteRatio,
-          readers: config.api.concurrency,
+          sliceConcurrency: config.api.concurrency,
         },
         privacy: config.privacy,
         retention: config.retention,

@@ -44,7 +44,7 @@ function askAtTerminal(question: string): Promise<string> {
  * use.
  */
 const UNPRINTABLE =
-  // eslint-disable-next-line no-control-regex -- These are what is looked for.
+  // eslint-disable-next-line no-control-regex -- The expression matches control characters on purpose.
   /(\x1b\[(?:[012]|22|3[0-79]|9[0-7])m)|[\0-\x08\v-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 export const toEscape = (character: string): string =>

@@ -9,7 +9,7 @@ export function databaseUrlProblem(text: string): string | undefined {
   if (rest === undefined) return undefined;
   const authority = rest.split(/[/?#]/, 1)[0] ?? '';
   const signs = rest.split('@').length - 1;
-  // A second @, or one after a /, belongs to the password: the driver would read a part of the password as the host.
+  // The driver would read a part of the password as the host, because a second @, or one after a /, belongs to the password.
   if (signs > 1 || (signs === 1 && !authority.includes('@'))) {
     return `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`;
   }

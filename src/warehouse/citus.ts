@@ -54,7 +54,7 @@ export async function readCitus(connection: TextQueries) {
   );
   const tables = await readTables(connection);
   return {
-    /** As it is installed in this database: `13.2-1`. */
+    /** Version of the installed extension, for example `13.2-1`. */
     version: extension.version,
     /** Nodes that hold rows. */
     nodes: cluster?.nodes ?? 0,

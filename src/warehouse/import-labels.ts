@@ -69,9 +69,9 @@ export function checkLabels(lines: readonly LabelLine[], staying: readonly Label
       const problem = `parent_id ${parentId} of ${labelKey(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
       return [{ line: line.line, problem }];
     }
-    const circle = cycleOf(line, parents, ending);
-    if (circle === null) return [];
-    const problem = `${labelKey(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
+    const cycle = cycleOf(line, parents, ending);
+    if (cycle === null) return [];
+    const problem = `${labelKey(line)} belongs to itself (${cycle.join(' → ')}); empty the parent_id of the topmost`;
     return [{ line: line.line, problem }];
   });
   return [...duplicatesOf(lines), ...hierarchy];

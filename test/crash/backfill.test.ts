@@ -27,7 +27,7 @@ afterEach(() => worker.close());
 async function start(options: TimedWorkerOptions = {}): Promise<void> {
   worker = await createTimedWorker({
     ...options,
-    settings: { readers: 2, ...options.settings },
+    settings: { sliceConcurrency: 2, ...options.settings },
     sandbox: { size: SIZE, readings: { largestPage: PAGE }, ...options.sandbox },
   });
 }
@@ -123,7 +123,7 @@ describe('a first sync that is cut off', () => {
   );
 
   test('if the service refuses a request while a response is stored, the response is committed and the run is closed as failed', async () => {
-    await start({ settings: { readers: 1 } });
+    await start({ settings: { sliceConcurrency: 1 } });
     const other = openConnection({
       url: worker.databaseUrl,
       applicationName: 'test',
@@ -195,7 +195,7 @@ describe('a backfill', () => {
   });
 
   test('a backfill that fails between the last page of a slice and its end counts that page once', async () => {
-    await start({ settings: { readers: 1 } });
+    await start({ settings: { sliceConcurrency: 1 } });
     await worker.query(`create function refuse() returns trigger language plpgsql as
       'begin raise exception ''no end today''; end'`);
     await worker.query(`create trigger no_end before update on safety_sync.backfill_slices for each row

@@ -21,7 +21,7 @@ const worker = forEachTest(async () => {
   await migrateDatabase(server.url);
   return await createTimedWorker({
     database: { url: server.url, drop: () => Promise.resolve() },
-    settings: { readers: 2 },
+    settings: { sliceConcurrency: 2 },
     sandbox: { size: SIZE, readings: { largestPage: 10 } },
   });
 });

@@ -28,7 +28,7 @@ const watermark = async () => (await stateOf(worker, 'followups')).watermark;
 const newestUpdate = () => Math.max(...[...store().values()].map((one) => one.updated_on));
 
 test('if the service fails for a follow-up, scheduled runs request it again only after a delay that doubles with each failure', async () => {
-  await start({ mostRetries: 1, settings: { readers: 2 } }, { largestPage: 10 });
+  await start({ mostRetries: 1, settings: { sliceConcurrency: 2 } }, { largestPage: 10 });
   worker.sandbox.readings.unrenderable = [[...store().keys()][50] ?? ''];
   await worker.run('followups');
   const asked = async (): Promise<number> => {

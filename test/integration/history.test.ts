@@ -196,7 +196,7 @@ describe('follow-ups', () => {
 
   test('if two commits of one run store two states of one record, the history keeps both', async () => {
     worker = await createTimedWorker({
-      settings: { followupsOverlapMs: EVERYTHING_MS, readers: 1 },
+      settings: { followupsOverlapMs: EVERYTHING_MS, sliceConcurrency: 1 },
       sandbox: { size: { ...SIZE, followups: 600 }, readings: { largestPage: 50 } },
     });
     const newest = [...worker.sandbox.store.followups.values()].toSorted(

@@ -318,7 +318,7 @@ test('a reader gets rows of a first load before the load has ended', async () =>
         },
       },
     },
-    settings: { readers: 1 },
+    settings: { sliceConcurrency: 1 },
   });
   const reader = createReader();
   let isDone = false;

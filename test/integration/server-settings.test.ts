@@ -92,7 +92,7 @@ test('settings of the database and the role have no effect on stored data', asyn
   await worker.query(`update safety_sync.runs set trigger = 'schedule'`);
   const { workerSeenMs } = await findWhatIsWrong(worker.connection.db, {
     accounts: [{ id: 'default', offReasons: {}, config: { schedule: NO_SCHEDULE } }],
-    seen: read,
+    accountsRead: read,
     config: { freshnessBudgetMinutes: 60, syncSpreadSeconds: 0 },
   });
   expect(Math.abs(Date.now() - (workerSeenMs ?? 0))).toBeLessThan(MINUTE_MS);

@@ -72,7 +72,7 @@ export async function play(
     equipmentTypes: sandbox.equipmentTypes,
     followupsOverlapMs: history.overlapMs,
     maxDeleteRatio: 1,
-    readers: history.readers,
+    sliceConcurrency: history.readers,
   };
   const createApi = (requestTimeoutMs: number, mostRetries: number) =>
     clientFor(sandbox, {

@@ -61,7 +61,7 @@ export function createNotifyFixture(worker: TestWorker) {
           void lines.push({ level, text: app.redact(String(said.at(-1))) });
       const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') };
       for (const account of app.accounts) Object.assign(account, { log });
-      let seen: AccountsRead | null = null;
+      let accountsRead: AccountsRead | null = null;
       const { report } = config.notifications;
       // Workers that look together take turns on the connections of the test.
       const { connection } = of;
@@ -74,7 +74,10 @@ export function createNotifyFixture(worker: TestWorker) {
         report: report && createScheduledReport({ ...app, owner, connection }, report),
         monitor: {
           get latest() {
-            return { seen, problem: fixture.outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' };
+            return {
+              accountsRead,
+              problem: fixture.outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7',
+            };
           },
         },
         databaseOutage: {
@@ -90,7 +93,7 @@ export function createNotifyFixture(worker: TestWorker) {
       async function read(): Promise<void> {
         if (fixture.outage !== undefined) return;
         const found = await readAccounts(connection, app.accountIds);
-        seen = {
+        accountsRead = {
           ...found,
           databaseNowMs: found.databaseNowMs + fixture.passedMs + fixture.clockPassedMs,
           readAtMs: found.readAtMs + fixture.clockPassedMs,

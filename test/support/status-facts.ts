@@ -176,7 +176,7 @@ export function manyFacts(
     ...WORKER,
     queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
     ...change,
-    warehouse: { ...NO_WAREHOUSE_STATE, seen: seen === null ? null : read, problem },
+    warehouse: { ...NO_WAREHOUSE_STATE, accountsRead: seen === null ? null : read, problem },
     databaseOutage: undefined,
     accounts: accounts.map(([one]) => one),
     nextRuns: null,
@@ -219,7 +219,7 @@ export function statusFacts({
   return {
     ...WORKER,
     ...process,
-    warehouse: { seen, counted, countedAtMs, problem, isSlow },
+    warehouse: { accountsRead: seen, counted, countedAtMs, problem, isSlow },
     databaseOutage: outageOf('database'),
     accounts: [{ ...account, progress, pressure: service ?? account.pressure }],
     nextRuns,

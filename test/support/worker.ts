@@ -61,7 +61,7 @@ export const settingsFor = (sandbox: Sandbox, { settings }: TestWorkerOptions): 
   equipmentTypes: sandbox.equipmentTypes,
   followupsOverlapMs: 600_000,
   maxDeleteRatio: 0.5,
-  readers: 4,
+  sliceConcurrency: 4,
   ...settings,
 });
 

@@ -84,16 +84,16 @@ const alertJson = ({ accountId, event, subject, channel, code, detail, tries, pr
 const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
   const { accounts, accountIds, connection, db, config, clock } = app;
   const { freshnessBudgetMinutes, notifications } = config;
-  const seen = await readAccounts(connection, accountIds, { clock });
+  const accountsRead = await readAccounts(connection, accountIds, { clock });
   const rows = await readOutbox(db, accountIds);
   const conditions = conditionsOf({
     accounts,
-    seen,
+    accountsRead,
     lastingProblems: await readLastingProblems(db, accountIds),
     failedReports: notifications.report === undefined ? [] : failedReportsOf(rows),
     freshnessBudgetMinutes,
   });
-  const wrong = await findWhatIsWrong(db, { accounts, seen, config });
+  const wrong = await findWhatIsWrong(db, { accounts, accountsRead, config });
   const channels = configuredChannels(notifications).map(({ name }) => name);
   const hasChannels = channels.length > 0;
   const ofChannels = rows.filter(isAlert).filter(({ channel }) => !hasChannels || channels.includes(channel));

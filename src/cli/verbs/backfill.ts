@@ -92,7 +92,7 @@ async function forecast(
     signal: context.signal,
   });
   const total = response.paging?.total ?? null;
-  const { readers } = context.settings;
+  const { sliceConcurrency: readers } = context.settings;
   const resumed = isMigrated ? await readResumable(context, stream, asked) : undefined;
   const slices =
     resumed?.length ?? Math.max(1, Math.ceil((total ?? 0) / sliceRecordsFor(readers, readMode.pageSize)));

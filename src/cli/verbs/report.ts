@@ -33,7 +33,7 @@ const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
     const names = Object.keys(counts).length;
     written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
   };
-  const answered = await readReport(app.connection, id, {
+  const report = await readReport(app.connection, id, {
     equipmentTypes: config.equipmentTypes,
     recordUrls: app.config.recordUrls,
     also: async (snapshot) => {
@@ -45,11 +45,11 @@ const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
   const isStdoutTaken = json === true || out === STDOUT;
   const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
   if (json) {
-    const { accountId: account_id, timezone, asOfMs, answers } = answered;
+    const { accountId: account_id, timezone, asOfMs, answers } = report;
     terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
   } else if (out !== undefined) {
     progress('drawing the report …');
-    const page = renderReport(answered, { title: config.reportTitle, along: { csv, xlsx } });
+    const page = renderReport(report, { title: config.reportTitle, along: { csv, xlsx } });
     if (out === STDOUT) terminal.printFile(page);
     else {
       await writeWholeFile(out, page);

@@ -72,7 +72,7 @@ async function readState(app: App, isOneOfMany: boolean) {
   ]);
   const runOf = byKey(runs);
   const countOf = byKey(counts);
-  const wrong = await findWhatIsWrong(db, { accounts, seen: read, config });
+  const wrong = await findWhatIsWrong(db, { accounts, accountsRead: read, config });
   const cleanings = await readCleaningProgress(db, accountIds, config.privacy);
   const unreadOfAccounts = await readUnreadPartitions(app);
   const states = accounts.map(({ id, config: own, offReasons }) => {

@@ -79,7 +79,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const http = createHttp(options, token.redact);
   const closing = new AbortController();
 
-  /** One HTTP request, in a span and for `onRequest`. The span has no parameters, because they may be personal data. */
+  /** Sends one HTTP request, traces it in a span and reports it to `onRequest`. The span has no parameters, because they may be personal data. */
   async function* send(
     request: ApiRequest,
     sentToken: string,
@@ -126,12 +126,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         request.meter.retries += 1;
         yield { kind: 'restart' };
       }
-      const asked = token.take();
+      const sentToken = token.take();
       try {
-        return yield* send(request, asked, signal, attempt);
+        return yield* send(request, sentToken, signal, attempt);
       } catch (error) {
         const isRefused = error instanceof SafetySyncError && error.recovery === 'fail_run';
-        if (!isRefused || !token.refuse(asked)) throw error;
+        if (!isRefused || !token.refuse(sentToken)) throw error;
       }
     }
   }

@@ -127,12 +127,12 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
     const ended = AbortSignal.any([signal, timedOut.signal]);
     ended.throwIfAborted();
     const asked = { method, params, origin: base.origin, redact };
-    let answered: ResponseContext | undefined;
+    let received: ResponseContext | undefined;
     const createBudget = () =>
       createWaitingBudget(requestTimeoutMs, clock, () => {
-        const what = answered === undefined ? 'no response' : 'the response did not go on';
+        const what = received === undefined ? 'no response' : 'the response did not go on';
         const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
-        const requestId = answered?.headers.requestId;
+        const requestId = received?.headers.requestId;
         timedOut.abort(new SafetySyncError('request_timeout', message, { requestId }));
       });
     try {
@@ -145,7 +145,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
       });
       const response = await createBudget().wait(responding);
       const headers = readHeaders(response.headers, redact, clock.now());
-      answered = { ...asked, status: response.statusCode, headers };
+      received = { ...asked, status: response.statusCode, headers };
       meter.lastRequestId = headers.requestId ?? meter.lastRequestId;
       // A body that is destroyed while it arrives emits an error; the reader has thrown its own.
       response.body.on('error', () => undefined);
@@ -158,14 +158,14 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
         onReceived: onBytes,
       });
       const { envelope, count } = yield* elements;
-      assertAccepted(envelope, request, answered);
+      assertAccepted(envelope, request, received);
       const { serviceTimeMs, requestId } = headers;
       return { count, envelope, paging: readPaging(envelope), serviceTimeMs, requestId };
     } catch (error) {
       if (ended.aborted) throw ended.reason;
       if (error instanceof SafetySyncError) throw error;
-      if (error instanceof UnusableResponse && answered !== undefined) throw toUnusableError(error, answered);
-      throw toConnectionError(error, answered ?? asked);
+      if (error instanceof UnusableResponse && received !== undefined) throw toUnusableError(error, received);
+      throw toConnectionError(error, received ?? asked);
     }
   }
 

@@ -133,7 +133,7 @@ export interface RequestEvent {
   readonly errorCode: ErrorCode | null;
 }
 
-/** A line of the debug log for a request that was answered or failed. */
+/** A line of the debug log for a request that got a response or failed. */
 export function logRequest(log: Logger, event: RequestEvent): void {
   const { method, range, attempt, durationMs, bytes, records, requestId, errorCode } = event;
   const outcome = errorCode ?? formatNumber(records ?? 0, 'record');

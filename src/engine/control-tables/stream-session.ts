@@ -155,8 +155,8 @@ function buildSession(opened: Opened) {
       return transactionTime;
     },
     /**
-     * A commit that is not `isDurable` does not wait for the disk: if PostgreSQL itself crashes, this commit and all later
-     * ones may be lost, each as a whole.
+     * A commit that is not `isDurable` does not wait for the disk: if PostgreSQL itself crashes, this commit and later ones
+     * up to the next durable commit may be lost, each as a whole.
      */
     async commit({ isDurable }: { readonly isDurable: boolean }): Promise<void> {
       if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);

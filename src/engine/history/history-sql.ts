@@ -64,10 +64,10 @@ export function fillColumn(
 ): SQL {
   const isParent = table === parent;
   const parentRow = sql`, ${target(parent)} t`;
-  const isOwned = sql`t.account_id = c.account_id and t.${keyColumn(parent)} = c.${keyColumn(table)}`;
+  const isOfParent = sql`t.account_id = c.account_id and t.${keyColumn(parent)} = c.${keyColumn(table)}`;
   return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
     from ${staged(table, [...table.key, column])} s${isParent ? NO_SQL : parentRow}
-    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NO_SQL : sql`and ${isOwned}`}
+    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NO_SQL : sql`and ${isOfParent}`}
       and ${name(isParent ? 'c' : 't')}._deleted_at is null and ${name(isParent ? 'c' : 't')}._synced_at < ${until}::timestamptz
       and c.${name(column)} is distinct from s.${name(column)}`;
 }

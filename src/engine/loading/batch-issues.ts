@@ -162,7 +162,7 @@ export class BatchIssues {
     this.#listed = listed;
   }
 
-  /** `isStaged`: the record is in the staging tables. The issues of one record follow one another. */
+  /** `isStaged`: the record is in the staging tables. All issues of a record are added before those of the next one. */
   add(issue: RecordIssue, read: ReadRecord, isStaged: boolean): void {
     if (issue.kind === 'unknown_field') {
       this.#addUnknownField(issue, read);

@@ -9,7 +9,7 @@ import type { KeylessMemory } from '../streams/state.ts';
 export interface RecordProtection {
   /** Part of the checksums, because a checksum without it would confirm a guess of a protected value. */
   readonly secret: string;
-  /** Returns the record as it may be stored; the record itself if all of it may be stored. */
+  /** Returns a copy without protected values, or the record itself if it has none. */
   ofRecord(received: unknown): unknown;
 }
 
@@ -18,7 +18,7 @@ export interface LoadOptions {
   readonly shape: StreamShape;
   readonly accountId: string;
   readonly runId: number;
-  /** Applied to a record before every other step; null: everything may be stored. */
+  /** Applied to a record before all other work; null: everything may be stored. */
   readonly protection: RecordProtection | null;
   readonly guard: {
     /** A snapshot that lacks more than this share of the live rows is suspicious. */

@@ -44,7 +44,7 @@ async function fetchFirst(range: TimeSlice, reader: SliceReader): Promise<SliceR
   try {
     return await reader.fetch(range);
   } catch (error) {
-    const page = isRequestSpecific(error) ? await reader.probe(range) : undefined;
+    const page = isRequestSpecific(error) ? await reader.fetchNewestOf(range) : undefined;
     if (page === undefined || page.records.length === 0) throw error;
     return { page, distinct: 1, shortfall: null };
   }
@@ -83,7 +83,7 @@ export async function* makePlan(read: ReadRequest, range: TimeSlice, reader: Sli
   const isRead = total !== undefined && distinct >= total;
   // A service with smaller pages gets smaller slices; a single record is the one that `probe` found.
   const pageRecords = first.records.length > 1 ? first.records.length : reader.pageSize;
-  const sliceRecords = sliceRecordsFor(read.settings.readers, pageRecords);
+  const sliceRecords = sliceRecordsFor(read.settings.sliceConcurrency, pageRecords);
   const isOneSlice = (total ?? 0) <= sliceRecords;
   const oldestMs = (isOneSlice ? undefined : await findOldest(read, range, first)) ?? bottom;
   // As if the records were spread evenly; a slice that turns out too large is cut again.

@@ -70,7 +70,7 @@ export function isResumable(
   { plan, slices }: StoredBackfill,
   { range, restart, watermarkMs }: BackfillAsked,
 ): boolean {
-  // Without a watermark it is unknown from when on a plan of everything lacks changes.
+  // A plan of everything without a watermark is not continued, because the time from which it lacks changes is unknown.
   const isTimed = !isWholeTime(plan) || plan.watermark !== null;
   return (
     !restart &&
@@ -127,14 +127,14 @@ export async function* readBackfill(
         ...stored,
         total: await reader.fetchTotal(range),
         isRead: false,
-        sliceRecords: sliceRecordsFor(settings.readers, reader.pageSize),
+        sliceRecords: sliceRecordsFor(settings.sliceConcurrency, reader.pageSize),
       }
     : yield* makePlan(read, range, reader);
   const backfill = createBackfill(reader, made);
   yield { ...records([]), progress: { ...backfill.progress } };
   try {
     yield* readSideBySide({
-      width: settings.readers,
+      width: settings.sliceConcurrency,
       next: () => {
         const work = backfill.queue.shift();
         return work === undefined ? undefined : readSlice(backfill, work);

@@ -24,9 +24,9 @@ const UNKNOWN_MS = 30 * DAY_MS;
 const UNUSABLE_MS = DAY_MS;
 /** If this number of different ids fail one after the other, the service itself may be failing. */
 const IN_A_ROW = 4;
-/** Other lookups that decide whether it does. */
-const MOST_PROBES = 3;
-/** Ids that a note names. */
+/** Lookups of other ids, which show whether it does. */
+const MOST_CONTROL_LOOKUPS = 3;
+/** Maximum number of ids in a note. */
 const NAMED = 5;
 
 const AGAIN_MS = { found: REFRESH_MS, unknown: UNKNOWN_MS, unusable: UNUSABLE_MS } as const;
@@ -137,18 +137,18 @@ async function lookUpAll(read: ReadRequest, lookups: readonly DueLookup[]) {
   }
 
   /** Ids that were looked up before, then due ones. */
-  async function takeProbes(): Promise<DueLookup[]> {
+  async function takeControlIds(): Promise<DueLookup[]> {
     const latest = succeeded.at(-1)?.userId;
     const known =
-      latest === undefined ? await read.warehouse.readSucceededLookups(MOST_PROBES - 1) : [latest];
-    const probes = known
+      latest === undefined ? await read.warehouse.readSucceededLookups(MOST_CONTROL_LOOKUPS - 1) : [latest];
+    const controlIds = known
       .filter((userId) => !failed.some(({ lookup }) => lookup.userId === userId))
       .map((userId) => ({ userId, failures: 0 }));
-    while (probes.length < MOST_PROBES && queue.length > 0) {
+    while (controlIds.length < MOST_CONTROL_LOOKUPS && queue.length > 0) {
       // From the end and the middle: ids that fail for one reason are often adjacent.
-      probes.push(...queue.splice(probes.length % 2 === 0 ? -1 : queue.length >> 1, 1));
+      controlIds.push(...queue.splice(controlIds.length % 2 === 0 ? -1 : queue.length >> 1, 1));
     }
-    return probes;
+    return controlIds;
   }
 
   do {
@@ -157,8 +157,8 @@ async function lookUpAll(read: ReadRequest, lookups: readonly DueLookup[]) {
     const isDoubtful = inARow >= IN_A_ROW || (succeeded.length === 0 && failed.length > 0);
     if (!isEnded() && isDoubtful) {
       const before = succeeded.length;
-      for (const probe of await takeProbes()) {
-        if (!isEnded() && succeeded.length === before) await lookUp(probe);
+      for (const controlId of await takeControlIds()) {
+        if (!isEnded() && succeeded.length === before) await lookUp(controlId);
       }
       if (succeeded.length === before) failure ??= failed.at(-1)?.error;
     }

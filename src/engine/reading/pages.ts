@@ -68,8 +68,8 @@ export class PageTally {
   readonly #totals: number[] = [];
   #pagesWithNews = 0;
   #isLastNews = false;
-  /** A page had a record twice. */
-  #hasRowsTwice = false;
+  /** One page contained the same record twice. */
+  #hasRepeatsInPage = false;
 
   constructor(keyField: string) {
     this.#keyField = keyField;
@@ -78,7 +78,7 @@ export class PageTally {
   add({ records, paging }: ListPage): void {
     const before = this.#names.size;
     const names = records.map((record) => recordName(record, this.#keyField));
-    this.#hasRowsTwice ||= new Set(names).size < names.length;
+    this.#hasRepeatsInPage ||= new Set(names).size < names.length;
     for (const [at, record] of records.entries()) {
       const name = names[at] ?? '';
       if (this.#names.has(name)) this.repeated.set(name, record);
@@ -121,7 +121,7 @@ export class PageTally {
         return `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`;
       // The service may end the pages after as many rows as it has distinct records. If pages repeat records, the last records are
       // then missing.
-      return this.#hasRowsTwice ? 'pages repeat records, and the service returns no total' : null;
+      return this.#hasRepeatsInPage ? 'pages repeat records, and the service returns no total' : null;
     }
     for (const [at, total] of this.#totals.entries()) {
       const before = this.#totals[at - 1] ?? 0;

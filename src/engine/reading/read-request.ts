@@ -21,7 +21,7 @@ export interface SyncSettings {
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
   /** Number of slices of a backfill that are read concurrently. */
-  readonly readers: number;
+  readonly sliceConcurrency: number;
 }
 
 /** The service for one run. */
@@ -71,7 +71,7 @@ export interface ReadOptions {
   readonly range?: TimeSlice;
   /** backfill: begin a new one instead of continuing one that was cut off. */
   readonly restart?: boolean;
-  /** Request this record only, and store it regardless of its stored state. */
+  /** The only record to request; it is stored even if it is unchanged. */
   readonly onlyRecord?: KnownRecord;
 }
 

@@ -86,8 +86,8 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
       return undefined;
     }
   }
-  const probe = async (slice: TimeSlice) => await fetchNewest(toParams(slice));
-  const fetchTotal = async (slice: TimeSlice) => (await probe(slice))?.paging?.total;
+  const fetchNewestOf = async (slice: TimeSlice) => await fetchNewest(toParams(slice));
+  const fetchTotal = async (slice: TimeSlice) => (await fetchNewestOf(slice))?.paging?.total;
 
   /** The total counts no record after this page, but pages after it are announced, and the next one has another record. */
   async function isContradicted(slice: TimeSlice, { records, paging }: ListPage, distinct: number) {
@@ -163,7 +163,7 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
     keyField,
     pageSize,
     incompleteOf,
-    probe,
+    fetchNewestOf: fetchNewestOf,
     /** How many records the slice has according to the service; undefined when it returns no total. */
     fetchTotal,
 

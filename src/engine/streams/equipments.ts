@@ -2,7 +2,7 @@
 import { index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeEquipment } from '../../dictionary/equipment.ts';
 import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
-import { as, column, fieldEntries, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
+import { as, column, fieldEntries, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import type { AddIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
@@ -92,7 +92,7 @@ export const equipmentSchedules = safetySchema.table(
   { account_id: accountId(), ...tableColumns(scheduleColumns), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id, t.schedule_id] }),
-    ownedBy(equipment, [t.account_id, t.equipment_id], 'equipment_schedules_equipment_fk'),
+    childOf(equipment, [t.account_id, t.equipment_id], 'equipment_schedules_equipment_fk'),
     index('equipment_schedules_expires_idx').on(t.expires_at),
   ],
 );
@@ -125,7 +125,7 @@ export const equipmentMetavalues = safetySchema.table(
   { account_id: accountId(), ...tableColumns(metavalueColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id, t.metafield_id] }),
-    ownedBy(equipment, [t.account_id, t.equipment_id], 'equipment_metavalues_equipment_fk'),
+    childOf(equipment, [t.account_id, t.equipment_id], 'equipment_metavalues_equipment_fk'),
   ],
 );
 
@@ -143,7 +143,7 @@ export const equipmentAskedTypes = safetySchema.table(
   { account_id: accountId(), ...tableColumns(askedTypeColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id] }),
-    ownedBy(equipment, [t.account_id, t.equipment_id], 'equipment_asked_types_equipment_fk'),
+    childOf(equipment, [t.account_id, t.equipment_id], 'equipment_asked_types_equipment_fk'),
   ],
 );
 

@@ -61,7 +61,7 @@ export const column = <B extends PgColumnBuilderBase>(
   meaning,
 });
 
-/** A column that holds the field of the service that has this name. */
+/** A column for the field `name` of the service. */
 export function field<T, B extends PgColumnBuilderBase>(
   name: string,
   kind: Kind<T, B>,
@@ -87,7 +87,7 @@ export const fieldEntries = (
 ): ColumnField<WireRecord> => ({ ...wire.object, rows: { table, columnOf } });
 
 /** The foreign key of a child table to the primary key of `parent`: its rows are deleted with the parent's row. */
-export function ownedBy(parent: PgTable, columns: [PgColumn, ...PgColumn[]], name: string) {
+export function childOf(parent: PgTable, columns: [PgColumn, ...PgColumn[]], name: string) {
   const foreignColumns = getTableConfig(parent).primaryKeys[0]?.columns as typeof columns;
   return foreignKey({ name, columns, foreignColumns }).onDelete('cascade');
 }

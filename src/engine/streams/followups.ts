@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeFollowups } from '../../dictionary/followups.ts';
 import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart } from './columns.ts';
-import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
+import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
 import { isEarlier, oldestFirst } from './time-text.ts';
@@ -147,7 +147,7 @@ export const followupMessages = safetySchema.table(
   { account_id: accountId(), ...tableColumns(messageColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.followup_id, t.id] }),
-    ownedBy(followups, [t.account_id, t.followup_id], 'followup_messages_followup_fk'),
+    childOf(followups, [t.account_id, t.followup_id], 'followup_messages_followup_fk'),
   ],
 );
 
@@ -171,7 +171,7 @@ export const followupAttachments = safetySchema.table(
       name: 'followup_attachments_pk',
       columns: [t.account_id, t.followup_id, t.message_id, t.position],
     }),
-    ownedBy(followupMessages, [t.account_id, t.followup_id, t.message_id], 'followup_attachments_message_fk'),
+    childOf(followupMessages, [t.account_id, t.followup_id, t.message_id], 'followup_attachments_message_fk'),
   ],
 );
 

@@ -2,7 +2,7 @@
 import { boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeResources } from '../../dictionary/resources.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
-import { as, column, field, itemsOf, meaningsOf, ownedBy, tableColumns } from './fields.ts';
+import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { oldestFirst } from './time-text.ts';
 import { addColumns, fieldReader } from './read-fields.ts';
@@ -50,7 +50,7 @@ export const resourceVersions = safetySchema.table(
   { account_id: accountId(), ...tableColumns(versionColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.resource_id, t.ordinal] }),
-    ownedBy(resources, [t.account_id, t.resource_id], 'resource_versions_resource_fk'),
+    childOf(resources, [t.account_id, t.resource_id], 'resource_versions_resource_fk'),
     index('resource_versions_creator_idx').on(t.creator_id),
   ],
 );

@@ -11,7 +11,7 @@ import {
   statePeriod,
   stateStart,
 } from './columns.ts';
-import { as, column, field, itemsOf, kind, meaningsOf, ownedBy, tableColumns } from './fields.ts';
+import { as, column, field, itemsOf, kind, meaningsOf, childOf, tableColumns } from './fields.ts';
 import { toInstant } from './time-text.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
@@ -92,7 +92,7 @@ export const trainingCompletions = safetySchema.table(
   { account_id: accountId(), ...tableColumns(completionColumns), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.user_id, t.training_id] }),
-    ownedBy(trainingEmployeeStatus, [t.account_id, t.user_id], 'training_completions_status_fk'),
+    childOf(trainingEmployeeStatus, [t.account_id, t.user_id], 'training_completions_status_fk'),
     index('training_completions_expires_idx').on(t.expires_on),
   ],
 );

@@ -6,7 +6,7 @@ export interface StoredPartition {
   readonly partition: string;
   readonly live: number;
   readonly deleted: number;
-  /** When the last successful run stored it, ms since 1970; null: before this was recorded. */
+  /** Time of the last successful run that stored it, ms since 1970; null: no time was recorded. */
   readonly readAtMs: number | null;
 }
 

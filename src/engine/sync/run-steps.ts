@@ -99,7 +99,7 @@ function retirePartition(partition: string): readonly Step[] {
   ];
 }
 
-/** Runs in the transaction that stores the records to which the writes belong. */
+/** The transaction of the caller also stores the records of these writes. */
 async function writeControlTables(
   db: Queryable,
   scope: StreamKey & TransactionTime,

@@ -131,7 +131,7 @@ export function authFailureOf(result: RunResult): SafetySyncError | undefined {
   return error?.recovery === 'fail_run' ? error : undefined;
 }
 
-/** True for a run over single records: it shows nothing about the source's other records. */
+/** True if the run requests single records: its success does not show that the stream is complete. */
 export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): boolean =>
   retryIssues === true || onlyRecord !== undefined;
 

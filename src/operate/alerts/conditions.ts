@@ -14,13 +14,13 @@ export interface Condition extends OutboxKey {
   readonly event: AlertEvent;
   readonly code: string | null;
   readonly detail: string | null;
-  /** A new attempt is running: whether the condition lasts is known when that ends. */
+  /** True while a new run is active, because its result decides whether the condition lasts. */
   readonly isUndecided?: boolean;
 }
 
 interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
-  readonly seen: AccountsRead;
+  readonly accountsRead: AccountsRead;
   readonly lastingProblems: readonly Condition[];
   readonly failedReports: AlertsStatus['failedReports'];
   readonly freshnessBudgetMinutes: number;
@@ -43,8 +43,8 @@ export function failureConditions(accountId: string, facts: StreamFacts): Condit
 
 /** A stream without a success within the budget. A first sync has no time limit; its failure still causes an alert. */
 function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts): Condition[] {
-  const { seen, freshnessBudgetMinutes: budgetMinutes } = facts;
-  if (freshnessOf(one, seen.databaseNowMs, budgetMinutes) !== 'stale') return [];
+  const { accountsRead, freshnessBudgetMinutes: budgetMinutes } = facts;
+  if (freshnessOf(one, accountsRead.databaseNowMs, budgetMinutes) !== 'stale') return [];
   const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
   const detail = `${budgetMinutes} min`;
   return [{ accountId, event: 'stale', subject: one.stream, code, detail }];
@@ -53,7 +53,7 @@ function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts)
 /** Returns each key once. An outage of the database cannot be read from it (`notifier.ts`). */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
   const scheduled = facts.accounts.flatMap(({ id, offReasons }) =>
-    (facts.seen.accounts.get(id) ?? [])
+    (facts.accountsRead.accounts.get(id) ?? [])
       .filter(({ stream }) => offReasons[stream] === undefined)
       .map((stream) => ({ id, stream })),
   );

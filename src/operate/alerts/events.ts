@@ -131,7 +131,7 @@ export function textOfAlert({
   return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, tokenSources: [] });
 }
 
-export function adviceOfAlert({ event, code, tokenSources: tokenSources }: DescribedAlert): string {
+export function adviceOfAlert({ event, code, tokenSources }: DescribedAlert): string {
   const { advice } = ALERT_EVENTS[event];
   const ofCode = adviceOf(code ?? '', ...tokenSources);
   return advice === null || ofCode !== '' ? ofCode : advice;

@@ -56,7 +56,7 @@ function messageLine(first: AlertRow, alike: readonly AlertRow[], context: Messa
   const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
   const tokenSources = accounts.flatMap((id) => context.accounts.get(id)?.tokenSource ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
-  const alert: DescribedAlert = { event, subjects, code, detail, tokenSources: tokenSources };
+  const alert: DescribedAlert = { event, subjects, code, detail, tokenSources };
   const beganMs = Math.min(...alike.map((row) => row.beganMs));
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
   const isOver = first.endedMs !== null;

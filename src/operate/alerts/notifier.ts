@@ -55,7 +55,7 @@ interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
   };
   /** The last read of the warehouse, and why the warehouse cannot be read now. */
   readonly monitor: {
-    readonly latest: { readonly seen: AccountsRead | null; readonly problem: string | null };
+    readonly latest: { readonly accountsRead: AccountsRead | null; readonly problem: string | null };
   };
   readonly databaseOutage: Pick<OutageLog, 'current'>;
   /** How long a receiver of alerts may take. */
@@ -114,7 +114,7 @@ export function createNotifier(options: NotifierOptions) {
   const { freshnessBudgetMinutes } = config;
   const afterMs = config.notifications.alertAfterMinutes * MINUTE_MS;
   const ids = accounts.map(({ id }) => id);
-  const nowMs = (): number => clock.now() + databaseOffsetMs(monitor.latest.seen);
+  const nowMs = (): number => clock.now() + databaseOffsetMs(monitor.latest.accountsRead);
   const context = {
     owner,
     accounts: new Map(
@@ -128,8 +128,8 @@ export function createNotifier(options: NotifierOptions) {
   const offReasons = new Map(accounts.map((one) => [one.id, one.offReasons]));
   const isOff = ({ accountId, subject }: Pick<AlertRow, 'accountId' | 'subject'>): boolean =>
     offReasons.get(accountId)?.[subject.replace(/^reconcile of /, '')] !== undefined;
-  const lastSuccessOf = (seen: AccountsRead, accountId: string): number | null => {
-    const streams = seen.accounts.get(accountId) ?? [];
+  const lastSuccessOf = (accountsRead: AccountsRead, accountId: string): number | null => {
+    const streams = accountsRead.accounts.get(accountId) ?? [];
     const scheduled = streams.filter(({ stream }) => !isOff({ accountId, subject: stream }));
     const times = scheduled.flatMap((one) => one.lastSuccessMs ?? []);
     return times.length === 0 ? null : Math.max(...times);
@@ -178,11 +178,11 @@ export function createNotifier(options: NotifierOptions) {
 
   const failedReportsIn = (rows: readonly OutboxRow[]) => (report === undefined ? [] : failedReportsOf(rows));
 
-  async function lookAt(seen: AccountsRead): Promise<void> {
+  async function lookAt(accountsRead: AccountsRead): Promise<void> {
     const found = await readOutbox(db, ids);
     const conditions = conditionsOf({
       accounts,
-      seen,
+      accountsRead,
       lastingProblems: channels.length === 0 ? [] : await readLastingProblems(db, ids),
       failedReports: failedReportsIn(found),
       freshnessBudgetMinutes,
@@ -192,7 +192,7 @@ export function createNotifier(options: NotifierOptions) {
         planAlerts(name, {
           rows,
           conditions,
-          lastSuccessMs: (accountId) => lastSuccessOf(seen, accountId),
+          lastSuccessMs: (accountId) => lastSuccessOf(accountsRead, accountId),
           isOff,
           nowMs: nowMs(),
           afterMs,
@@ -200,7 +200,7 @@ export function createNotifier(options: NotifierOptions) {
       ),
       ...(report === undefined ? [] : [report.plan(rows, nowMs())]),
     ];
-    for (const one of plan(found)) await record(one, seen.databaseNowMs);
+    for (const one of plan(found)) await record(one, accountsRead.databaseNowMs);
     // Rows that were just recorded may be due at once.
     const rows = await readOutbox(db, ids);
     // A row of a channel that is configured no more is not sent and never ends.
@@ -231,8 +231,8 @@ export function createNotifier(options: NotifierOptions) {
 
   /** Compares once and starts sending what is due; never rejects. */
   async function look(): Promise<void> {
-    const { seen, problem } = monitor.latest;
-    const isBehind = problem === null && seen !== null && seen.pendingMigrations > 0;
+    const { accountsRead, problem } = monitor.latest;
+    const isBehind = problem === null && accountsRead !== null && accountsRead.pendingMigrations > 0;
     if (problem !== null || isBehind) {
       const outage = options.databaseOutage.current;
       const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
@@ -242,12 +242,12 @@ export function createNotifier(options: NotifierOptions) {
       recordAway({ code, advice, sinceMs: outage?.sinceMs ?? clock.now() }, patienceMs);
       return;
     }
-    if (seen === null) {
+    if (accountsRead === null) {
       awaySinceMs = undefined;
       return;
     }
     try {
-      await lookAt(seen);
+      await lookAt(accountsRead);
       unreadable = null;
       awaySinceMs = undefined;
     } catch (error) {

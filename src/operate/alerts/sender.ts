@@ -65,7 +65,7 @@ export function createSender(destination: Destination, options: SenderOptions) {
   /** Each records a sent message. Left are those that the database has not accepted yet. */
   let unrecorded: (() => Promise<void>)[] = [];
 
-  /** Returns why the message was not accepted; null: it was. */
+  /** Returns the problem; null: the message was accepted. */
   async function send(rows: Rows): Promise<string | null> {
     try {
       await destination.send(rows, stopping.signal);

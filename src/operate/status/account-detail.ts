@@ -56,15 +56,15 @@ export function buildDetail(
   streams: readonly StreamStatus[],
   { facts, judgedMs }: { readonly facts: StatusFacts; readonly judgedMs: number },
 ) {
-  const { seen, counted, countedAtMs } = facts.warehouse;
-  const rows = seen?.rows;
+  const { accountsRead, counted, countedAtMs } = facts.warehouse;
+  const rows = accountsRead?.rows;
   const { config, offReasons } = account;
   const unread = unreadOf(counted?.partitions ?? [], config.equipmentTypes);
   const { reportingTimezone: own, schedule } = config;
   const stored = rows?.reportingTimezone;
   const tokenSource = tokenSourceOf(config);
   const runs = (rows?.runs ?? []).map((row) => toRunSummary(row, judgedMs, tokenSource));
-  const offMs = databaseOffsetMs(seen);
+  const offMs = databaseOffsetMs(accountsRead);
   const nextRuns = (facts.nextRuns ?? []).map((one) => ({
     ...one,
     // Whole seconds, because schedules have no milliseconds: these come from the query and the offset of the clock.

@@ -10,7 +10,7 @@ import { databaseOffsetMs, type StreamFacts, UNKNOWN_STREAMS } from './read-acco
 import type {
   AccountFacts,
   StatusFacts,
-  WarehouseState,
+  WarehouseFacts,
   DatabaseStatus,
   Freshness,
   Judgement,
@@ -53,17 +53,17 @@ const OLD_MS = 12 * SECOND_MS;
 const TOO_OLD_MS = 2 * MINUTE_MS;
 
 /** `nowMs` and the result are by the database's clock. */
-function databaseOf({ seen, problem, isSlow }: WarehouseState, nowMs: number): DatabaseStatus {
-  const readAtMs = seen?.databaseNowMs ?? null;
+function databaseOf({ accountsRead, problem, isSlow }: WarehouseFacts, nowMs: number): DatabaseStatus {
+  const readAtMs = accountsRead?.databaseNowMs ?? null;
   const ageMs = readAtMs === null ? 0 : nowMs - readAtMs;
   return {
-    isUp: problem === null && seen !== null,
+    isUp: problem === null && accountsRead !== null,
     readAtMs,
     isSlow,
     isOld: ageMs > OLD_MS,
     isTooOld: ageMs > TOO_OLD_MS,
     problem,
-    pendingMigrations: seen?.pendingMigrations ?? null,
+    pendingMigrations: accountsRead?.pendingMigrations ?? null,
   };
 }
 
@@ -92,9 +92,9 @@ const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
 
 export function buildStatus(facts: StatusFacts): Status {
   const { warehouse, databaseOutage, accounts: runners, nextRuns, ...rest } = facts;
-  const { seen } = warehouse;
+  const { accountsRead } = warehouse;
   // Ages are computed by the database's clock, because stored times are.
-  const offMs = databaseOffsetMs(seen);
+  const offMs = databaseOffsetMs(accountsRead);
   const nowMs = facts.nowMs + offMs;
   const database = databaseOf(warehouse, nowMs);
   // While the database is up, data is judged as of the read, because later changes are unknown. While it is away, no new
@@ -123,7 +123,7 @@ export function buildStatus(facts: StatusFacts): Status {
 
   function toAccount(runner: AccountFacts): AccountStatus {
     const { id: accountId, health } = runner.account;
-    const streams = (seen?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
+    const streams = (accountsRead?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
       toStream(one, runner.account),
     );
     const detail = nextRuns === null ? undefined : buildDetail(runner, streams, { facts, judgedMs });

@@ -59,8 +59,8 @@ export interface AccountsRead {
 }
 
 /** Add to a time of this process's clock to get the database's time; 0 while the offset is unknown. */
-export const databaseOffsetMs = (seen: Pick<AccountsRead, 'databaseNowMs' | 'readAtMs'> | null): number =>
-  seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
+export const databaseOffsetMs = (read: Pick<AccountsRead, 'databaseNowMs' | 'readAtMs'> | null): number =>
+  read === null ? 0 : read.databaseNowMs - read.readAtMs;
 
 /** A stream of an account, as rows have it. */
 interface Key {

@@ -111,7 +111,7 @@ export interface AlertsStatus {
   readonly failedReports: readonly { readonly accountId: string; readonly code: string }[];
 }
 
-/** The judgement of the process or of one account. */
+/** Readiness, the reasons against it, and the verdict, for the process or for one account. */
 export interface Judgement {
   /** The data can be relied on. */
   readonly isReady: boolean;
@@ -139,9 +139,9 @@ export interface ProcessStatus {
 }
 
 /** The last read of the warehouse. */
-export interface WarehouseState {
+export interface WarehouseFacts {
   /** null: not read yet. */
-  readonly seen: WarehouseRead | null;
+  readonly accountsRead: WarehouseRead | null;
   readonly counted: Volumes | null;
   /** When the count started, by this process's clock; null: never. */
   readonly countedAtMs: number | null;
@@ -151,8 +151,8 @@ export interface WarehouseState {
   readonly isSlow: boolean;
 }
 
-export const NO_WAREHOUSE_STATE: WarehouseState = {
-  seen: null,
+export const NO_WAREHOUSE_STATE: WarehouseFacts = {
+  accountsRead: null,
   counted: null,
   countedAtMs: null,
   problem: null,
@@ -177,7 +177,7 @@ export interface AccountFacts {
 
 /** Times are by this process's clock. */
 export interface StatusFacts extends Omit<ProcessStatus, 'version' | 'database' | 'outages'> {
-  readonly warehouse: WarehouseState;
+  readonly warehouse: WarehouseFacts;
   readonly databaseOutage: Outage | undefined;
   /** One account, or all of them. */
   readonly accounts: readonly AccountFacts[];

@@ -1,7 +1,7 @@
 /** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
 import type { WarehouseRead } from '../status/read-account-rows.ts';
 import type { Volumes } from '../status/read-volumes.ts';
-import { NO_WAREHOUSE_STATE, type WarehouseState } from '../status/status.ts';
+import { NO_WAREHOUSE_STATE, type WarehouseFacts } from '../status/status.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { formatDuration } from '../../shared/format.ts';
@@ -12,7 +12,7 @@ import { toDatabaseError } from '../../engine/database/database-error.ts';
 export interface MonitorOptions {
   /** The frequent, cheap read. */
   readonly read: () => Promise<WarehouseRead>;
-  /** The expensive read: runs rarely, apart from the frequent one. */
+  /** Counts rows, which is expensive; called less often than `read`. */
   readonly count: () => Promise<Volumes | null>;
   /** The cheapest query, for example `select 1`. */
   readonly ping: () => Promise<unknown>;
@@ -90,12 +90,12 @@ export function createMonitor(options: MonitorOptions) {
   /** A result that arrives after the timeout is still used. */
   const read = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
-    const seen = await options.read();
+    const accountsRead = await options.read();
     const endedMs = clock.monotonicMs();
     respondedAtMs = endedMs;
-    latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > READ_TIMEOUT_MS };
+    latest = { ...latest, accountsRead, problem: null, isSlow: endedMs - startedMs > READ_TIMEOUT_MS };
     restUntilMs = endedMs + Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS);
-    if (seen.pendingMigrations === 0) void count();
+    if (accountsRead.pendingMigrations === 0) void count();
   });
 
   /** Called when a read timed out: a ping distinguishes a slow database from an unreachable one. */
@@ -152,7 +152,7 @@ export function createMonitor(options: MonitorOptions) {
   }
 
   return {
-    get latest(): WarehouseState {
+    get latest(): WarehouseFacts {
       return { ...latest, problem: latest.problem ?? outage.current?.message ?? null };
     },
     /** Reads now; never rejects. */

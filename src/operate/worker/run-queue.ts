@@ -76,7 +76,7 @@ export function createRunQueue({ slots, clock }: { readonly slots: number; reado
         beginWhatMay();
       }
     },
-    /** Accounts are healthy until this is called. */
+    /** Sets the health of an account; default: healthy. */
     setHealth(accountId: string, isHealthy: boolean) {
       const queue = queueOf(accountId);
       const lane = isHealthy ? healthy : unhealthy;

@@ -16,7 +16,7 @@ import { cronEntriesOf, type ScheduledAccount } from './scheduler.ts';
 
 interface Judging {
   readonly accounts: readonly ScheduledAccount[];
-  readonly seen: AccountsRead;
+  readonly accountsRead: AccountsRead;
   readonly config: { readonly freshnessBudgetMinutes: number; readonly syncSpreadSeconds: number };
 }
 
@@ -50,13 +50,13 @@ function hasTick({ expression, timezone }: CronEntry, afterMs: number, upToMs: n
 }
 
 export async function findWhatIsWrong(db: Queryable, judging: Judging) {
-  const { accounts, seen, config } = judging;
-  const { databaseNowMs: nowMs } = seen;
+  const { accounts, accountsRead, config } = judging;
+  const { databaseNowMs: nowMs } = accountsRead;
   const ids = toArrayLiteral(accounts.map(({ id }) => id));
   const workerSeenMs = await readNewestRun(db, ids, sql`r.trigger = 'schedule'`);
   const newestMs = await readNewestRun(db, ids, sql`true`);
   const streams = accounts.flatMap(({ id, offReasons }) =>
-    (seen.accounts.get(id) ?? []).map((one) => ({ id, one, offReason: offReasons[one.stream] })),
+    (accountsRead.accounts.get(id) ?? []).map((one) => ({ id, one, offReason: offReasons[one.stream] })),
   );
   // A stream without a schedule is never late, but its last manual run may have failed.
   const isLate = streams.some(

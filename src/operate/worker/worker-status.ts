@@ -9,7 +9,7 @@ import {
   type WorkerState,
   NO_WAREHOUSE_STATE,
   type StatusFacts,
-  type WarehouseState,
+  type WarehouseFacts,
 } from '../status/status.ts';
 import { storageRulesOf } from '../status/storage-rules.ts';
 import { SECOND_MS, withTimeout } from '../../shared/time.ts';
@@ -70,8 +70,8 @@ export function createWarehouseMonitor(
 }
 
 /** Scheduled streams of an account that have never succeeded, by the last read. */
-export function neverSynced({ id, scheduled }: Account, { seen }: WarehouseState): StreamName[] {
-  const states = seen?.accounts.get(id);
+export function neverSynced({ id, scheduled }: Account, { accountsRead }: WarehouseFacts): StreamName[] {
+  const states = accountsRead?.accounts.get(id);
   return scheduled.filter(
     (stream) => states?.find((state) => state.stream === stream)?.lastSuccessMs == null,
   );
@@ -83,7 +83,7 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
   const [only] = runners.size === 1 ? runners.values() : [];
 
   function build(
-    warehouse: WarehouseState,
+    warehouse: WarehouseFacts,
     { accounts, nextRuns }: Pick<StatusFacts, 'accounts' | 'nextRuns'>,
   ): Status {
     return buildStatus({
@@ -104,7 +104,7 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
   }
 
   /** Adds the details that only the page of one account shows. */
-  function buildInFull({ account, progress, pressure }: AccountRunner, warehouse: WarehouseState): Status {
+  function buildInFull({ account, progress, pressure }: AccountRunner, warehouse: WarehouseFacts): Status {
     const { concurrency } = app.config.api;
     const idle = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
     const nextRuns = scheduler.nextRuns(account.id).map(({ target: { stream, kind }, inMs }) => ({
@@ -131,15 +131,15 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
     return fresh;
   }
 
-  async function readOne(accountId: string): Promise<Pick<WarehouseState, 'seen' | 'counted'>> {
+  async function readOne(accountId: string): Promise<Pick<WarehouseFacts, 'accountsRead' | 'counted'>> {
     const { connection } = app.warehouse;
-    const seen = await readInFull(connection, accountId, { privacy: app.config.privacy, clock });
-    if (seen.pendingMigrations > 0) return { seen, counted: null };
+    const accountsRead = await readInFull(connection, accountId, { privacy: app.config.privacy, clock });
+    if (accountsRead.pendingMigrations > 0) return { accountsRead, counted: null };
     const partitions = (await readStoredPartitions(connection.db, [accountId])).get(accountId) ?? [];
-    return { seen, counted: { rows: [], days: [], partitions } };
+    return { accountsRead, counted: { rows: [], days: [], partitions } };
   }
 
-  async function lookAtOne(accountId: string): Promise<WarehouseState> {
+  async function lookAtOne(accountId: string): Promise<WarehouseFacts> {
     try {
       const read = await withTimeout(readOne(accountId), ONE_ACCOUNT_TIMEOUT_MS);
       // The monitor detects an unreachable database; without its `problem` the database is only slow.
@@ -152,7 +152,7 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
   }
 
   /** Concurrent requests for one account share one read. */
-  const reading = new Map<string, Promise<WarehouseState>>();
+  const reading = new Map<string, Promise<WarehouseFacts>>();
   /** Status of one account with its details; undefined: no such account. */
   async function statusOfOne(accountId: string): Promise<Status | undefined> {
     const runner = runners.get(accountId);

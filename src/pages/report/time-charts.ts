@@ -1,4 +1,4 @@
-/** Charts over time: counts per day and values per month. Labels are placed at their lines. */
+/** Charts over time: counts per day and values per month. The name of a series stands at the end of its line. */
 import { formatCount } from '../../shared/format.ts';
 import { type Attributes, element, round, stackedColumn, textAt } from '../chart-kit.ts';
 import { type Html, html, type HtmlValue } from '../html.ts';

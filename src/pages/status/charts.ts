@@ -7,7 +7,7 @@ import { stackedColumn, drawing, element } from '../chart-kit.ts';
 import type { Html } from '../html.ts';
 import { clockTime, describeRun } from '../words.ts';
 
-const SLOT = 10;
+const RUN_WIDTH = 10;
 const BAR_WIDTH = 7;
 const UP = 34;
 const DOWN = 16;
@@ -35,16 +35,16 @@ const area = (x: number, width: number, height: number): Html =>
 export function runsChart(runs: readonly RunSummary[], timezone: string): Html {
   const longestMs = Math.max(0, ...runs.map(({ durationMs }) => durationMs));
   const most = Math.max(0, ...runs.map(changed));
-  const [width, height] = [RECENT_RUNS * SLOT, UP + DOWN + 3];
+  const [width, height] = [RECENT_RUNS * RUN_WIDTH, UP + DOWN + 3];
   const bars = runs.map((run, index) => {
-    const x = (RECENT_RUNS - runs.length + index) * SLOT;
+    const x = (RECENT_RUNS - runs.length + index) * RUN_WIDTH;
     const up = Math.max(2, scaled(run.durationMs, longestMs, UP));
     const down = scaled(changed(run), most, DOWN);
     return element(
       'g',
       {},
       element('title', {}, `${clockTime(run.startedMs, timezone)}: ${describeRun(run)}`),
-      area(x, SLOT, height),
+      area(x, RUN_WIDTH, height),
       stackedColumn(x, BAR_WIDTH, UP, [{ class: run.status, height: up, rx: 1 }]),
       stackedColumn(x, BAR_WIDTH, UP + 3 + down, [{ class: 'rows', height: down, rx: 1 }]),
     );

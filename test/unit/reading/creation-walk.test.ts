@@ -36,7 +36,7 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
       return Promise.resolve({ page: answered, distinct: answered.records.length, shortfall: null });
     },
     fetchTotal: () => Promise.resolve(0),
-    probe: () => Promise.resolve(undefined),
+    fetchNewestOf: () => Promise.resolve(undefined),
     isWell: () => Promise.resolve(false),
     mayDivide: () => false,
     endSearch: () => undefined,

@@ -22,7 +22,7 @@ const PAGE = 10;
 
 const start = (options: MemoryWorkerOptions = {}) =>
   startWorker({
-    settings: { readers: 2 },
+    settings: { sliceConcurrency: 2 },
     sandbox: {
       size: { followups: 240, employees: 2, equipment: 2, resources: 2, users: 12 },
       readings: { largestPage: PAGE },
@@ -134,7 +134,7 @@ describe('a slice', () => {
   });
 
   test('a slice whose request times out is halved until the service responds', async () => {
-    await start({ requestTimeoutMs: 300, mostRetries: 0, settings: { readers: 1 } });
+    await start({ requestTimeoutMs: 300, mostRetries: 0, settings: { sliceConcurrency: 1 } });
     const at = createdAt(0.6);
     const width = ({ params }: RequestLogEntry) =>
       Number(params['created_before']) - Number(params['created_after']);

@@ -28,7 +28,7 @@ const UNDATED = [3, 70, 118];
 /** 120 follow-ups, ten a page, in three slices of several pages. */
 const start = (readings: Partial<Readings> = {}) =>
   startWorker({
-    settings: { readers: 2 },
+    settings: { sliceConcurrency: 2 },
     sandbox: {
       size: { followups: 120, employees: 2, equipment: 2, resources: 2, users: 12 },
       readings: { largestPage: 10, undatedFollowups: 'unfiltered', ...readings },

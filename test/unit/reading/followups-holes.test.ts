@@ -21,7 +21,7 @@ import {
 const start = (size = 120) =>
   startWorker({
     mostRetries: 1,
-    settings: { readers: 2 },
+    settings: { sliceConcurrency: 2 },
     sandbox: {
       size: { followups: size, employees: 2, equipment: 2, resources: 2, users: 12 },
       readings: { largestPage: 10 },
