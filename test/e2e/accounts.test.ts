@@ -127,6 +127,17 @@ describe('several accounts', () => {
     expect((await run('sync', 'resources', '--account', 'north')).code).toBe(0);
   });
 
+  it('if a stream of one account fails, the other account is synced and the exit code is 1', async () => {
+    south.faults.next(
+      ({ method }) => method === 'resources.list',
+      { kind: 'error', error: 'parameter_invalid' },
+      10,
+    );
+    const { code, stdout } = await run('sync', 'resources');
+    expect(stdout).toMatch(/^north +resources +succeeded/m);
+    expect(code).toBe(1);
+  });
+
   it('an unknown account name and an invalid accounts file are reported before any request', async () => {
     const unknown = await run('sync', '--account', 'west');
     expect(unknown.stderr).toContain('--account: no account is named west; there are north, south');

@@ -125,6 +125,25 @@ describe.concurrent('start', () => {
     expect(code).toBe(2);
   });
 
+  it('a SIGTERM while the service hangs ends the run as interrupted and the worker with 0', async ({
+    fixture,
+    expect,
+  }) => {
+    fixture.sandbox.faults.next(({ method }) => method === 'followups.list', { kind: 'hang' }, 100);
+    const worker = fixture.cli.start(['start'], fixture.env);
+    await expect.poll(() => fixture.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
+    const startedMs = performance.now();
+    worker.kill('SIGTERM');
+    expect(await worker.finished).toMatchObject({ code: 0, signal: null });
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    const runs = await readRuns(fixture);
+    expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
+    expect(runs.find(({ stream }) => stream === 'followups')).toMatchObject({
+      status: 'failed',
+      error_code: 'interrupted',
+    });
+  });
+
   it('a SIGTERM while the database is away ends the worker before the pool connects again', async ({
     fixture,
     expect,

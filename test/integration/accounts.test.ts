@@ -3,6 +3,7 @@ import { describe, expect, inject, test as anyTest } from 'vitest';
 import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
+import { inProof } from '../support/proof.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -201,6 +202,33 @@ describe('accounts remove', () => {
       expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(2);
     },
   );
+
+  inProof(() => {
+    test('an interrupted removal is completed by a repetition, and leaves other accounts unchanged', async () => {
+      await run(['accounts', 'rename', 'north', 'south', '--yes']);
+      for (const result of await worker.runAll()) expectSucceeded(result);
+      const south = await readRows('south');
+      const saboteur = await createSaboteur(worker);
+      const counts: number[] = [];
+      for (const nth of [4, 9]) {
+        await saboteur.arm(nth, 'terminate');
+        expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(1);
+        await saboteur.disarm();
+        counts.push((await readRows('north')).length);
+      }
+      expect(counts[1]).toBeLessThan(counts[0] ?? 0);
+      expect(counts[1]).toBeGreaterThan(0);
+      expect((await run(['sync', 'users'], 'north')).stdout).toContain(
+        'account north is being removed, which was not finished',
+      );
+      expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(0);
+      expect((await readRows('north')).filter((row) => !row.startsWith('safety.reporting_settings'))).toEqual(
+        [],
+      );
+      expect(await readRows('south')).toEqual(south);
+      expect(await readChanges()).toEqual([]);
+    });
+  });
 });
 
 anyTest('accounts, check and status report an account that is stored but not configured', async () => {

@@ -74,10 +74,11 @@ describe('with --json', () => {
     '$verb --json reports an unreachable database as JSON and exits with 1',
     async ({ verb, taken }) => {
       const env = { ...service, DATABASE_URL: 'postgres://owner:hidden-word@127.0.0.1:1/nothing' };
-      const { code, error, stdout } = await askJson([verb, ...taken], env);
+      const { code, error, stdout, stderr } = await askJson([verb, ...taken], env);
       expect(error).toMatchObject({ code: 'database_unreachable' });
       expect(error.message).toContain('ECONNREFUSED');
-      expect(stdout).not.toContain('hidden-word');
+      expect(error.advice).toMatch(/that PostgreSQL is up/);
+      expect(`${stdout}${stderr}`).not.toContain('hidden-word');
       expect(code).toBe(1);
     },
   );

@@ -195,7 +195,10 @@ test('the issue of a record that the source no longer has is closed', async () =
 });
 
 test('a record that is no object, or has no usable key, is rejected as a whole, and its issue is closed when the record is gone', async () => {
-  const unusable = ['', ['7'], 'k'.repeat(601)].map((id) => ({ ...SPECIMENS.resources.build('x'), id }));
+  const unusable = ['', ['7'], { id: 7 }, 7.5, true, null, 'k'.repeat(601)].map((id) => ({
+    ...SPECIMENS.resources.build('x'),
+    id,
+  }));
   const odd = [7, 'text', null, [[]], 'x\u0000', ...unusable];
   worker.sandbox.hooks.rewriteResponse = (entry, response) =>
     entry.method === 'resources.list'

@@ -50,6 +50,19 @@ describe('refused credentials', () => {
     expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(0);
   });
 
+  it('a trial finds that the credentials are accepted again, and the other streams follow it without a tick', async () => {
+    worker.sandbox.access.set('inactive');
+    const { url } = await startAppFixture(worker, {
+      env: { SYNC_CRON: NEVER },
+      trialDelays: { firstMs: 700, mostMs: 1_400 },
+    });
+    await expect
+      .poll(() => ready(url), PATIENCE)
+      .toContainEqual(expect.stringMatching(/^the service refuses the credentials/));
+    worker.sandbox.access.set('active');
+    await expect.poll(() => ready(url), PATIENCE).toEqual([]);
+  });
+
   it('if the credentials are refused, the status shows the next try as the next run of every stream, and not the next tick', async () => {
     worker.sandbox.access.set('inactive');
     const { url } = await startAppFixture(worker, { env: { SYNC_CRON: '* * * * * *' } });

@@ -468,7 +468,7 @@ export function describeStream({
         await asked.opened;
         const skipping = worker.run(name, { force: true, trigger: 'schedule' });
         const scheduled = await Promise.race([skipping, overlapping.opened.then(() => undefined)]);
-        expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0 });
+        expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0, isTaken: true });
         const second = worker.run(name, { force: true });
         await waiting.opened;
         const beforeRelease = worker.sandbox.requests.length;

@@ -22,6 +22,26 @@ function accountOf(env: Record<string, string | undefined>, needsService = true)
 
 const good = { SAFETY_BASE_URL: 'https://service.example', SAFETY_TOKEN: 'secret-token-value' };
 
+test('all invalid variables are reported at once, each with the expected value, and secrets are not shown', () => {
+  const env = {
+    ...good,
+    SAFETY_TOKEN: 'two words',
+    API_CONCURRENCY: '0',
+    SYNC_CRON_USERS: 'sometimes',
+    MAX_DELETE_RATIO: '2',
+    LOG_LEVEL: 'loud',
+    DATABASE_URL: 'mysql://root:hidden-password@host/db',
+    SAFETY_ACCOUNT: '',
+  };
+  expect(problemsOf(env)).toBe(`the configuration is not usable:
+  - SAFETY_TOKEN: expected an API token: one line, no spaces, got something else (not shown)
+  - DATABASE_URL: expected postgres://user:password@host:port/database, got something else (not shown)
+  - LOG_LEVEL: expected trace, debug, info, warn, error, fatal or silent, got "loud"
+  - API_CONCURRENCY: expected a whole number from 1 to 100, got "0"
+  - MAX_DELETE_RATIO: expected a number from 0 to 1, got "2"
+  - SYNC_CRON_USERS: expected a cron expression of 5 or 6 fields, or off, got "sometimes"`);
+});
+
 function problemsOf(env: Record<string, string | undefined>): string {
   try {
     load(env);
