@@ -174,7 +174,7 @@ async function run(connection: Connection, databaseUrl: string): Promise<void> {
   const now = new Date().toISOString();
   for (const accountId of accounts)
     for (const stream of ['followups', 'training-employee-status', 'equipments'] as const)
-      await countDays(connection.db, { accountId, stream, now, keepsSpans: stream === 'followups' });
+      await countDays(connection.db, { accountId, stream, now, keepsPeriods: stream === 'followups' });
   print({ counted_days_ms: Math.round(performance.now() - begunMs) });
   await connection.query('vacuum full analyze safety.followups');
   await connection.query('vacuum analyze');

@@ -302,6 +302,19 @@ it('if the outbox cannot be used, one error is logged, one alert is sent without
   ]);
 });
 
+it('a read-only database is an outage although no run has failed, because the record of an alert is refused', async () => {
+  const one = await start();
+  await fail();
+  await worker.query(`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'cannot execute INSERT in a read-only transaction' using errcode = '25006'; end $$`);
+  await worker.query(`create trigger refuse before insert on safety_sync.outbox execute function refuse()`);
+  await pass(0, one, one);
+  await worker.query(`drop function refuse cascade`);
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✗ The database cannot be used by host pid 1 \(database_unreachable\)/),
+  ]);
+});
+
 it.each([
   ['refuses', 500, 'HTTP 500: no such hook: [secret]'],
   ['hangs', 'hang', 'no response within 1.5 s'],

@@ -154,7 +154,7 @@ describe('days of random pasts', () => {
       accountId: 'moved',
       stream: 'followups',
       now: new Date().toISOString(),
-      keepsSpans: true,
+      keepsPeriods: true,
     });
     expect(await readAll(query, 'moved')).toEqual(countDays(followups.values(), 'Pacific/Auckland'));
   });
@@ -315,7 +315,7 @@ describe('days of random pasts', () => {
       accountId: 'set back',
       stream: 'followups',
       now: yesterday,
-      keepsSpans: true,
+      keepsPeriods: true,
     });
     expect(await readAll(query, 'set back')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
   });

@@ -17,7 +17,7 @@ export async function countStored(
       await voidDays(tx, accountId);
       for (const stream of COUNTED) {
         const now = new Date().toISOString();
-        await countDays(tx, { accountId, stream, now, keepsSpans: stream === 'followups' });
+        await countDays(tx, { accountId, stream, now, keepsPeriods: stream === 'followups' });
       }
     }
   });

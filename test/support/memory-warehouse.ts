@@ -125,37 +125,37 @@ export class MemoryWarehouse {
     });
   }
 
-  write(note: ControlWrite): void {
-    switch (note.kind) {
+  write(change: ControlWrite): void {
+    switch (change.kind) {
       case 'plan': {
-        const fromMs = Math.min(...note.slices.map((slice) => slice.fromMs));
-        const toMs = Math.max(...note.slices.map((slice) => slice.toMs));
+        const fromMs = Math.min(...change.slices.map((slice) => slice.fromMs));
+        const toMs = Math.max(...change.slices.map((slice) => slice.toMs));
         const isBeside = ({ slice }: StoredSlice): boolean => slice.fromMs < fromMs || slice.toMs > toMs;
-        this.plan = note.plan;
+        this.plan = change.plan;
         this.slices = this.slices.filter((one) => isHole(one) && isBeside(one));
-        this.#put(note.slices);
+        this.#put(change.slices);
         break;
       }
       case 'slice':
-        this.#put([note.slice]);
-        if (note.slice.status === 'done')
-          this.slices = this.slices.filter((one) => !isHoleWithin(one, note.slice));
+        this.#put([change.slice]);
+        if (change.slice.status === 'done')
+          this.slices = this.slices.filter((one) => !isHoleWithin(one, change.slice));
         break;
       case 'cut':
-        this.slices = this.slices.filter(({ slice }) => !isSame(slice, note.slice));
-        this.#put(note.pieces);
+        this.slices = this.slices.filter(({ slice }) => !isSame(slice, change.slice));
+        this.#put(change.pieces);
         break;
       case 'hole': {
-        const known = this.slices.find(({ slice }) => isSame(slice, note.slice))?.slice;
+        const known = this.slices.find(({ slice }) => isSame(slice, change.slice))?.slice;
         const failures = (known?.failures ?? 0) + 1;
-        this.#put([{ ...(known ?? toPending(note.slice)), status: 'failed', failures }]);
+        this.#put([{ ...(known ?? toPending(change.slice)), status: 'failed', failures }]);
         break;
       }
       case 'lookups':
-        for (const { userId, isKnown, againInMs, failures, error } of note.results) {
+        for (const { userId, isKnown, againInMs, failures, error } of change.results) {
           const before = this.lookups.get(userId);
           this.lookups.set(userId, {
-            askedAt: Math.max(this.#now(), Number(note.begunAt)),
+            askedAt: Math.max(this.#now(), Number(change.begunAt)),
             dueAt: againInMs === null ? (before?.dueAt ?? 0) : this.#now() + againInMs,
             isKnown: isKnown ?? before?.isKnown ?? null,
             failures,

@@ -84,6 +84,11 @@ export function createNotifyFixture(worker: TestWorker) {
           get current() {
             return fixture.outage;
           },
+          recordFailure: ({ code, message, advice }) => {
+            fixture.outage ??= {
+              ...{ dependency: 'database', sinceMs: clock.now(), failedRuns: 0, code, message, advice },
+            };
+          },
         },
         stopTimeoutMs: 200,
         attemptMs: options.attemptMs ?? 10_000,

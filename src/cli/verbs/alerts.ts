@@ -139,14 +139,20 @@ async function runTest(context: CommandContext, options: CommonOptions): Promise
   }
   const redact = createRedactor(secretsOf(config));
   const tryChannel = async (channel: Channel) => {
-    const { name, endpoint: place } = channel;
+    const { name, endpoint } = channel;
     try {
       const problem = await deliver({ channel, message: testMessage(), signal });
       const advice = problem === null ? null : 'Correct ALERT_EMAIL_TO; the other recipients get alerts.';
-      return { channel: name, place, taken: problem === null, problem, advice };
+      return { channel: name, place: endpoint, taken: problem === null, problem, advice };
     } catch (error) {
       if (!(error instanceof SafetySyncError)) throw error;
-      return { channel: name, place, taken: false, problem: redact(error.message), advice: error.advice };
+      return {
+        channel: name,
+        place: endpoint,
+        taken: false,
+        problem: redact(error.message),
+        advice: error.advice,
+      };
     }
   };
   const sent = await Promise.all(channels.map(tryChannel));

@@ -91,7 +91,7 @@ export class ElementCutter {
     let bytes = this.held.length === 1 ? (this.held[0] ?? NO_BYTES) : Buffer.concat(this.held);
     let section: ResponseSection;
     do {
-      ({ section: section } = this);
+      ({ section } = this);
       if (section === 'head') bytes = this.cutHead(bytes);
       else if (section === 'list') bytes = this.cutList(bytes);
       else if (section === 'skip') bytes = this.cutSkipped(bytes);

@@ -9,7 +9,7 @@ type OpenStatements = Set<Query>;
 
 const CANCEL_EVERY_MS = 250;
 /** With the time for closing the pool this is below ten seconds, after which service managers kill the process. */
-const CANCEL_FOR_MS = 8 * SECOND_MS;
+const CANCEL_FOR_MS = 7 * SECOND_MS;
 
 /** Cancels statements that are older than a second; a younger one may be closing the run. */
 export const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity

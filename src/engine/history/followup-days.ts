@@ -139,7 +139,7 @@ export async function addDeltas(
 }
 
 /** Adds the deltas of the stored periods of rows `d` of `from`, up to `before`. */
-async function addSpans(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
+async function addPeriods(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
   await db.execute(sql`insert into ${DELTAS}
     select d.counted_by, d.id, t.* from ${from}
     cross join lateral unnest(d.days, d.days[2:] || d.to_on, ${ofNumbers((one) => `d.${one}`)})
@@ -157,7 +157,7 @@ const STAGED_DELTAS = sql`select counted_by, id, day, ${ofNumbers((one) => `sum(
  * Makes periods of deltas, one for each id and day. The deltas of one id are sorted by themselves, because a sort of all of them
  * takes half of the time of a count.
  */
-async function writeSpans(db: Queryable, account: string, deltas = STAGED_DELTAS): Promise<void> {
+async function writePeriods(db: Queryable, account: string, deltas = STAGED_DELTAS): Promise<void> {
   await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, days, ${ofNumbers((one) => one)})
     select ${account}::text, t.counted_by, t.id, s.*
     from (
@@ -196,22 +196,22 @@ export async function applyDeltas(db: Queryable, account: string): Promise<void>
     from ${keys} cross join lateral (select max(d.from_on) as from_on from ${periodsOfKey} and d.from_on <= c.first_on) b`);
   const touched = sql`d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id
     and d.to_on > c.first_on and d.from_on >= ${oldest?.day ?? null}::date`;
-  await addSpans(db, sql`${keys} join ${followupDays} d on ${touched}`);
+  await addPeriods(db, sql`${keys} join ${followupDays} d on ${touched}`);
   await db.execute(sql`delete from ${followupDays} d using ${keys} where ${touched}`);
-  await writeSpans(db, account);
+  await writePeriods(db, account);
 }
 
 interface DayCount extends TransactionTime {
   readonly accountId: string;
   readonly stream: StreamName;
   /** Counts days of follow-ups. The days of other streams are computed from their histories. */
-  readonly keepsSpans: boolean;
+  readonly keepsPeriods: boolean;
 }
 
 /** Counts today at the end of a successful run. Runs in the transaction that stores the last rows. */
 export async function countDays(db: Queryable, request: DayCount): Promise<void> {
-  const { accountId: account, stream, now, keepsSpans } = request;
-  if (keepsSpans && (await readCountedDays(db, account)) === null) await countAll(db, account);
+  const { accountId: account, stream, now, keepsPeriods } = request;
+  if (keepsPeriods && (await readCountedDays(db, account)) === null) await countAll(db, account);
   // A correct row is neither written nor locked.
   await db.execute(sql`
     insert into ${countedDays} as n (account_id, stream, timezone, counted_to)
@@ -241,7 +241,7 @@ async function countAll(db: Queryable, account: string, renamed: readonly Rename
   const deltas = deltasOf(days, { keys: null, sign: 1 });
   if (finalBefore !== null) {
     await db.execute(sql`insert into ${DELTAS} ${deltas}`);
-    await addSpans(db, sql`(select * from ${followupDays} where account_id = ${account}) d`, finalBefore);
+    await addPeriods(db, sql`(select * from ${followupDays} where account_id = ${account}) d`, finalBefore);
     const column = (name: keyof Renamed): SQL =>
       sql`${toArrayLiteral(renamed.map((one) => one[name]))}::text[]`;
     await db.execute(sql`update ${DELTAS} s set id = r.next
@@ -250,7 +250,7 @@ async function countAll(db: Queryable, account: string, renamed: readonly Rename
   }
   await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
   // Deltas of stored rows alone need not wait in the session.
-  await writeSpans(db, account, finalBefore === null ? deltas : undefined);
+  await writePeriods(db, account, finalBefore === null ? deltas : undefined);
   return timezone;
 }
 

@@ -140,6 +140,7 @@ export async function* readCachedList(
   }
   yield { kind: 'savepoint' };
   let why: SafetySyncError | null = null;
+  let isTimed = false;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     yield { kind: 'rollback' };
     const atMs = clock.now();
@@ -148,7 +149,9 @@ export async function* readCachedList(
     const calculatedAtMs = readLastUpdated(first);
     const check = { atMs, freshForMs: freshFor(cacheMs, responseClock.serviceMs ?? atMs, calculatedAtMs) };
     if (read.kind !== 'backfill' && calculatedAtMs !== undefined) {
-      if (read.kind === 'sync' && calculatedAtMs === state.calculatedAt?.ms) {
+      // After a response without a time it is unknown whether the stored list is this one.
+      const isStoredTimed = state.check !== null && state.check.freshForMs > 0;
+      if (read.kind === 'sync' && isStoredTimed && calculatedAtMs === state.calculatedAt?.ms) {
         const note = 'the training list has not changed';
         return { kind: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
       }
@@ -162,6 +165,7 @@ export async function* readCachedList(
         }
       }
     }
+    isTimed = calculatedAtMs !== undefined;
     why = yield* readPages(read, { first, calculatedAtMs, pageSize });
     if (why === null) {
       return {
@@ -176,7 +180,7 @@ export async function* readCachedList(
       };
     }
   }
-  // The last attempt had pages of one list: its records are right, but others are missing.
-  if (why?.code === 'read_incomplete') return { kind: 'read', covered: null, failure: why };
+  // All pages of the last attempt had one time: their records are right, but others are missing.
+  if (isTimed && why?.code === 'read_incomplete') return { kind: 'read', covered: null, failure: why };
   throw why ?? new SafetySyncError('internal_error', 'no attempt was made');
 }

@@ -89,12 +89,16 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
   const fetchNewestOf = async (slice: TimeSlice) => await fetchNewest(toParams(slice));
   const fetchTotal = async (slice: TimeSlice) => (await fetchNewestOf(slice))?.paging?.total;
 
+  /** Totals count the records of their page only, as rereads have shown: further ones are left out without a request. */
+  let areOfPages = false;
+
   /** The total counts no record after this page, but pages after it are announced, and the next one has another record. */
   async function isContradicted(slice: TimeSlice, { records, paging }: ListPage, distinct: number) {
     const { total = Infinity, lastPage = 1 } = paging ?? {};
     if (distinct < total || lastPage < 2) return false;
+    if (areOfPages) return true;
     try {
-      const next = await fetchPage(source, { ...toParams(slice), page: 2 });
+      const next = await fetchPage(source, { ...toParams(slice), page: 2 }, true);
       return countDistinct([...records, ...next.records], keyField) > distinct;
     } catch (error) {
       if (!isRefused(error) && !isRequestSpecific(error)) throw error;
@@ -163,7 +167,7 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
     keyField,
     pageSize,
     incompleteOf,
-    fetchNewestOf: fetchNewestOf,
+    fetchNewestOf,
     /** How many records the slice has according to the service; undefined when it returns no total. */
     fetchTotal,
 
@@ -176,12 +180,13 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
       for (let reread = 0; ; reread += 1) {
         const page = await fetchPage(source, toParams(slice), isSuspect);
         const distinct = countDistinct(page.records, keyField);
-        const isTotalTooSmall =
-          distinct > (page.paging?.total ?? Infinity) || (await isContradicted(slice, page, distinct));
+        const isOfPage = await isContradicted(slice, page, distinct);
+        const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity) || isOfPage;
         if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
           return { page, distinct, shortfall: null };
-        if (reread < REREADS) continue;
+        if (reread < REREADS && !(isOfPage && areOfPages)) continue;
         if (isTotalTooSmall) {
+          areOfPages ||= isOfPage;
           const paging = { total: undefined, lastPage: page.paging?.lastPage };
           return { page: { ...page, paging }, distinct, shortfall: null };
         }

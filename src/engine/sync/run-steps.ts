@@ -218,8 +218,8 @@ async function finish(run: OpenRun, outcome: ReadOutcome, writes: readonly Contr
       const isCounted =
         success !== 'none' || (ending.outcome === 'succeeded' && request.onlyRecord !== undefined);
       if (isCounted && stream.histories.length > 0) {
-        const keepsSpans = stream.countsDays === true;
-        await countDays(db, { ...scope, now, keepsSpans });
+        const keepsPeriods = stream.countsDays === true;
+        await countDays(db, { ...scope, now, keepsPeriods });
       }
       if (leavesNoRow) {
         await removeRun(db, key);

@@ -57,7 +57,7 @@ interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
   readonly monitor: {
     readonly latest: { readonly accountsRead: AccountsRead | null; readonly problem: string | null };
   };
-  readonly databaseOutage: Pick<OutageLog, 'current'>;
+  readonly databaseOutage: Pick<OutageLog, 'current' | 'recordFailure'>;
   /** How long a receiver of alerts may take. */
   readonly attemptMs?: number;
   readonly redact: Redact;
@@ -165,13 +165,16 @@ export function createNotifier(options: NotifierOptions) {
   /** Logged, and sent as an unusable database, because this failure cannot be recorded as an alert. */
   function recordUnreadable(error: SafetySyncError): void {
     const { code, message, advice } = error;
-    // The monitor detects an unreachable database by itself, and an alert is sent for it.
     const isAway = dependencyOf(error) === 'database';
     log[isAway || unreadable !== null ? 'debug' : 'error'](
       { error_code: code },
       `no alerts and reports are sent, because they cannot be recorded (${code}: ${message}). ${advice}`,
     );
-    if (isAway) return;
+    if (isAway) {
+      // The monitor only reads, so it does not detect a read-only server.
+      options.databaseOutage.recordFailure(error);
+      return;
+    }
     unreadable = `they cannot be recorded in the database (${code})`;
     recordAway({ code, advice, sinceMs: clock.now() }, afterMs);
   }

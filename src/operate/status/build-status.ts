@@ -101,8 +101,8 @@ export function buildStatus(facts: StatusFacts): Status {
   // data is stored, so the data grows old.
   const judgedMs = database.isUp && database.readAtMs !== null ? Math.min(nowMs, database.readAtMs) : nowMs;
   const process: ProcessStatus = {
-    ...rest,
     version: VERSION,
+    ...rest,
     nowMs,
     startedMs: facts.startedMs + offMs,
     database,

@@ -198,6 +198,9 @@ describe('a wrong last_updated', () => {
     worker.time.now += MINUTE_MS;
     respondAs(NOON - MINUTE_MS);
     expect((await worker.run(STREAM)).outcome).toBe('skipped');
+    employees().update(first(), { status: 'changed' });
+    respondAs(NOON);
+    expect((await sync()).counts).toMatchObject({ updated: 1 });
   });
 
   test('a newer calculation between older ones restarts the 15 minutes', async () => {
