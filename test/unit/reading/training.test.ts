@@ -192,7 +192,7 @@ describe('a wrong last_updated', () => {
     await start();
     await sync();
     worker.time.now += 15 * MINUTE_MS;
-    worker.sandbox.hooks.rewriteResponse = (_entry, { last_updated: _, ...response }) => response;
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated: undefined });
     await sync();
     expect(calculatedAt()).toBe(NOON);
     worker.time.now += MINUTE_MS;
