@@ -1,3 +1,4 @@
+import { inProof } from '../support/proof.ts';
 /** Protected values are stored nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
@@ -261,30 +262,32 @@ test('if a user id is only in columns that are omitted later, its lookup and nam
   expect((await worker.query('select from safety.users')).length).toBe(all - 1);
 });
 
-test('a cleaning whose database session is killed five times leaves no protected value after the next attempt', async () => {
-  await start();
-  putCanaries('CANARY first');
-  await sync();
-  worker.time.now += 20 * MINUTE_MS;
-  putCanaries('CANARY second');
-  await sync('reconcile');
-  await worker.query(`create function kill_writer() returns trigger language plpgsql as
-    $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
-  for (const table of [
-    'safety.resources',
-    'safety_sync.data_issues',
-    'safety.followup_messages',
-    'safety.equipment_states',
-    'safety.users',
-  ]) {
-    await worker.query(
-      `create trigger kill after insert or update or delete on ${table} execute function kill_writer()`,
-    );
-    await expect(cleanAccount(contextOf(SETTINGS)), table).rejects.toThrow();
-    await worker.query(`drop trigger kill on ${table}`);
-  }
-  await cleanAccount(contextOf(SETTINGS));
-  expect(await found()).toEqual([]);
+inProof(() => {
+  test('a cleaning whose database session is killed five times leaves no protected value after the next attempt', async () => {
+    await start();
+    putCanaries('CANARY first');
+    await sync();
+    worker.time.now += 20 * MINUTE_MS;
+    putCanaries('CANARY second');
+    await sync('reconcile');
+    await worker.query(`create function kill_writer() returns trigger language plpgsql as
+      $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
+    for (const table of [
+      'safety.resources',
+      'safety_sync.data_issues',
+      'safety.followup_messages',
+      'safety.equipment_states',
+      'safety.users',
+    ]) {
+      await worker.query(
+        `create trigger kill after insert or update or delete on ${table} execute function kill_writer()`,
+      );
+      await expect(cleanAccount(contextOf(SETTINGS)), table).rejects.toThrow();
+      await worker.query(`drop trigger kill on ${table}`);
+    }
+    await cleanAccount(contextOf(SETTINGS));
+    expect(await found()).toEqual([]);
+  });
 });
 
 test('a cleaning that is killed in its second page of records continues after the first page', async () => {

@@ -1,6 +1,6 @@
 /**
- * The steps of a reader: records, and the writes to control tables that have to be stored together with them. A reader sends requests and yields steps; it
- * writes nothing. engine/sync/run-steps.ts carries the steps out in their order.
+ * The steps of a reader: records, and the writes to control tables that have to be stored together with them. A reader sends
+ * requests and yields steps; it writes nothing. engine/sync/run-steps.ts carries the steps out in their order.
  */
 import type { Received } from '../../shared/received.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';

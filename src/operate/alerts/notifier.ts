@@ -4,8 +4,8 @@
  * apart from the worker's other tasks, because a webhook or mail server may be slow or unreachable.
  *
  * While the database is away or refuses the records, nothing can be recorded. Each worker that cannot use the database then
- * sends its own alert, because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
- * one of them sends the resolution.
+ * sends its own alert, because a network failure may affect one worker alone. When the database is back, the workers record
+ * their alerts, and one of them sends the resolution.
  */
 import { type AccountConfig, type OffReasons, tokenSourceOf } from '../../config/account-config.ts';
 import type { NotificationConfig } from '../../config/notification-config.ts';
@@ -128,12 +128,11 @@ export function createNotifier(options: NotifierOptions) {
   const offReasons = new Map(accounts.map((one) => [one.id, one.offReasons]));
   const isOff = ({ accountId, subject }: Pick<AlertRow, 'accountId' | 'subject'>): boolean =>
     offReasons.get(accountId)?.[subject.replace(/^reconcile of /, '')] !== undefined;
-  const lastSuccessOf = (accountsRead: AccountsRead, accountId: string): number | null => {
-    const streams = accountsRead.accounts.get(accountId) ?? [];
-    const scheduled = streams.filter(({ stream }) => !isOff({ accountId, subject: stream }));
-    const times = scheduled.flatMap((one) => one.lastSuccessMs ?? []);
-    return times.length === 0 ? null : Math.max(...times);
-  };
+  function lastSuccessOf({ accounts: read }: AccountsRead, accountId: string): number {
+    const scheduled =
+      read.get(accountId)?.filter(({ stream }) => !isOff({ accountId, subject: stream })) ?? [];
+    return Math.max(-Infinity, ...scheduled.flatMap((one) => one.lastSuccessMs ?? []));
+  }
   const destinations: readonly Destination[] = [
     ...options.channels.map((channel) => createAlertDestination(channel, context, options)),
     ...(report === undefined ? [] : [report]),

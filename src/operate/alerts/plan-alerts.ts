@@ -7,8 +7,8 @@ interface AlertFacts {
   /** Rows of the outbox that last or have a message due. */
   readonly rows: readonly OutboxRow[];
   readonly conditions: readonly Condition[];
-  /** The latest success of a scheduled stream of the account, by the database's clock; null: none. */
-  readonly lastSuccessMs: (accountId: string) => number | null;
+  /** The latest success of a scheduled stream of the account, by the database's clock; -Infinity: none. */
+  readonly lastSuccessMs: (accountId: string) => number;
   /** The stream of the alert has no schedule any more. */
   readonly isOff: (row: Pick<AlertRow, 'accountId' | 'subject'>) => boolean;
   /** By the database's clock. */
@@ -42,7 +42,7 @@ function isSameFailure(
   lastSuccessMs: AlertFacts['lastSuccessMs'],
 ): boolean {
   if (!FAILURES.includes(row.event) || !FAILURES.includes(event) || accountId !== row.accountId) return false;
-  if (row.subject === '') return (lastSuccessMs(accountId) ?? -Infinity) < row.beganMs;
+  if (row.subject === '') return lastSuccessMs(accountId) < row.beganMs;
   return subject === row.subject || subject === '';
 }
 

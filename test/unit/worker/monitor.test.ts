@@ -9,7 +9,7 @@ import { createMonitor, type Monitor, type MonitorOptions } from '../../../src/o
 
 const clock: Clock = { now: () => Date.now(), monotonicMs: () => Date.now() };
 
-const SEEN: AccountsRead = {
+const READ: AccountsRead = {
   databaseNowMs: 0,
   readAtMs: 0,
   pendingMigrations: 0,
@@ -44,7 +44,7 @@ afterEach(() => {
 
 function start(options: Partial<MonitorOptions> = {}): Monitor {
   monitor = createMonitor({
-    read: () => Promise.resolve(SEEN),
+    read: () => Promise.resolve(READ),
     count: () => Promise.resolve(COUNTED),
     ping: () => Promise.resolve(),
     connect: () => connects(),
@@ -68,12 +68,12 @@ async function pass(ms: number): Promise<void> {
 
 describe('a check of the database', () => {
   it('a check that takes long while the database responds is slow, not an outage, and its result is used', async () => {
-    const made = start({ read: () => after(8_000, SEEN) });
+    const made = start({ read: () => after(8_000, READ) });
     await pass(7_000);
-    expect(made.latest).toMatchObject({ seen: null, problem: null, isSlow: true });
+    expect(made.latest).toMatchObject({ accountsRead: null, problem: null, isSlow: true });
     expect(outage.current).toBeUndefined();
     await pass(1_000);
-    expect(made.latest).toMatchObject({ seen: SEEN, problem: null, isSlow: true });
+    expect(made.latest).toMatchObject({ accountsRead: READ, problem: null, isSlow: true });
     await pass(60_000);
     expect(slow).toEqual([expect.stringContaining('has not been read within 5.0 s')]);
   });
@@ -83,7 +83,7 @@ describe('a check of the database', () => {
     const made = start({
       read: () => {
         readAtMs.push(Date.now());
-        return Promise.resolve(SEEN);
+        return Promise.resolve(READ);
       },
     });
     for (let at = 0; at < 100; at += 1) {
@@ -125,7 +125,7 @@ describe('a check of the database', () => {
     start({
       read: () => {
         begun.push(Date.now() - startedMs);
-        return after(4_000, SEEN);
+        return after(4_000, READ);
       },
     });
     await pass(70_000);
@@ -134,7 +134,7 @@ describe('a check of the database', () => {
 
   it('a check does not wait for a count of rows, and a failed count does not fail it', async () => {
     let looks = 0;
-    const read = () => Promise.resolve({ ...SEEN, look: (looks += 1) });
+    const read = () => Promise.resolve({ ...READ, look: (looks += 1) });
     const made = start({ read, count: never });
     await pass(25_000);
     expect(looks).toBe(3);
@@ -144,7 +144,7 @@ describe('a check of the database', () => {
     });
     const other = start({ count: () => Promise.reject(refused) });
     await pass(0);
-    expect(other.latest).toMatchObject({ seen: SEEN, problem: null });
+    expect(other.latest).toMatchObject({ accountsRead: READ, problem: null });
     expect(defects).toEqual([expect.stringContaining('statement timeout')]);
   });
 
@@ -181,7 +181,7 @@ describe('a check of the database', () => {
     const { sinceMs } = outage.current ?? {};
     await pass(60_000);
     expect(made.latest).toMatchObject({
-      seen: SEEN,
+      accountsRead: READ,
       problem: 'PostgreSQL: sorry, too many clients already (53300)',
     });
     expect(outage.current).toMatchObject({ sinceMs, failedRuns: 1 });
