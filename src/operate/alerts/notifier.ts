@@ -2,7 +2,6 @@
  * Sends alerts when a problem begins and when it ends, and scheduled reports when they are due. Every few seconds it compares
  * the monitor's last read with the rows of `safety_sync.outbox`, records the changes there, and sends what is due. It runs
  * apart from the worker's other tasks, because a webhook or mail server may be slow or unreachable.
- *
  * While the database is away or refuses the records, nothing can be recorded. Each worker that cannot use the database then
  * sends its own alert, because a network failure may affect one worker alone. When the database is back, the workers record
  * their alerts, and one of them sends the resolution.
