@@ -168,13 +168,12 @@ export function createNotifier(options: NotifierOptions) {
       { error_code: code },
       `no alerts and reports are sent, because they cannot be recorded (${code}: ${message}). ${advice}`,
     );
-    if (isAway) {
-      // The monitor only reads, so it does not detect a read-only server.
-      options.databaseOutage.recordFailure(error);
-      return;
+    // The monitor only reads, so it does not detect a read-only server.
+    if (isAway) options.databaseOutage.recordFailure(error);
+    else {
+      unreadable = `they cannot be recorded in the database (${code})`;
+      recordAway({ code, advice, sinceMs: clock.now() }, afterMs);
     }
-    unreadable = `they cannot be recorded in the database (${code})`;
-    recordAway({ code, advice, sinceMs: clock.now() }, afterMs);
   }
 
   const failedReportsIn = (rows: readonly OutboxRow[]) => (report === undefined ? [] : failedReportsOf(rows));
