@@ -73,3 +73,9 @@ export class SafetySyncError extends Error {
 /** The input of the caller cannot be used. `advice`: more specific than that of the code. */
 export const usageError = (message: string, advice?: string, cause?: unknown): SafetySyncError =>
   new SafetySyncError('usage_invalid', message, { advice, cause });
+
+/** Marks the promise as handled, so Node.js raises no unhandled rejection; awaiting it still rejects. */
+export function ignoreRejection<Result>(promise: Promise<Result>): Promise<Result> {
+  promise.catch(() => undefined);
+  return promise;
+}

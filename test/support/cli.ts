@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { ignoreRejection } from '../../src/shared/ignore-rejection.ts';
+import { ignoreRejection } from '../../src/shared/errors.ts';
 import { withTimeout } from '../../src/shared/time.ts';
 import { BINARY } from './built-cli.ts';
 import { makeTestFolder } from './test-folder.ts';

@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
-import { ignoreRejection } from '../../shared/ignore-rejection.ts';
+import { ignoreRejection } from '../../shared/errors.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { userColumns } from '../streams/stored-columns.ts';

@@ -9,7 +9,7 @@ import type { StreamSession } from '../control-tables/stream-session.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { ColumnShape, StreamShape, TableShape } from '../database/table-shape.ts';
 import { RawJson, stringifyExactJson } from '../../shared/exact-json.ts';
-import { ignoreRejection } from '../../shared/ignore-rejection.ts';
+import { ignoreRejection } from '../../shared/errors.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Row } from '../streams/stream.ts';
 import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';

@@ -10,7 +10,7 @@
  *   including these lookups, and planning one takes twice as long as running it. The kept plan uses the key's index, however
  *   small the table still is.
  */
-import { ignoreRejection } from '../../shared/ignore-rejection.ts';
+import { ignoreRejection } from '../../shared/errors.ts';
 import type { Connection } from '../database/connection.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
 

@@ -5,7 +5,7 @@
  * batches are prepared while another one is stored or committed.
  */
 import { countAttributes, type RecordCounts } from '../control-tables/record-counts.ts';
-import { ignoreRejection } from '../../shared/ignore-rejection.ts';
+import { ignoreRejection } from '../../shared/errors.ts';
 import type { Received } from '../../shared/received.ts';
 import { withSpan } from '../../shared/with-span.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
