@@ -63,7 +63,8 @@ function toCalculatedAt(
   clock: ResponseClock,
   stored: ServiceTime | null,
 ): ServiceTime | null {
-  if (calculatedAtMs === undefined) return stored;
+  // A millisecond less, because a list with the stored time is not this one, and has to be read.
+  if (calculatedAtMs === undefined) return stored && { ...stored, ms: stored.ms - 1 };
   const ms = isInFuture(calculatedAtMs, clock) ? (clock.serviceMs ?? calculatedAtMs) : calculatedAtMs;
   return { ms, clockOffsetMs: offsetOf(clock) };
 }
@@ -149,9 +150,7 @@ export async function* readCachedList(
     const calculatedAtMs = readLastUpdated(first);
     const check = { atMs, freshForMs: freshFor(cacheMs, responseClock.serviceMs ?? atMs, calculatedAtMs) };
     if (read.kind !== 'backfill' && calculatedAtMs !== undefined) {
-      // After a response without a time it is unknown whether the stored list is this one.
-      const isStoredTimed = state.check !== null && state.check.freshForMs > 0;
-      if (read.kind === 'sync' && isStoredTimed && calculatedAtMs === state.calculatedAt?.ms) {
+      if (read.kind === 'sync' && calculatedAtMs === state.calculatedAt?.ms) {
         const note = 'the training list has not changed';
         return { kind: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
       }

@@ -194,13 +194,23 @@ describe('a wrong last_updated', () => {
     worker.time.now += 15 * MINUTE_MS;
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated: undefined });
     await sync();
-    expect(calculatedAt()).toBe(NOON);
+    expect(calculatedAt()).toBe(NOON - 1);
     worker.time.now += MINUTE_MS;
     respondAs(NOON - MINUTE_MS);
     expect((await worker.run(STREAM)).outcome).toBe('skipped');
     employees().update(first(), { status: 'changed' });
     respondAs(NOON);
     expect((await sync()).counts).toMatchObject({ updated: 1 });
+  });
+
+  test('nothing is stored if last_updated has not moved, also of a calculation that was older than 15 minutes', async () => {
+    await start();
+    respondAs(NOON - HOUR_MS);
+    await sync();
+    employees().update(first(), { status: 'changed' });
+    respondAs(NOON - HOUR_MS);
+    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
+    expect((await sync()).counts).toMatchObject({ read: 0, updated: 0 });
   });
 
   test('a newer calculation between older ones restarts the 15 minutes', async () => {
