@@ -97,7 +97,8 @@ export async function* readSlice(
     if (Number.isFinite(remainingTo)) {
       const rest = (state.expected ?? 0) - state.records;
       const remaining = { fromMs: state.fromMs, toMs: remainingTo };
-      const slices = rest > 2 * sliceRecords ? cutEvenly(remaining, Math.ceil(rest / sliceRecords)) : [];
+      const isTooLarge = rest > 2 * sliceRecords && !reader.areTotalsWrong();
+      const slices = isTooLarge ? cutEvenly(remaining, Math.ceil(rest / sliceRecords)) : [];
       // More records in one millisecond than a response holds do not lower the border: then only several slices are smaller.
       const isSmaller = slices.length > (remainingTo < state.toMs ? 0 : 1);
       if (isSmaller && remainingTo > state.fromMs) {
@@ -119,7 +120,7 @@ export async function* readSlice(
     return;
   }
   const halves = cutEvenly(state, 2).map((half) => toPending(half, state.failures));
-  if (work.halvings < MOST_HALVINGS && halves.length === 2) {
+  if (work.halvings < MOST_HALVINGS && halves.length === 2 && !reader.areTotalsWrong()) {
     yield replace(backfill, { slice: state, halvings: work.halvings + 1 }, halves);
     return;
   }

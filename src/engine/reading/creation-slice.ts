@@ -50,7 +50,7 @@ export function readCreationOrder(records: readonly Received[]): CreationOrder |
 }
 
 /** Bounds the plan where the service returns a total that is far too high; a slice that is too large is cut again. */
-const MOST_SLICES = 10_000;
+const MOST_SLICES = 1_000;
 
 /** Equal ranges of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
 export function cutEvenly({ fromMs, toMs }: TimeSlice, wanted: number): TimeSlice[] {

@@ -20,6 +20,11 @@ import { countDistinct, timeOf } from './record-fields.ts';
 
 /** How often a response that contradicts itself is requested again. */
 const REREADS = 4;
+/**
+ * Slices with fewer records than their totals, after which a contradiction is not requested again and a failing slice is not
+ * halved. If all totals are wrong, a run would otherwise send more than 100,000 requests.
+ */
+const MOST_SHORT = 25;
 /** Repeated records that an error names. */
 const NAMED = 3;
 /** Failing requests that are divided before a record is found for which the service fails: the search takes about 40. */
@@ -91,6 +96,8 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
 
   /** Totals count the records of their page only, as rereads have shown: further ones are left out without a request. */
   let areOfPages = false;
+  let short = 0;
+  const rereads = (): number => (short < MOST_SHORT ? REREADS : 0);
 
   /** The total counts no record after this page, but pages after it are announced, and the next one has another record. */
   async function isContradicted(slice: TimeSlice, { records, paging }: ListPage, distinct: number) {
@@ -119,6 +126,7 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
 
   /** `repeated`: records that came more than once, which the service may count twice. */
   const incompleteOf = (slice: TimeSlice, why: string, repeated?: PageTally['repeated']) => {
+    short += 1;
     const keys = [...(repeated?.values() ?? [])].flatMap((record) => recordKey(record, keyField) ?? []);
     const twice = keys.length === 0 ? '' : `; came more than once: ${keys.slice(0, NAMED).join(', ')}`;
     return new SafetySyncError(
@@ -150,7 +158,7 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
       const isComplete = shortfall === null || (slice.toMs < Infinity && together.shortfall() === null);
       const isSettled = !tally.isUnproven || keys.size === before;
       if (isComplete && isSettled) return 0;
-      if (reread < REREADS) continue;
+      if (reread < rereads()) continue;
       if (shortfall === null) {
         // Growth is normal: only a slice that does not grow must show the same records again.
         if (slice.toMs === Infinity) return 0;
@@ -168,6 +176,8 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
     pageSize,
     incompleteOf,
     fetchNewestOf,
+    /** Whether totals may still be right: many slices had fewer records than theirs. */
+    areTotalsWrong: (): boolean => short >= MOST_SHORT,
     /** How many records the slice has according to the service; undefined when it returns no total. */
     fetchTotal,
 
@@ -184,7 +194,7 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
         const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity) || isOfPage;
         if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
           return { page, distinct, shortfall: null };
-        if (reread < REREADS && !(isOfPage && areOfPages)) continue;
+        if (reread < rereads() && !(isOfPage && areOfPages)) continue;
         if (isTotalTooSmall) {
           areOfPages ||= isOfPage;
           const paging = { total: undefined, lastPage: page.paging?.lastPage };

@@ -51,7 +51,7 @@ test('two halves cover exactly their slice, and every division ends', () => {
 
 test('a range is cut into a limited number of slices, with any announced total', () => {
   const slices = cutEvenly({ fromMs: 0, toMs: 1_800_000_000_000 }, 1e15);
-  expect(slices).toHaveLength(10_000);
+  expect(slices).toHaveLength(1_000);
   expect(slices.at(-1)?.fromMs).toBe(0);
   expect(slices[0]?.toMs).toBe(1_800_000_000_000);
 });

@@ -228,6 +228,20 @@ test('if the totals ignore the filters, each run reads new follow-ups, with no m
   expect(second.requests).toBeLessThanOrEqual(first.requests);
 });
 
+test('if all totals are far too high, a run stores all follow-ups, fails, and sends at most about one request for each planned slice', async () => {
+  await start();
+  const total = 100_000;
+  worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+    ...response,
+    paging: { total, last_page: total / 10 },
+  });
+  const result = await worker.run('followups');
+  expect(result).toMatchObject(failedBy('read_incomplete'));
+  expect(stored().size).toBe(120);
+  // 1,000 slices; without a bound 150,000 requests.
+  expect(result.requests).toBeLessThan(1_500);
+});
+
 test('if the total counts only the rows of its page, a first sync reads the further pages that are announced', async () => {
   await start();
   worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
