@@ -6,7 +6,7 @@ import { SafetySyncError } from '../../shared/errors.ts';
 import { sleep } from '../../shared/time.ts';
 import { markFailed, startSpan } from '../../shared/with-span.ts';
 import { createHttp } from './http.ts';
-import { createLimiter, createSlots } from './limiter.ts';
+import { createLimiter, createSemaphore } from './limiter.ts';
 import type {
   ListEvents,
   ApiClientOptions,
@@ -24,10 +24,10 @@ export interface ApiClient {
   /**
    * Yields the records while their response arrives, and returns the rest of the response. The records count only
    * once the generator has returned. Nothing is read ahead of the consumer. A consumer that leaves the generator early
-   * ends the request, which frees its slot and connection. While a `next` is pending, `return` waits for it, so only the
-   * signal ends the request at once.
+   * ends the request and frees its connection. While a `next` is pending, `return` waits for it, so only the signal ends
+   * the request at once.
    *
-   * The request keeps its slot until its last records are taken. A consumer must not use this client in between, because with
+   * The request stays in flight until its last records are taken. A consumer must not use this client in between, because with
    * a concurrency of 1 it would wait for itself.
    */
   list(request: ListRequest): ListEvents;
@@ -74,7 +74,7 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock } = options;
   const limiter = createLimiter(options);
-  const slots = createSlots(limiter);
+  const semaphore = createSemaphore(limiter);
   const token = createToken(options);
   const http = createHttp(options, token.redact);
   const closing = new AbortController();
@@ -137,7 +137,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   }
 
   async function* attempt(request: ApiRequest, signal: AbortSignal, attemptNumber: number): ListEvents {
-    const ordinal = await slots.enter(signal);
+    const ordinal = await semaphore.enter(signal);
     try {
       const response = yield* ask(request, signal, attemptNumber);
       limiter.recordSuccess(ordinal);
@@ -149,7 +149,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       }
       throw error;
     } finally {
-      slots.leave();
+      semaphore.leave();
     }
   }
 
@@ -220,8 +220,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     get pressure() {
       const coolingMs = limiter.coolingMs();
       return {
-        inFlight: slots.inFlight,
-        waiting: slots.waiting,
+        inFlight: semaphore.inFlight,
+        waiting: semaphore.waiting,
         concurrencyNow: limiter.concurrencyNow,
         coolingUntilMs: coolingMs > 0 ? clock.now() + coolingMs : null,
       };

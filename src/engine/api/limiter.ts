@@ -1,6 +1,6 @@
 /**
  * Decides when a request may start and how many may be in flight. The limiter neither waits nor sends, so it can be
- * simulated; the slots wait for it.
+ * simulated; the semaphore waits for it.
  *
  * Concurrency is AIMD: a throttled response (429) halves it, successes raise it one by one, but for a while
  * not back to the number that was throttled. That response also begins one cool-down without new requests.
@@ -116,7 +116,7 @@ export function createLimiter(options: LimiterOptions) {
 }
 
 /** Allows as many requests in flight as the limiter, over all streams, first come first served. */
-export function createSlots(limiter: Limiter) {
+export function createSemaphore(limiter: Limiter) {
   const queue = pLimit(1);
   const ends = new EventEmitter();
   let inFlight = 0;

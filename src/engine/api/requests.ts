@@ -104,7 +104,7 @@ export interface ListPage extends ListResponse {
 
 export interface ClientPressure {
   readonly inFlight: number;
-  /** Requests that wait for a slot, a cool-down or the requests-per-minute limit (not for their own retry delay). */
+  /** Requests that wait for the concurrency limit, a cool-down or the requests-per-minute limit (not for their own retry delay). */
   readonly waiting: number;
   readonly concurrencyNow: number;
   /** ms since 1970 by the worker's clock; null while nothing cools down. */

@@ -2,7 +2,7 @@
  * Cron for thousands of accounts: one group for each distinct expression and time zone. The tick of a group is staggered
  * over a period, with each account at a fixed point of it, so that replicas agree and requests are spread evenly.
  *
- * node-cron only computes the next time of an expression. Its own runner is not used, because it iterates over every slot
+ * node-cron only computes the next time of an expression. Its own runner is not used, because it iterates over every tick
  * that a clock jump skipped, and stops when the clock goes back. Here one timer compares the clock with the next time of
  * each group, so a group ticks once, however far the clock has jumped.
  */

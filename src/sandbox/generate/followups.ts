@@ -13,23 +13,23 @@ const RESPONSES_PER_ROUND = 5;
 const BULK_CHANGES_DAYS_AGO = [40, 3] as const;
 
 /**
- * Generates the follow-up of a slot; one slot always gives one record. Slots are in order of creation, and follow-ups of one
+ * Generates the follow-up of an ordinal; one ordinal always gives one record. Ordinals are in order of creation, and follow-ups of one
  * response share its millisecond.
  */
-export function createFollowupBuilder(world: World): (slot: number) => Followup {
+export function createFollowupBuilder(world: World): (ordinal: number) => Followup {
   const responses = Math.ceil((world.size.followups / RESPONSE_OF.length) * RESPONSES_PER_ROUND) + 1;
   const stride = (world.now - MINUTE_MS - world.beginning) / responses;
 
-  return (slot) => {
+  return (ordinal) => {
     const response =
-      Math.floor(slot / RESPONSE_OF.length) * RESPONSES_PER_ROUND + (RESPONSE_OF[slot % 8] ?? 0);
+      Math.floor(ordinal / RESPONSE_OF.length) * RESPONSES_PER_ROUND + (RESPONSE_OF[ordinal % 8] ?? 0);
     const shared = Random.of(world.seed, STREAM.responses, response);
     const created = Math.floor(world.beginning + (response + shared.next() * 0.9) * stride);
     const form = shared.pick(forms);
     const observer = shared.pick(world.accountIds);
     const place = shared.pick(places);
 
-    const random = Random.of(world.seed, STREAM.followups, slot);
+    const random = Random.of(world.seed, STREAM.followups, ordinal);
     const text = (usual: string): string =>
       world.oddities && random.chance(0.03) ? random.pick(oddTexts) : usual;
     const ageDays = (world.now - created) / DAY_MS;
@@ -37,7 +37,7 @@ export function createFollowupBuilder(world: World): (slot: number) => Followup 
     const assigner = random.chance(0.7) ? observer : random.pick(world.accountIds);
     let assignee = random.pick(world.accountIds);
 
-    const firstId = 90_000_000 + slot * 10;
+    const firstId = 90_000_000 + ordinal * 10;
     const first: FollowupMessage = {
       id: String(firstId),
       date: created,
@@ -67,7 +67,7 @@ export function createFollowupBuilder(world: World): (slot: number) => Followup 
     }
 
     const followup: Followup = {
-      id: String(7_000_000 + slot * 7 + (slot % 5)),
+      id: String(7_000_000 + ordinal * 7 + (ordinal % 5)),
       form_id: form.id,
       response_id: 400_000 + response * 3,
       open,

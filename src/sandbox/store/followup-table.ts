@@ -19,15 +19,15 @@ export interface FollowupQuery {
 interface FollowupTableOptions {
   /** Number of seeded records, oldest first. */
   count: number;
-  /** Generates the record of a slot; deterministic. */
-  build: (slot: number) => Followup;
+  /** Generates the record of an ordinal; deterministic. */
+  build: (ordinal: number) => Followup;
   clock: () => number;
 }
 
 interface Row {
   readonly key: string;
   /** Number of the record, which never changes. If two records were created in one millisecond, the one with the higher number is newer. */
-  readonly slot: number;
+  readonly ordinal: number;
   created: number;
   updated: number;
   /** Absent: the record is as it was generated. */
@@ -39,20 +39,20 @@ interface Row {
  * million of them take some hundred megabytes, and a filter on times generates no record that it leaves out.
  */
 export class FollowupTable extends RecordTable<Followup, Row> {
-  readonly #build: (slot: number) => Followup;
+  readonly #build: (ordinal: number) => Followup;
   readonly #clock: () => number;
-  /** By creation time and slot, oldest first. */
+  /** By creation time and ordinal, oldest first. */
   readonly #rows: Row[] = [];
-  #slots = 0;
+  #nextOrdinal = 0;
   #turns = 0;
 
   constructor({ count, build, clock }: FollowupTableOptions) {
     super('id');
     this.#build = build;
     this.#clock = clock;
-    while (this.#slots < count) {
-      const { id, created_on: created, updated_on: updated } = build(this.#slots);
-      this.#insert({ key: id, slot: this.#slots++, created, updated });
+    while (this.#nextOrdinal < count) {
+      const { id, created_on: created, updated_on: updated } = build(this.#nextOrdinal);
+      this.#insert({ key: id, ordinal: this.#nextOrdinal++, created, updated });
     }
   }
 
@@ -76,8 +76,8 @@ export class FollowupTable extends RecordTable<Followup, Row> {
     };
   }
 
-  protected override read({ slot, changed }: Row): Followup {
-    return changed ?? this.#build(slot);
+  protected override read({ ordinal, changed }: Row): Followup {
+    return changed ?? this.#build(ordinal);
   }
 
   /** A record without a usable `created_on` keeps its place in the list; if its key is new, the present time decides the place. */
@@ -87,7 +87,7 @@ export class FollowupTable extends RecordTable<Followup, Row> {
     const now = this.#clock();
     return this.#insert({
       key,
-      slot: known?.slot ?? this.#slots++,
+      ordinal: known?.ordinal ?? this.#nextOrdinal++,
       created: numberOr(record.created_on, known?.created ?? now),
       updated: numberOr(record.updated_on, known?.updated ?? now),
       changed: record,
@@ -101,7 +101,7 @@ export class FollowupTable extends RecordTable<Followup, Row> {
 
   #insert(row: Row): Row {
     const before = this.#rows.findLastIndex(
-      ({ created, slot }) => created < row.created || (created === row.created && slot < row.slot),
+      ({ created, ordinal }) => created < row.created || (created === row.created && ordinal < row.ordinal),
     );
     this.#rows.splice(before + 1, 0, row);
     this.kept.set(row.key, row);
@@ -160,7 +160,7 @@ export class FollowupTable extends RecordTable<Followup, Row> {
 /** A planted record may have a number as an id. */
 const isUser = (id: unknown, asked: string): boolean => String(id) === asked;
 
-const shuffled = ({ slot }: Row): number => Math.imul(slot, 0x9e3779b1);
+const shuffled = ({ ordinal }: Row): number => Math.imul(ordinal, 0x9e3779b1);
 
 function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : otherwise;

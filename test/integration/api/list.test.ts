@@ -56,7 +56,7 @@ test('if an empty response follows a broken one, no record of the broken one rem
 
 describe('a list that is left early', () => {
   test.each(['break', 'throw'])(
-    'a list that is left early by %s releases its slot and its connection',
+    'a list that is left early by %s is not in flight any more and releases its connection',
     async (way) => {
       const closed: Promise<unknown>[] = [];
       const server = await startProtocolServer((response, _request, ordinal) => {

@@ -83,7 +83,7 @@ test('an object that is missing in its response is requested again', async () =>
 });
 
 describe('stopping', () => {
-  test.each(['the response', 'the rest of the response', 'a retry', 'a slot', 'a cool-down'])(
+  test.each(['the response', 'the rest of the response', 'a retry', 'the concurrency limit', 'a cool-down'])(
     'an abort ends the wait for %s at once',
     async (place) => {
       const stop = new AbortController();
@@ -103,7 +103,7 @@ describe('stopping', () => {
       });
       const ask = (signal?: AbortSignal): Promise<unknown> =>
         client.page({ ...REQUEST, meter: createRequestMeter(), signal });
-      const holder = place === 'a slot' ? ask() : undefined;
+      const holder = place === 'the concurrency limit' ? ask() : undefined;
       const closed = holder?.catch((error: unknown) => error);
       await expect(ask(stop.signal)).rejects.toMatchObject({
         code: 'interrupted',
