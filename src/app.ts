@@ -123,7 +123,12 @@ export async function createApp(options: CreateAppOptions) {
             log.info('the database password was replaced in its file: connecting with the new one');
           },
         });
-  const warehouse = openWarehouse(url, { readUrl, onStatement: statementLog(log), signal });
+  const warehouse = openWarehouse(url, {
+    readUrl,
+    onStatement: statementLog(log),
+    warn: (message) => log.warn(message),
+    signal,
+  });
   const { connection } = warehouse;
   const { db } = connection;
   const databaseOutage = createOutageLog({ dependency: 'database', log, clock });

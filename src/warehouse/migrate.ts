@@ -1,4 +1,4 @@
-import { SafetySyncError } from '../shared/errors.ts';
+import { ignoreRejection, SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import { VERSION } from '../version.ts';
 import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
@@ -6,7 +6,9 @@ import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
 import { toArrayLiteral } from '../engine/database/array-literal.ts';
-import { type Connection, openConnection } from '../engine/database/connection.ts';
+import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
+import { holderName } from '../engine/control-tables/lock-holders.ts';
+import { SECOND_MS } from '../shared/time.ts';
 import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { toDatabaseError } from '../engine/database/database-error.ts';
 import { applyDefinitions } from '../engine/database/definitions.ts';
@@ -33,6 +35,8 @@ export const ENCODING_ADVICE =
 export interface MigrateOptions {
   /** Distributes the warehouse over the nodes of a Citus cluster. A distributed one remains so without it. */
   readonly onCitus?: boolean;
+  /** Receives a warning when the migration begins to wait for locks of other sessions. */
+  readonly warn?: ((message: string) => void) | undefined;
   /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -93,6 +97,27 @@ async function applyMissing(connection: Connection, isDistributed: boolean): Pro
   await connection.query('commit');
 }
 
+const LOCK_CHECK_MS = 2 * SECOND_MS;
+
+const BLOCKERS = `select a.pid, a.usename as role, a.application_name as application
+  from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid order by 1`;
+
+/** Names the sessions that a migration waits for, because a forgotten transaction would let it wait without a reason in the log. */
+function warnOfLocks(connection: TextQueries, migrator: number, warn: (message: string) => void) {
+  let known = '';
+  const check = async (): Promise<void> => {
+    const blockers = await connection.query<Parameters<typeof holderName>[0]>(BLOCKERS, [migrator]);
+    const names = blockers.map(
+      (one) => `${holderName(one)}, to end it: select pg_terminate_backend(${one.pid})`,
+    );
+    const message = names.length === 0 ? '' : `the migration waits for a lock of ${names.join('; ')}`;
+    if (message !== '' && message !== known) warn(message);
+    known = message;
+  };
+  // A failed check changes nothing: the migration itself reports a lost database.
+  return setInterval(() => void ignoreRejection(check()), LOCK_CHECK_MS);
+}
+
 /** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
 async function assertUnconfined(connection: Connection): Promise<void> {
   const [one] = confinementsIn(await readPolicyTables(connection));
@@ -108,7 +133,7 @@ async function assertUnconfined(connection: Connection): Promise<void> {
  * Applies the missing migrations; several processes may do so at once. Errors: `database_unreachable`,
  * `database_too_old`, `database_error`.
  */
-export async function migrateDatabase(url: string, { onCitus = false, signal }: MigrateOptions = {}) {
+export async function migrateDatabase(url: string, { onCitus = false, warn, signal }: MigrateOptions = {}) {
   const connection = openConnection({
     url,
     applicationName: 'safety-sync migrate',
@@ -116,10 +141,14 @@ export async function migrateDatabase(url: string, { onCitus = false, signal }: 
     isSession: true,
     signal,
   });
+  // Connects with its first statement.
+  const watcher = openConnection({ url, applicationName: 'safety-sync', max: 1 });
+  let timer: NodeJS.Timeout | undefined;
   try {
-    const [server] = await connection.query<{ version: string; encoding: string }>(
-      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, ${OWN_SETTINGS}`,
+    const [server] = await connection.query<{ version: string; encoding: string; pid: number }>(
+      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, pg_backend_pid() as pid, ${OWN_SETTINGS}`,
     );
+    if (warn !== undefined && server !== undefined) timer = warnOfLocks(watcher, server.pid, warn);
     if (Number(server?.version ?? 0) < OLDEST_SERVER) {
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);
     }
@@ -144,6 +173,8 @@ export async function migrateDatabase(url: string, { onCitus = false, signal }: 
   } catch (error) {
     throw toDatabaseError(error);
   } finally {
+    clearInterval(timer);
+    await watcher.close();
     // Ends the session, and with it the lock.
     await connection.close();
   }

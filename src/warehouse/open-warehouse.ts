@@ -14,11 +14,16 @@ interface OpenWarehouseOptions {
   /** Returns the current URL, because its password may change; default: the URL stays. */
   readonly readUrl?: (() => string) | undefined;
   readonly onStatement?: OnStatement | undefined;
+  /** Receives the warnings of a migration. */
+  readonly warn?: MigrateOptions['warn'];
   /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export function openWarehouse(url: string, { readUrl, onStatement, signal }: OpenWarehouseOptions = {}) {
+export function openWarehouse(
+  url: string,
+  { readUrl, onStatement, warn, signal }: OpenWarehouseOptions = {},
+) {
   // Without a value in the URL PostgreSQL's own variables may set it.
   const password = readUrl === undefined || passwordOf(url) === '' ? undefined : () => passwordOf(readUrl());
   const currentUrl = readUrl ?? (() => url);
@@ -37,7 +42,7 @@ export function openWarehouse(url: string, { readUrl, onStatement, signal }: Ope
     },
     connection,
     /** Applies the missing migrations. */
-    migrate: (options?: MigrateOptions) => migrateDatabase(currentUrl(), { ...options, signal }),
+    migrate: (options?: MigrateOptions) => migrateDatabase(currentUrl(), { ...options, warn, signal }),
     /** Errors: `database_not_migrated`, `database_newer`. */
     assertMigrated: () => assertMigrated(connection),
     /** Opens a connection in addition to the existing ones, and closes it. Error: `database_unreachable`, also if it is read-only. */

@@ -101,6 +101,16 @@ test('a pool without a reachable server rejects each query at once, and works wh
   gateway.close();
 });
 
+test('a statement that a time-out of the role cancels has advice about the time-out', async () => {
+  const pool = connectForTest(admin.url);
+  await pool.query('set statement_timeout = 1');
+  const error = await pool.query('select pg_sleep(20)').catch(toDatabaseError);
+  expect(error).toMatchObject({
+    code: 'database_error',
+    advice: expect.stringContaining('statement_timeout') as string,
+  });
+});
+
 test('a failed statement of an aborted transaction is reported with the error that aborted it', async () => {
   const session = await openFreeStream(admin.url, 'users');
   const { connection } = session;

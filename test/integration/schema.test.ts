@@ -395,3 +395,21 @@ describe('the roles of owner, loader and reader', () => {
     expect(await roleOf()).toMatchObject({ result: 'ok', advice: null });
   });
 });
+
+test('a migration that waits for a lock names the session that has it, once', async () => {
+  const database = await openTestDatabase();
+  untilTestEnds(database);
+  const holder = connectForTest(database.url, { applicationName: 'forgotten query' });
+  const [session] = await holder.query<{ pid: number }>('select pg_backend_pid() as pid');
+  await holder.query('begin');
+  await holder.query('select from safety.followup_overview');
+  // The definitions of the views are applied again.
+  await database.query('delete from safety_sync.migrations where created_at is null');
+  const warnings: string[] = [];
+  const migrated = migrateDatabase(database.url, { warn: (message) => warnings.push(message) });
+  await expect.poll(() => warnings.join('\n')).toMatch('forgotten query');
+  await holder.query('commit');
+  await expect(migrated).resolves.toMatchObject({ applied: 1 });
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain(`select pg_terminate_backend(${session?.pid})`);
+});

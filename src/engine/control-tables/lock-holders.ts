@@ -39,7 +39,11 @@ export async function readHolders(
       join held h on h.key = ${sql.raw(streamLockKey('a.account_id', 's.stream'))}`);
 }
 
-const holderName = ({ role, application, pid }: Holder): string =>
+export const holderName = ({
+  role,
+  application,
+  pid,
+}: Pick<Holder, 'role' | 'application' | 'pid'>): string =>
   `role ${role ?? 'unknown'} (${application === null || application === '' ? '' : `${application}, `}pid ${pid})`;
 
 const describeForeign = (holder: Holder): string =>

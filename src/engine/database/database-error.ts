@@ -111,6 +111,10 @@ export function isDataError(error: unknown): boolean {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
+  '57014':
+    'Remove a time-out for this role or database (alter role … reset statement_timeout), or ask who cancelled the statement.',
+  '55P03':
+    'Run the command again when no other session locks the table, or remove lock_timeout of this role or database.',
   '53100': 'The disk of PostgreSQL is full: make room there.',
 };
 

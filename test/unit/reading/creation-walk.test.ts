@@ -39,6 +39,7 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
     fetchNewestOf: () => Promise.resolve(undefined),
     isWell: () => Promise.resolve(false),
     mayDivide: () => false,
+    areTotalsWrong: () => false,
     endSearch: () => undefined,
     readByPages: showNone,
     readUnseen: showNone,
