@@ -48,7 +48,7 @@ export function healthPage(status: Status): HttpPage {
     status: status.worker === 'stopping' ? 'stopping' : isAlive ? 'ok' : 'scheduler_dead',
     version: status.version,
     uptime_seconds: Math.max(0, Math.round((status.nowMs - status.startedMs) / SECOND_MS)),
-    problems: [...status.notReady, ...listTrouble(status)],
+    problems: [...status.verdict.details, ...listTrouble(status)],
   });
 }
 

@@ -301,14 +301,16 @@ describe('the status', () => {
 });
 
 describe('probes', () => {
-  it('/healthz is 200 with any problem, and lists the problems', () => {
-    const status = buildStatus(statusFacts({ databaseProblem: 'gone', openCircuits: [openCircuit] }));
-    const page = healthPage(status);
+  it.each([
+    [{ databaseProblem: 'gone', openCircuits: [openCircuit] }, 'The database is unreachable: gone.'],
+    [{ outages: [outage] }, expect.stringContaining('The service has been unavailable for') as string],
+  ])('/healthz is 200 with any problem, and lists the problems: %o', (facts, problem) => {
+    const page = healthPage(buildStatus(statusFacts(facts)));
     expect(page.status).toBe(200);
     expect(JSON.parse(page.body)).toMatchObject({
       status: 'ok',
       uptime_seconds: 5400,
-      problems: status.notReady,
+      problems: expect.arrayContaining([problem]) as string[],
     });
   });
 
