@@ -40,7 +40,7 @@ beforeEach(async () => {
   worker.sandbox.faults.clear();
   worker.sandbox.access.set('active');
   await worker.query(`truncate safety_sync.outbox, safety_sync.runs, safety_sync.data_issues`);
-  await worker.query(`update safety_sync.stream_state set last_success_at = clock_timestamp()`);
+  await worker.query(`update safety_sync.stream_state set last_success_at = statement_timestamp()`);
 });
 
 type Options = Parameters<typeof fixture.start>[1] & { readonly afterMinutes?: number };
@@ -169,7 +169,7 @@ it('the alert about refused credentials is over when a stream succeeds, although
   await addRun({ stream: 'equipments', code: 'token_permission' });
   await succeed();
   await worker.query(
-    `update safety_sync.stream_state set last_success_at = clock_timestamp() where stream = 'resources'`,
+    `update safety_sync.stream_state set last_success_at = statement_timestamp() where stream = 'resources'`,
   );
   await pass(SECOND_MS, one);
   expect(hook.texts).toEqual([
