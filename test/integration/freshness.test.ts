@@ -79,7 +79,7 @@ test('a backfill of a past range does not make the stream fresher, because it re
        join safety.counted_days using (account_id, stream) where account_id = 'default' and stream = 'followups'`,
     );
   await worker.query(
-    `update safety_sync.stream_state set last_success_at = last_success_at - interval '3 days'`,
+    `update safety_sync.stream_state set last_success_at = statement_timestamp() - interval '3 days'`,
   );
   await worker.query(`update safety.counted_days set counted_to = counted_to - 3`);
   const before = await readSuccess();

@@ -244,8 +244,8 @@ test('if a user id is only in columns that are omitted later, its lookup and nam
   await sync();
   const known = async () =>
     await worker.query(
-      `select l.user_id, u.name from safety_sync.user_lookups l left join safety.users u on u.id = l.user_id
-       where l.user_id like '7700%' order by 1`,
+      `select l.user_id, u.name from safety_sync.user_lookups l left join safety.users u
+         on u.account_id = l.account_id and u.id = l.user_id where l.user_id like '7700%' order by 1`,
     );
   expect(await known()).toEqual([
     { user_id: '77001', name: 'Only Assigned' },
@@ -709,7 +709,7 @@ describe('a forgotten person', () => {
     ];
     expect(await read()).toEqual(expected);
     await worker.query(`update safety.users set name = '${pseudonym}', _raw = jsonb_set(_raw, '{name}', '"${pseudonym}"'),
-      _hash = gen_random_uuid() where id in ('202', '303')`);
+      _hash = '00000000-0000-4000-8000-000000000000' where id in ('202', '303')`);
     await sync('reconcile');
     expect(await read()).toEqual(expected);
   });
