@@ -46,7 +46,7 @@ function loseKey(stream: Stream, key: string): () => void {
 }
 const nested = (levels: number): unknown => (levels === 0 ? 'bottom' : [nested(levels - 1)]);
 
-test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS }))(
+test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 1), all: STREAMS }))(
   '%s: a stored record that is received without its key is not deleted',
   async (stream) => {
     await read(stream);
@@ -67,7 +67,7 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS })
   },
 );
 
-test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
+test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(3), all: STREAMS }))(
   '%s: a stored record that is received with too many levels is not deleted, and an issue with its key holds it',
   async (stream) => {
     await read(stream);
