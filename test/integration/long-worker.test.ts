@@ -7,7 +7,7 @@ import { createRole } from '../support/test-database.ts';
 import { createTestWorker } from '../support/worker.ts';
 import { inProof } from '../support/proof.ts';
 
-const PATIENCE = { timeout: 45_000, interval: 25 };
+const PATIENCE = { timeout: 45_000, interval: 100 };
 const NEVER = '0 0 1 1 *';
 
 const worker = forEachTest(() => createTestWorker());
