@@ -111,7 +111,7 @@ describe('a first sync that is cut off', () => {
     await isEqual();
   });
 
-  test.each(casesOf({ few: [9], all: [1, 2, 3, 5, 9, 14, 22, 27] }))(
+  test.each(casesOf({ few: [], all: [1, 2, 3, 5, 9, 14, 22, 27] }))(
     'if a first sync is cut off at page %i, the next sync is complete',
     async (page) => {
       await start();
@@ -208,7 +208,7 @@ describe('a backfill', () => {
     await isEqual();
   });
 
-  test.each(casesOf({ few: [3], all: [3, 5, 9, 14, 20] }))(
+  test.each(casesOf({ few: [], all: [3, 5, 9, 14, 20] }))(
     'a backfill that is cut off at page %i leaves a hole of an earlier run open until its record is stored',
     async (page) => {
       await start({ mostRetries: 1 });

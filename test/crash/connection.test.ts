@@ -8,6 +8,7 @@ import { toDatabaseError } from '../../src/engine/database/database-error.ts';
 import type { SafetySyncError } from '../../src/shared/errors.ts';
 import { forEachTest } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
+import { casesOf } from '../support/proof.ts';
 import { connectForTest, openTestDatabase } from '../support/test-database.ts';
 
 const ANSWER_MS = 5_000;
@@ -34,7 +35,7 @@ async function outcome(work: Promise<unknown>): Promise<'answered' | 'refused'> 
 }
 
 test('a session whose backend is terminated at any moment completes or rejects every statement and never reconnects', async () => {
-  for (let turns = 0; turns < 40; turns += 1) {
+  for (let turns = 0; turns < 40; turns += casesOf({ few: 2, all: 1 })) {
     const { session, pid } = await openSession();
     await session.query('create temporary table rows (a text)');
     const ended = admin.query('select pg_terminate_backend($1::int)', [pid]);

@@ -60,15 +60,17 @@ async function endOf(command: string, args: readonly string[]) {
 }
 
 describe('a SIGTERM during a statement', () => {
-  it('a SIGTERM during a statement ends start with 0, its run as interrupted, its statement and its lock', async () => {
-    const { code, tookMs } = await stopWhileBlocked('safety.resources', ['start']);
-    expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(7000);
-    const runs = `select status, error_code from safety_sync.runs where stream = 'resources'`;
-    expect(await fixture.query(runs)).toEqual([{ status: 'failed', error_code: 'interrupted' }]);
-    const locks = `select from pg_locks join pg_database d on d.oid = database
-      where locktype = 'advisory' and datname = current_database()`;
-    await expect.poll(() => fixture.query(locks)).toEqual([]);
+  inProof(() => {
+    it('a SIGTERM during a statement ends start with 0, its run as interrupted, its statement and its lock', async () => {
+      const { code, tookMs } = await stopWhileBlocked('safety.resources', ['start']);
+      expect(code).toBe(0);
+      expect(tookMs).toBeLessThan(7000);
+      const runs = `select status, error_code from safety_sync.runs where stream = 'resources'`;
+      expect(await fixture.query(runs)).toEqual([{ status: 'failed', error_code: 'interrupted' }]);
+      const locks = `select from pg_locks join pg_database d on d.oid = database
+        where locktype = 'advisory' and datname = current_database()`;
+      await expect.poll(() => fixture.query(locks)).toEqual([]);
+    });
   });
 
   const verbs: [table: string, args: string[]][] = [

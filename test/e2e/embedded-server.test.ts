@@ -9,7 +9,7 @@ import { findPostmaster, stopPostmaster } from '../../src/embedded/postmaster.ts
 import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbeddedUser } from '../support/embedded-user.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
-import { inProof } from '../support/proof.ts';
+import { casesOf, inProof } from '../support/proof.ts';
 
 /** Only one test waits for the disk (fsync). */
 const FAST = { database: 'warehouse', postgresOptions: { fsync: 'off' } } as const;
@@ -83,16 +83,18 @@ it('the embedded server starts in an empty directory, serves over loopback with 
   await expect(ask(server.url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-it('the embedded server continues if the first of two processes leaves, and stops with the last', async () => {
-  await copyTemplate();
-  const first = await startEmbeddedUser(dataDir);
-  const second = await acquire();
-  expect([first.joined, second.joined]).toEqual([false, true]);
-  expect(second.url).toBe(first.url);
-  await first.release();
-  expect(await ask(second.url, 'select 1')).toBe(1);
-  await second.release();
-  expect(await findPostmaster(pgData)).toBeUndefined();
+inProof(() => {
+  it('the embedded server continues if the first of two processes leaves, and stops with the last', async () => {
+    await copyTemplate();
+    const first = await startEmbeddedUser(dataDir);
+    const second = await acquire();
+    expect([first.joined, second.joined]).toEqual([false, true]);
+    expect(second.url).toBe(first.url);
+    await first.release();
+    expect(await ask(second.url, 'select 1')).toBe(1);
+    await second.release();
+    expect(await findPostmaster(pgData)).toBeUndefined();
+  });
 });
 
 it('the embedded server survives the kill -9 of the process that started it, and the next process joins and stops it', async () => {
@@ -118,14 +120,16 @@ inProof(() => {
   });
 });
 
-it('the embedded server stops with the last living process, although a killed one did not leave', async () => {
-  await copyTemplate();
-  const server = await acquire();
-  const killed = await startEmbeddedUser(dataDir);
-  expect(killed.joined).toBe(true);
-  await killed.kill('SIGKILL');
-  await server.release();
-  expect(await findPostmaster(pgData)).toBeUndefined();
+inProof(() => {
+  it('the embedded server stops with the last living process, although a killed one did not leave', async () => {
+    await copyTemplate();
+    const server = await acquire();
+    const killed = await startEmbeddedUser(dataDir);
+    expect(killed.joined).toBe(true);
+    await killed.kill('SIGKILL');
+    await server.release();
+    expect(await findPostmaster(pgData)).toBeUndefined();
+  });
 });
 
 it('the embedded server starts again with all committed rows after it was killed', async () => {
@@ -142,18 +146,23 @@ it('the embedded server starts again with all committed rows after it was killed
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-it.each([
+// A killed server leaves the former one as well.
+const PID_FILES: [string, string][] = [
   ['of a process that has ended', '4194303'],
   ['with the id of another process', String(process.pid)],
-])('the embedded server starts despite a pid file %s', async (_, pid) => {
-  await copyTemplate();
-  const lines = [pid, pgData, '1700000000', '5432', '', '127.0.0.1', '', 'ready'];
-  await writeFile(join(pgData, 'postmaster.pid'), `${lines.join('\n')}\n`);
-  const server = await acquire();
-  expect(server.joined).toBe(false);
-  expect(await ask(server.url, 'select 1')).toBe(1);
-  await server.release();
-});
+];
+it.each(casesOf({ few: PID_FILES.slice(1), all: PID_FILES }))(
+  'the embedded server starts despite a pid file %s',
+  async (_, pid) => {
+    await copyTemplate();
+    const lines = [pid, pgData, '1700000000', '5432', '', '127.0.0.1', '', 'ready'];
+    await writeFile(join(pgData, 'postmaster.pid'), `${lines.join('\n')}\n`);
+    const server = await acquire();
+    expect(server.joined).toBe(false);
+    expect(await ask(server.url, 'select 1')).toBe(1);
+    await server.release();
+  },
+);
 
 inProof(() => {
   it('two processes that start at the same instant start one embedded server', async () => {

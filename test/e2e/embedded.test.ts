@@ -17,29 +17,20 @@ const env = () => ({ ...fixture.env, DATABASE_URL: undefined });
 const isServing = () =>
   existsSync(join(fixture.cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
 
-it('a sync without DATABASE_URL starts the embedded PostgreSQL, reports it in one line without colours, and stops it at the end', async () => {
-  const { code, stdout, stderr } = await fixture.cli.run(['sync', 'resources'], {
-    ...env(),
-    LOG_LEVEL: 'warn',
-    // picocolors would take it for a terminal with colours.
-    CI: 'true',
+inProof(() => {
+  it('a sync without DATABASE_URL starts the embedded PostgreSQL, reports it in one line without colours, and stops it at the end', async () => {
+    const { code, stdout, stderr } = await fixture.cli.run(['sync', 'resources'], {
+      ...env(),
+      LOG_LEVEL: 'warn',
+      // picocolors would take it for a terminal with colours.
+      CI: 'true',
+    });
+    const dataDir = join(realpathSync(fixture.cli.directory), '.data', 'postgres');
+    expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
+    expect(stdout).toMatch(/^resources +succeeded +25 +25 /m);
+    expect(code).toBe(0);
+    expect(isServing()).toBe(false);
   });
-  const dataDir = join(realpathSync(fixture.cli.directory), '.data', 'postgres');
-  expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
-  expect(stdout).toMatch(/^resources +succeeded +25 +25 /m);
-  expect(code).toBe(0);
-  expect(isServing()).toBe(false);
-});
-
-it('a command stops the embedded server if the reader of its output ends early', async () => {
-  const pipeline = spawn('sh', ['-c', '"$0" "$1" status 2>&1 | head -1', process.execPath, BINARY], {
-    cwd: fixture.cli.directory,
-    env: { PATH: process.env['PATH'], HOME: fixture.cli.directory },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [output] = await Promise.all([text(pipeline.stdout), once(pipeline, 'close')]);
-  expect(output).toMatch(/^DATABASE_URL is not set: .*\n$/);
-  expect(isServing()).toBe(false);
 });
 
 it('a command completes if its log has no reader', async () => {
@@ -62,14 +53,29 @@ it('two commands share the embedded server, the last one stops it, and stored ro
     held.open();
     await released.opened;
   };
-  const sync = fixture.cli.start(['sync', 'resources'], env());
+  const sync = fixture.cli.start(['sync', 'resources'], { ...env(), LOG_LEVEL: 'warn', CI: 'true' });
   await held.opened;
   const status = await fixture.cli.run(['status'], env());
   expect(status.stderr).toContain('(already running)');
   expect(status.stdout).toMatch(/^resources +fresh .* 25 +0 +0$/m);
   expect(isServing()).toBe(true);
   released.open();
-  expect((await sync.finished).code).toBe(0);
+  const { code, stdout, stderr } = await sync.finished;
+  const dataDir = join(realpathSync(fixture.cli.directory), '.data', 'postgres');
+  expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
+  expect(stdout).toMatch(/^resources +succeeded +25 +0 /m);
+  expect(code).toBe(0);
+  expect(isServing()).toBe(false);
+});
+
+it('a command stops the embedded server if the reader of its output ends early', async () => {
+  const pipeline = spawn('sh', ['-c', '"$0" "$1" status 2>&1 | head -1', process.execPath, BINARY], {
+    cwd: fixture.cli.directory,
+    env: { PATH: process.env['PATH'], HOME: fixture.cli.directory },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [output] = await Promise.all([text(pipeline.stdout), once(pipeline, 'close')]);
+  expect(output).toMatch(/^DATABASE_URL is not set: .*\n$/);
   expect(isServing()).toBe(false);
 });
 

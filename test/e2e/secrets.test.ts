@@ -58,7 +58,7 @@ it('the token is in no output and in no table, also if the service or a gateway 
 
   expect(output.length).toBeGreaterThan(10_000);
   for (const spelling of SPELLINGS) expect(output).not.toContain(spelling);
-  expect(await findText(fixture, ['parameter_invalid'])).not.toEqual([]);
+  expect(await findText(fixture, ['parameter_invalid'], 'tables')).not.toEqual([]);
   expect(await findText(fixture, SPELLINGS)).toEqual([]);
 });
 

@@ -44,19 +44,24 @@ async function setDatabase(fixture: CliFixture, isOpen: boolean): Promise<void> 
 }
 
 describe.concurrent('start', () => {
-  it('start syncs on schedule, and a SIGTERM ends it with 0 and no open run', async ({ fixture, expect }) => {
-    const worker = fixture.cli.start(['start'], { ...fixture.env, SYNC_CRON: EVERY_SECOND });
-    await worker.untilStderr(/users: succeeded/);
-    // A second tick has processed the results of the first one.
-    await worker.untilStderr(/resources: succeeded, 25 read in/);
-    worker.kill('SIGTERM');
-    const { code, stdout, stderr } = await worker.finished;
-    expect(code).toBe(0);
-    expect(stdout).toBe('');
-    expect(parseLog(stderr).at(-1)).toMatchObject({ msg: 'stopped' });
-    const runs = await readRuns(fixture);
-    expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
-    expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
+  inProof(() => {
+    it('start syncs on schedule, and a SIGTERM ends it with 0 and no open run', async ({
+      fixture,
+      expect,
+    }) => {
+      const worker = fixture.cli.start(['start'], { ...fixture.env, SYNC_CRON: EVERY_SECOND });
+      await worker.untilStderr(/users: succeeded/);
+      // A second tick has processed the results of the first one.
+      await worker.untilStderr(/resources: succeeded, 25 read in/);
+      worker.kill('SIGTERM');
+      const { code, stdout, stderr } = await worker.finished;
+      expect(code).toBe(0);
+      expect(stdout).toBe('');
+      expect(parseLog(stderr).at(-1)).toMatchObject({ msg: 'stopped' });
+      const runs = await readRuns(fixture);
+      expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
+      expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
+    });
   });
 
   it('the endpoints of start show metrics, status and page, accept only GET and HEAD, and show neither token nor password', async ({
@@ -102,7 +107,12 @@ describe.concurrent('start', () => {
     }
 
     worker.kill('SIGTERM');
-    const { stderr } = await worker.finished;
+    const { code, stdout, stderr } = await worker.finished;
+    expect([code, stdout]).toEqual([0, '']);
+    expect(parseLog(stderr).at(-1)).toMatchObject({ msg: 'stopped' });
+    const runs = await readRuns(fixture);
+    expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
+    expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
     expect(parseLog(stderr)[0]).toMatchObject({
       account_id: 'default',
       timezone: 'UTC',

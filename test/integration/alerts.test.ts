@@ -539,7 +539,7 @@ it('a worker that stops leaves its unsent alerts to another worker', async () =>
 it('a worker sends alerts by itself, and its page, its JSON and its metrics show when no channel accepts them', async () => {
   hook.answer = 404;
   const { url } = await startAppFixture(worker, {
-    everyMs: 50,
+    everyMs: 200,
     env: { ALERT_WEBHOOK_URL: hook.url, ALERT_AFTER_MINUTES: '0', SYNC_CRON: '0 0 1 1 *' },
   });
   await fail();

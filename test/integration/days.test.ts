@@ -164,7 +164,7 @@ describe('days of random pasts', () => {
     await count('changing');
     const random = createRandom(22);
     const days = { accountId: 'changing', timezone: 'Europe/Oslo', finalBefore: null };
-    for (let round = 0; round < casesOf({ few: 20, all: 100 }); round += 1) {
+    for (let round = 0; round < casesOf({ few: 8, all: 100 }); round += 1) {
       const keys = [0, 1, 2].map(() => `f${random.below(70)}`);
       await addDeltas(connection.db, days, { keys: [...new Set(keys)], sign: -1 });
       for (const key of keys) {
@@ -376,7 +376,7 @@ describe('days after syncs', () => {
         );
       };
       expectSucceeded(await worker.run('followups', { kind: 'sync' }));
-      for (let round = 0; round < casesOf({ few: 5, all: 20 }); round += 1) {
+      for (let round = 0; round < casesOf({ few: 3, all: 20 }); round += 1) {
         worker.time.now += random.below(4 * 24) * 3_600_000;
         worker.sandbox.live.step(random.below(20));
         const now = worker.serviceNow();

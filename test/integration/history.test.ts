@@ -375,7 +375,7 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
     const replay = new StateReplay();
     const { store, live, faults } = worker.sandbox;
     const gone: (() => void)[] = [];
-    for (let round = 0; round < casesOf({ few: 4, all: 8 }); round += 1) {
+    for (let round = 0; round < casesOf({ few: 3, all: 8 }); round += 1) {
       live.step(random.below(61));
       for (const table of [store.followups, store.employees, store.equipment]) {
         const keys = [...table.keys()];
@@ -457,7 +457,7 @@ describe('changes of the warehouse by hand', () => {
       `update safety.training_completions set completed_on = '1999-12-31', is_required = not is_required`,
     ],
   ];
-  test.each(casesOf({ few: DAMAGE.slice(4), all: DAMAGE }))(
+  test.each(casesOf({ few: DAMAGE.slice(4, 5), all: DAMAGE }))(
     'after a reconcile, a change by hand leaves no trace in the histories: %s',
     async (_what, damage) => {
       await startWithPast();

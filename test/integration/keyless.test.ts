@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { forEachTest } from '../support/lifetime.ts';
-import { casesOf } from '../support/proof.ts';
+import { casesOf, inProof } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
@@ -46,7 +46,7 @@ function loseKey(stream: Stream, key: string): () => void {
 }
 const nested = (levels: number): unknown => (levels === 0 ? 'bottom' : [nested(levels - 1)]);
 
-test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS }))(
+test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 1), all: STREAMS }))(
   '%s: a stored record that is received without its key is not deleted',
   async (stream) => {
     await read(stream);
@@ -67,7 +67,7 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(0, 2), all: STREAMS })
   },
 );
 
-test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
+test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(3), all: STREAMS }))(
   '%s: a stored record that is received with too many levels is not deleted, and an issue with its key holds it',
   async (stream) => {
     await read(stream);
@@ -105,21 +105,23 @@ test.each(casesOf<readonly Stream[]>({ few: STREAMS.slice(2), all: STREAMS }))(
   },
 );
 
-test('a stored record that grows beyond the size limit is rejected alone, and is not deleted', async () => {
-  await read('resources');
-  const [first = '', second = ''] = keysOf('resources');
-  const whole = { ...(records('resources').get(first) as object) };
-  worker.sandbox.store.resources.put({ ...whole, title: 'x'.repeat(17 * 1024 * 1024) }, first);
-  worker.sandbox.store.resources.update(second, { title: 'changed' });
-  expect(await read('resources')).toMatchObject({ read: 30, updated: 1, deleted: 0, rejected: 1 });
-  const [issue] = await openIssues('resources');
-  expect(issue).toMatchObject({ kind: 'record_rejected', record_id: first, value: { id: first } });
-  expect(await worker.query(`select problem from safety_sync.data_issues`)).toEqual([
-    { problem: 'the record is larger than 16777216 bytes (number 1 of its response)' },
-  ]);
-  worker.sandbox.store.resources.put(whole, first);
-  expect(await read('resources')).toMatchObject({ updated: 0, deleted: 0, rejected: 0 });
-  expect(await openIssues('resources')).toEqual([]);
+inProof(() => {
+  test('a stored record that grows beyond the size limit is rejected alone, and is not deleted', async () => {
+    await read('resources');
+    const [first = '', second = ''] = keysOf('resources');
+    const whole = { ...(records('resources').get(first) as object) };
+    worker.sandbox.store.resources.put({ ...whole, title: 'x'.repeat(17 * 1024 * 1024) }, first);
+    worker.sandbox.store.resources.update(second, { title: 'changed' });
+    expect(await read('resources')).toMatchObject({ read: 30, updated: 1, deleted: 0, rejected: 1 });
+    const [issue] = await openIssues('resources');
+    expect(issue).toMatchObject({ kind: 'record_rejected', record_id: first, value: { id: first } });
+    expect(await worker.query(`select problem from safety_sync.data_issues`)).toEqual([
+      { problem: 'the record is larger than 16777216 bytes (number 1 of its response)' },
+    ]);
+    worker.sandbox.store.resources.put(whole, first);
+    expect(await read('resources')).toMatchObject({ updated: 0, deleted: 0, rejected: 0 });
+    expect(await openIssues('resources')).toEqual([]);
+  });
 });
 
 test('a record that never has a key does not prevent the deletion of other records, even if its content changes', async () => {

@@ -19,7 +19,7 @@ import { openFreeStream } from '../support/open-stream.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
 import { createTestWorker } from '../support/worker.ts';
 
-const POLLING = { timeout: 45_000, interval: 25 };
+const POLLING = { timeout: 45_000, interval: 100 };
 const NEVER = '0 0 1 1 *';
 
 const MANUAL = {

@@ -69,7 +69,7 @@ describe('a list in pages that were not requested', () => {
   );
 
   const WRONG = ['total-too-small', 'total-negative', 'last-page-too-small', 'paging-list'] as const;
-  test.each(casesOf<readonly (typeof WRONG)[number][]>({ few: ['total-too-small'], all: WRONG }))(
+  test.each(casesOf<readonly (typeof WRONG)[number][]>({ few: [], all: WRONG }))(
     'a list in pages that were not requested is read to its end if its paging object is wrong: %s',
     async (how) => {
       const odd: Step = { kind: 'odd-response', how, skip: 0, times: 1 };

@@ -233,25 +233,27 @@ export function describeStream({
       await isEqual(worker);
     });
 
-    test('an unknown field has one issue, which closes when no record has the field, and is stored in _raw', async () => {
-      const worker = await synced();
-      const records = specimen.records(worker);
-      const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
-      records.update(first, { colour: 'red' });
-      records.update(second, { colour: 'blue' });
-      expectSuccess(await runAgain(worker));
-      expect(await issuesOf(worker, name)).toMatchObject([
-        { kind: 'unknown_field', field: 'colour', occurrences: 2, is_open: true },
-      ]);
-      expect(await cellOf(worker, first, `(_raw->>'colour')`)).toBe('red');
-      await isEqual(worker);
+    ofEveryStream(() => {
+      test('an unknown field has one issue, which closes when no record has the field, and is stored in _raw', async () => {
+        const worker = await synced();
+        const records = specimen.records(worker);
+        const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
+        records.update(first, { colour: 'red' });
+        records.update(second, { colour: 'blue' });
+        expectSuccess(await runAgain(worker));
+        expect(await issuesOf(worker, name)).toMatchObject([
+          { kind: 'unknown_field', field: 'colour', occurrences: 2, is_open: true },
+        ]);
+        expect(await cellOf(worker, first, `(_raw->>'colour')`)).toBe('red');
+        await isEqual(worker);
 
-      records.update(first, { colour: undefined });
-      expectSuccess(await runAgain(worker));
-      expect(await issuesOf(worker, name)).toMatchObject([{ is_open: true }]);
-      records.update(second, { colour: undefined });
-      expectSuccess(await runAgain(worker));
-      expect(await issuesOf(worker, name)).toMatchObject([{ is_open: false }]);
+        records.update(first, { colour: undefined });
+        expectSuccess(await runAgain(worker));
+        expect(await issuesOf(worker, name)).toMatchObject([{ is_open: true }]);
+        records.update(second, { colour: undefined });
+        expectSuccess(await runAgain(worker));
+        expect(await issuesOf(worker, name)).toMatchObject([{ is_open: false }]);
+      });
     });
 
     if (specimen.unknownValue !== null) {
@@ -268,54 +270,58 @@ export function describeStream({
       });
     }
 
-    test('text that PostgreSQL cannot store is replaced by storable text, and a second sync of it writes nothing', async () => {
-      const worker = await synced();
-      const key = someKey(worker);
-      const { field, column } = specimen.text;
-      specimen.records(worker).update(key, { [field]: 'a\u0000b\ud83dc\ude00d😀\\u0000\t\n\\N' });
-      expectSuccess(await runAgain(worker));
-      expect(await cellOf(worker, key, column)).toBe('a\ufffdb\ufffdc\ufffdd😀\\u0000\t\n\\N');
-      await isEqual(worker);
-      await specimen.beforeRun(worker);
-      const before = await rowVersions(worker);
-      expectSuccess(await worker.run(name, { force: true }));
-      expect(await rowVersions(worker)).toEqual(before);
+    ofEveryStream(() => {
+      test('text that PostgreSQL cannot store is replaced by storable text, and a second sync of it writes nothing', async () => {
+        const worker = await synced();
+        const key = someKey(worker);
+        const { field, column } = specimen.text;
+        specimen.records(worker).update(key, { [field]: 'a\u0000b\ud83dc\ude00d😀\\u0000\t\n\\N' });
+        expectSuccess(await runAgain(worker));
+        expect(await cellOf(worker, key, column)).toBe('a\ufffdb\ufffdc\ufffdd😀\\u0000\t\n\\N');
+        await isEqual(worker);
+        await specimen.beforeRun(worker);
+        const before = await rowVersions(worker);
+        expectSuccess(await worker.run(name, { force: true }));
+        expect(await rowVersions(worker)).toEqual(before);
+      });
     });
 
-    test('numbers are stored with every digit, in _raw and in identifiers, and a second sync of them writes nothing', async () => {
-      const worker = await synced();
-      const key = someKey(worker);
-      const numbers = ['9007199254740993', '12345678901234567890.10', '-0.0', '1e999', '1.0e-7', '5'];
-      specimen.records(worker).update(key, {
-        [specimen.text.field]: new RawNumber('12345678901234567890'),
-        measured: { '': numbers.map((number) => new RawNumber(number)) },
-        'beyond numeric': new RawNumber('-1e200000'),
+    ofEveryStream(() => {
+      test('numbers are stored with every digit, in _raw and in identifiers, and a second sync of them writes nothing', async () => {
+        const worker = await synced();
+        const key = someKey(worker);
+        const numbers = ['9007199254740993', '12345678901234567890.10', '-0.0', '1e999', '1.0e-7', '5'];
+        specimen.records(worker).update(key, {
+          [specimen.text.field]: new RawNumber('12345678901234567890'),
+          measured: { '': numbers.map((number) => new RawNumber(number)) },
+          'beyond numeric': new RawNumber('-1e200000'),
+        });
+        // Equal after rounding.
+        const twins = ['12345678901234567890', '12345678901234567891'];
+        for (const twin of twins) {
+          specimen.records(worker).put({ ...specimen.build(twin), [specimen.keyField]: new RawNumber(twin) });
+        }
+        expectSuccess(await runAgain(worker));
+        const received = numbers.map((number) => `'${number}'::jsonb`).join(', ');
+        const [raw] = await worker.query<{ stored: string; received: string; beyond: string }>(
+          `select (_raw->'measured'->'')::text as stored, jsonb_build_array(${received})::text as received,
+           _raw->>'beyond numeric' as beyond
+         from safety.${specimen.table} where ${specimen.keyColumn} = '${key}'`,
+        );
+        expect(raw).toMatchObject({ stored: raw?.received, beyond: '-1e200000' });
+        expect(raw?.stored).toMatch(
+          /^\[9007199254740993, 12345678901234567890\.10, 0\.0, 10{999}, 0\.00000010, 5\]$/,
+        );
+        expect(await cellOf(worker, key, specimen.text.column)).toBe('12345678901234567890');
+        for (const twin of twins) {
+          expect(await cellOf(worker, twin, `(_raw->'${specimen.keyField}')`)).toBe(twin);
+        }
+        await isEqual(worker);
+        await specimen.beforeRun(worker);
+        const before = await rowVersions(worker);
+        expectSuccess(await worker.run(name, { force: true }));
+        expect(await rowVersions(worker)).toEqual(before);
       });
-      // Equal after rounding.
-      const twins = ['12345678901234567890', '12345678901234567891'];
-      for (const twin of twins) {
-        specimen.records(worker).put({ ...specimen.build(twin), [specimen.keyField]: new RawNumber(twin) });
-      }
-      expectSuccess(await runAgain(worker));
-      const received = numbers.map((number) => `'${number}'::jsonb`).join(', ');
-      const [raw] = await worker.query<{ stored: string; received: string; beyond: string }>(
-        `select (_raw->'measured'->'')::text as stored, jsonb_build_array(${received})::text as received,
-         _raw->>'beyond numeric' as beyond
-       from safety.${specimen.table} where ${specimen.keyColumn} = '${key}'`,
-      );
-      expect(raw).toMatchObject({ stored: raw?.received, beyond: '-1e200000' });
-      expect(raw?.stored).toMatch(
-        /^\[9007199254740993, 12345678901234567890\.10, 0\.0, 10{999}, 0\.00000010, 5\]$/,
-      );
-      expect(await cellOf(worker, key, specimen.text.column)).toBe('12345678901234567890');
-      for (const twin of twins) {
-        expect(await cellOf(worker, twin, `(_raw->'${specimen.keyField}')`)).toBe(twin);
-      }
-      await isEqual(worker);
-      await specimen.beforeRun(worker);
-      const before = await rowVersions(worker);
-      expectSuccess(await worker.run(name, { force: true }));
-      expect(await rowVersions(worker)).toEqual(before);
     });
 
     test('every reading of the specification leads to equal rows', async () => {
