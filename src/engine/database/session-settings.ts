@@ -8,9 +8,9 @@
  * were set (`lock_timeout,statement_timeout`, null: none). They are intended for other sessions: a merge or a migration may
  * take long, and a session is idle during requests to the service. Not every version of PostgreSQL has all of them.
  */
-const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where setting <> '0' and set_config(name, '0', false) = '0')
-  from pg_settings where name in ('statement_timeout', 'lock_timeout', 'idle_session_timeout',
-  'idle_in_transaction_session_timeout', 'transaction_timeout'))`;
+const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where set_config(name, '0', false) = '0')
+  from unnest(array['idle_in_transaction_session_timeout', 'idle_session_timeout', 'lock_timeout', 'statement_timeout',
+    'transaction_timeout']) as t (name) where current_setting(name, true) <> '0')`;
 
 /**
  * Settings of the server, the database or the role on which the statements of a session depend: search_path alone decides
