@@ -176,7 +176,7 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
     pageSize,
     incompleteOf,
     fetchNewestOf,
-    /** Whether totals may still be right: many slices had fewer records than theirs. */
+    /** Many slices had fewer records than their totals: no slice is cut or halved because of its total any more. */
     areTotalsWrong: (): boolean => short >= MOST_SHORT,
     /** How many records the slice has according to the service; undefined when it returns no total. */
     fetchTotal,
