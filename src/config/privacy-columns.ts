@@ -30,6 +30,7 @@ export function privacyProblems(
   { omit, pseudonymize, key }: PrivacyConfig,
   streams: readonly StreamDefinition[],
 ): string[] {
+  if (omit.length + pseudonymize.length === 0) return [];
   const all = storedColumns(streams);
   const byName = new Map(all.map((column) => [columnName(column), column]));
   const canGo = all.filter(({ needed }) => needed === null);

@@ -15,14 +15,17 @@ interface Commented {
   readonly comment: string | null;
 }
 
-/** The comments that this user may set: on relations and schemas that it owns. */
+/**
+ * The comments that this user may set: on relations and schemas that it owns. `tableoid` is `pg_class`, and not written as a
+ * constant, because PostgreSQL then expects one comment and joins without a hash: 44 ms instead of 6.
+ */
 const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname as name, d.description as comment,
     case when a.attname is not null then format('column %I.%I.%I', n.nspname, c.relname, a.attname)
       else format('%s %I.%I', case c.relkind when 'v' then 'view' else 'table' end, n.nspname, c.relname) end as target
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   left join (select attrelid, attname, attnum from pg_attribute where attnum > 0 and not attisdropped
     union all select oid, null, 0 from pg_class) a on a.attrelid = c.oid
-  left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
+  left join pg_description d on d.classoid = c.tableoid and d.objoid = c.oid and d.objsubid = a.attnum
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p', 'v')
     and pg_has_role(c.relowner, 'usage')`;
 

@@ -10,6 +10,7 @@ import {
   createSmallSandbox,
 } from './sandbox-ask.ts';
 import { forEachTest } from '../support/lifetime.ts';
+import { inProof } from '../support/proof.ts';
 
 const METHOD = 'equipments.list';
 const HOUR = 3_600_000;
@@ -144,7 +145,7 @@ describe('parameters', () => {
   );
 });
 
-describe('long lists', () => {
+inProof(() => {
   it('a type with thousands of items is sent complete in a chunked response', async () => {
     const large = await createTestSandbox({ size: { equipment: 20_000, followups: 0 } });
     const { body, headers } = await ask(large, METHOD, { equipmentType_id: '22', service_type: 'all' });

@@ -8,7 +8,7 @@ import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forEachTest } from '../support/lifetime.ts';
-import { casesOf, inProof } from '../support/proof.ts';
+import { inProof } from '../support/proof.ts';
 import { connectForTest } from '../support/test-database.ts';
 
 /** Runs in a separate process namespace as process 1, as in a container. */
@@ -59,8 +59,8 @@ async function endOf(command: string, args: readonly string[]) {
   return { code: exitCode, signal: signalCode, log: parseLog(stderr).map(({ msg }) => msg) };
 }
 
-describe('a SIGTERM during a statement', () => {
-  inProof(() => {
+inProof(() => {
+  describe('a SIGTERM during a statement', () => {
     it('a SIGTERM during a statement ends start with 0, its run as interrupted, its statement and its lock', async () => {
       const { code, tookMs } = await stopWhileBlocked('safety.resources', ['start']);
       expect(code).toBe(0);
@@ -71,23 +71,23 @@ describe('a SIGTERM during a statement', () => {
         where locktype = 'advisory' and datname = current_database()`;
       await expect.poll(() => fixture.query(locks)).toEqual([]);
     });
-  });
 
-  const verbs: [table: string, args: string[]][] = [
-    ['safety_sync.runs', ['status']],
-    ['safety.labels', ['labels', 'import', 'labels.csv']],
-    ['safety.users', ['report']],
-  ];
-  it.each(casesOf({ few: verbs.slice(0, 1), all: verbs }))(
-    'a SIGTERM during a statement on %s ends %s, which runs no stream',
-    async (table, args) => {
-      await writeFile(join(fixture.cli.directory, 'labels.csv'), 'kind,id,label\nform,1,One\n');
-      const { code, stderr, tookMs } = await stopWhileBlocked(table, args);
-      expect(code).toBe(1);
-      expect(stderr).toContain('interrupted: a statement was cancelled because a stop was requested');
-      expect(tookMs).toBeLessThan(7000);
-    },
-  );
+    const verbs: [table: string, args: string[]][] = [
+      ['safety_sync.runs', ['status']],
+      ['safety.labels', ['labels', 'import', 'labels.csv']],
+      ['safety.users', ['report']],
+    ];
+    it.each(verbs)(
+      'a SIGTERM during a statement on %s ends %s, which runs no stream',
+      async (table, args) => {
+        await writeFile(join(fixture.cli.directory, 'labels.csv'), 'kind,id,label\nform,1,One\n');
+        const { code, stderr, tookMs } = await stopWhileBlocked(table, args);
+        expect(code).toBe(1);
+        expect(stderr).toContain('interrupted: a statement was cancelled because a stop was requested');
+        expect(tookMs).toBeLessThan(7000);
+      },
+    );
+  });
 });
 
 describe('a SIGTERM while the program loads', () => {

@@ -4,6 +4,7 @@ import { createCliFixture } from '../support/cli-fixture.ts';
 import { findText } from '../support/find-text.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { SPECIMENS } from '../support/specimens.ts';
+import { inProof } from '../support/proof.ts';
 
 const CANARY = 'CANARY';
 const fixture = forAllTests(() =>
@@ -191,24 +192,26 @@ test('forget reports rewritten rows, namesakes and names that were not searched,
   ]);
 });
 
-test('after the loss of PRIVACY_KEY a person can be forgotten again by name, as docs/privacy.md describes', async () => {
-  const lost = { ...fixture.env, PRIVACY_KEY: 'the key that came after the lost one' };
-  const refused = await fixture.run(['check'], lost);
-  expect([refused.code, refused.stdout]).toEqual([
-    1,
-    expect.stringContaining('FAIL  privacy: people were forgotten with another PRIVACY_KEY than this one'),
-  ]);
-  await fixture.query('delete from safety_sync.forgotten');
-  expect((await fixture.run(['forget', '10001', '--name', 'Maria Lopez'], lost)).code).toBe(0);
-  const { store } = fixture.sandbox;
-  store.users.put({ id: '10001', name: 'Maria Lopez' });
-  store.followups.put({
-    ...SPECIMENS.followups.build('two'),
-    updated_on: Date.now(),
-    m_observer_id: '10001',
-    messages: [{ id: 'm', m_user_id: '10001', note: 'Ask Maria Lopez' }],
+inProof(() => {
+  test('after the loss of PRIVACY_KEY a person can be forgotten again by name, as docs/privacy.md describes', async () => {
+    const lost = { ...fixture.env, PRIVACY_KEY: 'the key that came after the lost one' };
+    const refused = await fixture.run(['check'], lost);
+    expect([refused.code, refused.stdout]).toEqual([
+      1,
+      expect.stringContaining('FAIL  privacy: people were forgotten with another PRIVACY_KEY than this one'),
+    ]);
+    await fixture.query('delete from safety_sync.forgotten');
+    expect((await fixture.run(['forget', '10001', '--name', 'Maria Lopez'], lost)).code).toBe(0);
+    const { store } = fixture.sandbox;
+    store.users.put({ id: '10001', name: 'Maria Lopez' });
+    store.followups.put({
+      ...SPECIMENS.followups.build('two'),
+      updated_on: Date.now(),
+      m_observer_id: '10001',
+      messages: [{ id: 'm', m_user_id: '10001', note: 'Ask Maria Lopez' }],
+    });
+    expect((await fixture.run(['backfill', '--restart'], lost)).code).toBe(0);
+    expect(await findText(fixture, ['Maria Lopez', '"10001"'])).toEqual([]);
+    expect(await fixture.query(`select id from safety.followups where id = 'two'`)).toHaveLength(1);
   });
-  expect((await fixture.run(['backfill', '--restart'], lost)).code).toBe(0);
-  expect(await findText(fixture, ['Maria Lopez', '"10001"'])).toEqual([]);
-  expect(await fixture.query(`select id from safety.followups where id = 'two'`)).toHaveLength(1);
 });

@@ -214,20 +214,22 @@ describe.concurrent('start', () => {
 });
 
 describe.concurrent('sync', () => {
-  it('a SIGINT while the service hangs closes the run as interrupted, and the next sync reads everything', async ({
-    fixture,
-    expect,
-  }) => {
-    fixture.sandbox.faults.next(() => true, { kind: 'hang' });
-    const running = fixture.cli.start(['sync', 'followups'], fixture.env);
-    await expect.poll(() => fixture.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
-    running.kill('SIGINT');
-    const { code, stdout } = await running.finished;
-    expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
-    expect(code).toBe(1);
-    expect(await readRuns(fixture)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
-    const next = await fixture.run(['sync', 'followups']);
-    expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
+  inProof(() => {
+    it('a SIGINT while the service hangs closes the run as interrupted, and the next sync reads everything', async ({
+      fixture,
+      expect,
+    }) => {
+      fixture.sandbox.faults.next(() => true, { kind: 'hang' });
+      const running = fixture.cli.start(['sync', 'followups'], fixture.env);
+      await expect.poll(() => fixture.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
+      running.kill('SIGINT');
+      const { code, stdout } = await running.finished;
+      expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
+      expect(code).toBe(1);
+      expect(await readRuns(fixture)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
+      const next = await fixture.run(['sync', 'followups']);
+      expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
+    });
   });
 
   it('a second sync of a stream waits for the first, reports its run, and then finds no change', async ({

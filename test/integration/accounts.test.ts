@@ -3,7 +3,7 @@ import { describe, expect, inject, test as anyTest } from 'vitest';
 import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
-import { casesOf, inProof } from '../support/proof.ts';
+import { inProof } from '../support/proof.ts';
 import { createSaboteur } from '../support/saboteur.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -96,45 +96,49 @@ describe('accounts rename', () => {
     ).toEqual(Array.from({ length: 5 }, () => ['succeeded', 0, 0, 0]));
   });
 
-  test('after an interrupted rename, runs and other changes of the account are refused until a repetition completes it with equal rows', async () => {
-    const before = await readRows('north');
-    const saboteur = await createSaboteur(worker);
-    const counts: number[] = [];
-    // The first writes are the record of the change and equipment with its children; follow-ups take two steps.
-    for (const nth of casesOf({ few: [3, 11], all: [3, 7, 11] })) {
-      await saboteur.arm(nth, 'terminate');
-      const cut = await run(['accounts', 'rename', 'north', 'south', '--yes']);
-      expect(cut.code).toBe(1);
-      await saboteur.disarm();
-      counts.push((await readRows('south')).length);
-      expect(await readChanges()).toEqual([{ account_id: 'north', renamed_to: 'south' }]);
-    }
-    expect(counts.toSorted((one, other) => one - other)).toEqual(counts);
-    expect(counts.at(-1)).toBeGreaterThan(counts[0] ?? 0);
-    for (const account of ['north', 'south']) {
-      const refused = await run(['sync', 'users'], account);
-      expect([refused.code, refused.stdout]).toEqual([
-        1,
-        expect.stringContaining(
-          'account_busy: Finish it with the same command: safety-sync accounts rename north south\n  users: account north is being renamed to south, which was not finished\n',
-        ),
-      ]);
-    }
-    for (const other of [
-      ['rename', 'north', 'west'],
-      ['remove', 'north'],
-      ['remove', 'south'],
-    ]) {
-      const refused = await run(['accounts', ...other, '--yes']);
-      expect([refused.code, refused.stderr.includes('account_busy')]).toEqual([1, true]);
-    }
-    expect((await run(['accounts'])).stdout).toContain('Finish it: safety-sync accounts rename north south');
-    expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
-    expect((await readRows('south')).filter((row) => !row.startsWith('safety.reporting_settings'))).toEqual(
-      before.filter((row) => !row.startsWith('safety.reporting_settings')),
-    );
-    expect(await readRows('north')).toEqual([]);
-    expect(await readChanges()).toEqual([]);
+  inProof(() => {
+    test('after an interrupted rename, runs and other changes of the account are refused until a repetition completes it with equal rows', async () => {
+      const before = await readRows('north');
+      const saboteur = await createSaboteur(worker);
+      const counts: number[] = [];
+      // The first writes are the record of the change and equipment with its children; follow-ups take two steps.
+      for (const nth of [3, 7, 11]) {
+        await saboteur.arm(nth, 'terminate');
+        const cut = await run(['accounts', 'rename', 'north', 'south', '--yes']);
+        expect(cut.code).toBe(1);
+        await saboteur.disarm();
+        counts.push((await readRows('south')).length);
+        expect(await readChanges()).toEqual([{ account_id: 'north', renamed_to: 'south' }]);
+      }
+      expect(counts.toSorted((one, other) => one - other)).toEqual(counts);
+      expect(counts.at(-1)).toBeGreaterThan(counts[0] ?? 0);
+      for (const account of ['north', 'south']) {
+        const refused = await run(['sync', 'users'], account);
+        expect([refused.code, refused.stdout]).toEqual([
+          1,
+          expect.stringContaining(
+            'account_busy: Finish it with the same command: safety-sync accounts rename north south\n  users: account north is being renamed to south, which was not finished\n',
+          ),
+        ]);
+      }
+      for (const other of [
+        ['rename', 'north', 'west'],
+        ['remove', 'north'],
+        ['remove', 'south'],
+      ]) {
+        const refused = await run(['accounts', ...other, '--yes']);
+        expect([refused.code, refused.stderr.includes('account_busy')]).toEqual([1, true]);
+      }
+      expect((await run(['accounts'])).stdout).toContain(
+        'Finish it: safety-sync accounts rename north south',
+      );
+      expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
+      expect((await readRows('south')).filter((row) => !row.startsWith('safety.reporting_settings'))).toEqual(
+        before.filter((row) => !row.startsWith('safety.reporting_settings')),
+      );
+      expect(await readRows('north')).toEqual([]);
+      expect(await readChanges()).toEqual([]);
+    });
   });
 
   test('a rename is refused if the new name has rows, if a run is under way, without a confirmation, and for unusable names', async () => {
@@ -167,15 +171,17 @@ describe('accounts rename', () => {
     expect(await readChanges()).toEqual([]);
   });
 
-  test('access lists a confined reader with the new account after a rename, and not at all after the removal of the account', async () => {
-    const role = await createRole(worker);
-    expect((await run(['access', 'grant', role, '--account', 'north'])).code).toBe(0);
-    expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
-    expect((await run(['access', '--json'])).stdout).toContain(
-      `"roles":[{"role":"${role}","accounts":["south"]}],"problems":[]`,
-    );
-    expect((await run(['accounts', 'remove', 'south', '--yes'])).code).toBe(0);
-    expect((await run(['access', '--json'])).stdout).toContain('"roles":[]');
+  inProof(() => {
+    test('access lists a confined reader with the new account after a rename, and not at all after the removal of the account', async () => {
+      const role = await createRole(worker);
+      expect((await run(['access', 'grant', role, '--account', 'north'])).code).toBe(0);
+      expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
+      expect((await run(['access', '--json'])).stdout).toContain(
+        `"roles":[{"role":"${role}","accounts":["south"]}],"problems":[]`,
+      );
+      expect((await run(['accounts', 'remove', 'south', '--yes'])).code).toBe(0);
+      expect((await run(['access', '--json'])).stdout).toContain('"roles":[]');
+    });
   });
 });
 

@@ -358,7 +358,7 @@ describe('days after syncs', () => {
     return found;
   };
 
-  test.each(casesOf({ few: [1], all: [1, 2, 3, 4, 5] }))(
+  test.each(casesOf({ few: [], all: [1, 2, 3, 4, 5] }))(
     'after random changes and syncs the days equal those of a complete count (%i)',
     async (seed) => {
       worker = await createTimedWorker({
@@ -376,7 +376,7 @@ describe('days after syncs', () => {
         );
       };
       expectSucceeded(await worker.run('followups', { kind: 'sync' }));
-      for (let round = 0; round < casesOf({ few: 3, all: 20 }); round += 1) {
+      for (let round = 0; round < 20; round += 1) {
         worker.time.now += random.below(4 * 24) * 3_600_000;
         worker.sandbox.live.step(random.below(20));
         const now = worker.serviceNow();

@@ -367,7 +367,7 @@ test('an unchanged row is not written, with or without earlier states', async ()
   expect(await rowVersions(worker)).toEqual(before);
 });
 
-test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
+test.each(casesOf({ few: [], all: [1, 2, 3] }))(
   'after random changes, deletions, returns and broken runs the histories equal the replay (%i)',
   async (seed) => {
     await start();
@@ -375,7 +375,7 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
     const replay = new StateReplay();
     const { store, live, faults } = worker.sandbox;
     const gone: (() => void)[] = [];
-    for (let round = 0; round < casesOf({ few: 3, all: 8 }); round += 1) {
+    for (let round = 0; round < 8; round += 1) {
       live.step(random.below(61));
       for (const table of [store.followups, store.employees, store.equipment]) {
         const keys = [...table.keys()];

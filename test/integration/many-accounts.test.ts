@@ -71,67 +71,68 @@ describe('several accounts in one worker', () => {
     expect(new Set(south.requests.map(({ method }) => method))).not.toContain('users.info');
   });
 
-  it(
-    'if one account is refused, one unreachable and one has a wrong URL, the fourth account stays healthy',
-    { timeout: 120_000 },
-    async () => {
-      const refused = await addSandbox(2);
-      refused.access.set('inactive');
-      const unreachable = await addSandbox(3);
-      unreachable.faults.set({ reset: 1 });
-      const { url } = await start(
-        [
-          entryFor('well', worker.sandbox),
-          entryFor('refused', refused),
-          entryFor('unreachable', unreachable),
-          entryFor('misled', worker.sandbox, { base_url: `${worker.sandbox.url}/nowhere` }),
-        ],
-        { SYNC_CRON: EVERY_SECOND, RETRY_ATTEMPTS: '2' },
-      );
-      await expect
-        .poll(
-          async () =>
-            (await succeeded('well')).filter(({ runs }) => runs >= casesOf({ few: 2, all: 3 })).length,
-          PATIENCE,
-        )
-        .toBeGreaterThanOrEqual(4);
-      await expect
-        .poll(() => json(`${url}/api/status`), PATIENCE)
-        .toMatchObject({ account_count: 4, counts: { bad: 3, good: 1 } });
-      const page = await json(`${url}/api/status`);
-      const states = new Map(
-        (page['accounts'] as { account_id: string; is_ready: boolean; not_ready: string[] }[]).map((one) => [
-          one.account_id,
-          one,
-        ]),
-      );
-      expect(states.get('well')).toMatchObject({ is_ready: true });
-      expect(states.get('refused')?.not_ready[0]).toMatch(
-        /^the service refuses the credentials \(token_inactive/,
-      );
-      expect(states.get('unreachable')?.not_ready.slice(0, 2)).toEqual([
-        expect.stringMatching(/^the service has been unavailable for .* \(network_error: /),
-        expect.stringMatching(/has never been synced/),
-      ]);
-      expect(states.get('misled')).toMatchObject({ is_ready: false });
-      // The circuit breaker has held back the refused account alone.
-      expect(refused.requests.length).toBeLessThanOrEqual(4);
+  inProof(() => {
+    it(
+      'if one account is refused, one unreachable and one has a wrong URL, the fourth account stays healthy',
+      { timeout: 120_000 },
+      async () => {
+        const refused = await addSandbox(2);
+        refused.access.set('inactive');
+        const unreachable = await addSandbox(3);
+        unreachable.faults.set({ reset: 1 });
+        const { url } = await start(
+          [
+            entryFor('well', worker.sandbox),
+            entryFor('refused', refused),
+            entryFor('unreachable', unreachable),
+            entryFor('misled', worker.sandbox, { base_url: `${worker.sandbox.url}/nowhere` }),
+          ],
+          { SYNC_CRON: EVERY_SECOND, RETRY_ATTEMPTS: '2' },
+        );
+        await expect
+          .poll(
+            async () =>
+              (await succeeded('well')).filter(({ runs }) => runs >= casesOf({ few: 2, all: 3 })).length,
+            PATIENCE,
+          )
+          .toBeGreaterThanOrEqual(4);
+        await expect
+          .poll(() => json(`${url}/api/status`), PATIENCE)
+          .toMatchObject({ account_count: 4, counts: { bad: 3, good: 1 } });
+        const page = await json(`${url}/api/status`);
+        const states = new Map(
+          (page['accounts'] as { account_id: string; is_ready: boolean; not_ready: string[] }[]).map(
+            (one) => [one.account_id, one],
+          ),
+        );
+        expect(states.get('well')).toMatchObject({ is_ready: true });
+        expect(states.get('refused')?.not_ready[0]).toMatch(
+          /^the service refuses the credentials \(token_inactive/,
+        );
+        expect(states.get('unreachable')?.not_ready.slice(0, 2)).toEqual([
+          expect.stringMatching(/^the service has been unavailable for .* \(network_error: /),
+          expect.stringMatching(/has never been synced/),
+        ]);
+        expect(states.get('misled')).toMatchObject({ is_ready: false });
+        // The circuit breaker has held back the refused account alone.
+        expect(refused.requests.length).toBeLessThanOrEqual(4);
 
-      expect((await fetch(`${url}/readyz`)).status).toBe(200);
-      expect(await json(`${url}/readyz?account=well`)).toMatchObject({ ready: true, reasons: [] });
-      expect((await fetch(`${url}/readyz?account=refused`)).status).toBe(503);
-      const html = await (await fetch(url)).text();
-      expect(html).toContain('3 of 4 accounts are unhealthy.');
-      expect(html.indexOf('?account=refused')).toBeLessThan(html.indexOf('?account=well'));
-      const one = await (await fetch(`${url}/?account=well`)).text();
-      expect(one).toContain('Everything is fresh.');
-      expect(one).toContain('All accounts');
-      const metrics = await (await fetch(`${url}/metrics`)).text();
-      expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="refused"\} 1$/m);
-      expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="well"\} 0$/m);
-      expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
-    },
-  );
+        expect((await fetch(`${url}/readyz`)).status).toBe(200);
+        expect(await json(`${url}/readyz?account=well`)).toMatchObject({ ready: true, reasons: [] });
+        expect((await fetch(`${url}/readyz?account=refused`)).status).toBe(503);
+        const html = await (await fetch(url)).text();
+        expect(html).toContain('3 of 4 accounts are unhealthy.');
+        expect(html.indexOf('?account=refused')).toBeLessThan(html.indexOf('?account=well'));
+        const one = await (await fetch(`${url}/?account=well`)).text();
+        expect(one).toContain('Everything is fresh.');
+        expect(one).toContain('All accounts');
+        const metrics = await (await fetch(`${url}/metrics`)).text();
+        expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="refused"\} 1$/m);
+        expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="well"\} 0$/m);
+        expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
+      },
+    );
+  });
 
   inProof(() => {
     it('accounts share a limited number of slots, and an account with a hanging service does not keep them', async () => {

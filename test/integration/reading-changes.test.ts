@@ -246,11 +246,11 @@ async function createLife(
   };
 }
 
-test.each(casesOf({ few: [1], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
+test.each(casesOf({ few: [], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
   'a copy of two accounts that are synced in parallel equals the warehouse after any order of reads and commits (seed %i)',
   async (seed) => {
     const random = createRandom(seed);
-    const streams = Array.from({ length: casesOf({ few: 5, all: 8 }) }, () =>
+    const streams = Array.from({ length: 8 }, () =>
       random.pick(['equipments', 'equipments', 'followups'] as const),
     );
     const lives = [await createLife('north', random, streams), await createLife('southern', random, streams)];

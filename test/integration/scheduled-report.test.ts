@@ -10,7 +10,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { folderForTest, forAllTests, forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { createNotifyFixture, type NotifyingWorker } from '../support/notify-fixture.ts';
-import { casesOf } from '../support/proof.ts';
+import { casesOf, inProof } from '../support/proof.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const SIZE = { followups: 30, employees: 10, equipment: 12, resources: 5, users: 8 };
@@ -107,34 +107,36 @@ it('one of several workers makes a due report: page and workbook in REPORT_DIR, 
   ]);
 });
 
-it('a workbook that is too large for a mail is not attached, and the mail contains its path or the command that writes it', async () => {
-  await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
+inProof(() => {
+  it('a workbook that is too large for a mail is not attached, and the mail contains its path or the command that writes it', async () => {
+    await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
     select 'default', 'large-' || n, true, 'o/1', '2020-01-01', '2020-01-01', now(), 1 from generate_series(1, 400) n`);
-  await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note)
+    await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note)
     select 'default', 'large-' || n, 'm', 1, (select string_agg(encode(sha512((random()::text || n || m)::bytea), 'base64'), '') from generate_series(1, 200) m)
     from generate_series(1, 400) n`);
-  const [name, page] = [await todaysName('xlsx'), await todaysName('html')];
-  onTestFinished(async () => {
-    await worker.query(`delete from safety.followup_messages where followup_id like 'large-%'`);
-    await worker.query(`delete from safety.followups where id like 'large-%'`);
+    const [name, page] = [await todaysName('xlsx'), await todaysName('html')];
+    onTestFinished(async () => {
+      await worker.query(`delete from safety.followup_messages where followup_id like 'large-%'`);
+      await worker.query(`delete from safety.followups where id like 'large-%'`);
+    });
+    const places: [string, string][] = [
+      [folder, join(folder, name)],
+      ['', 'safety-sync report --account default --xlsx FILE writes it'],
+    ];
+    for (const [to, where] of casesOf({ few: places.slice(0, 1), all: places })) {
+      await worker.query('truncate safety_sync.outbox');
+      fixture.reset();
+      await planAndSend('a', { env: { REPORT_DIR: to } });
+      const sent = mail.mails.at(-1);
+      expect(Object.keys(sent?.files ?? {})).toEqual([page]);
+      expect(sent?.parts['text/plain']).toContain(
+        `The workbook with all rows of its lists is too large for a mail: ${where}.`,
+      );
+      expect(sent?.files[page]?.includes(`<code>${name}</code>`)).toBe(to !== '');
+    }
+    expect(mail.mails).toHaveLength(casesOf({ few: 1, all: 2 }));
+    expect(await readdir(folder)).toContain(name);
   });
-  const places: [string, string][] = [
-    [folder, join(folder, name)],
-    ['', 'safety-sync report --account default --xlsx FILE writes it'],
-  ];
-  for (const [to, where] of casesOf({ few: places.slice(0, 1), all: places })) {
-    await worker.query('truncate safety_sync.outbox');
-    fixture.reset();
-    await planAndSend('a', { env: { REPORT_DIR: to } });
-    const sent = mail.mails.at(-1);
-    expect(Object.keys(sent?.files ?? {})).toEqual([page]);
-    expect(sent?.parts['text/plain']).toContain(
-      `The workbook with all rows of its lists is too large for a mail: ${where}.`,
-    );
-    expect(sent?.files[page]?.includes(`<code>${name}</code>`)).toBe(to !== '');
-  }
-  expect(mail.mails).toHaveLength(casesOf({ few: 1, all: 2 }));
-  expect(await readdir(folder)).toContain(name);
 });
 
 it('the mail lists the people to call first, with links if URL templates are set', async () => {

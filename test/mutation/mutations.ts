@@ -144,7 +144,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/database/session-settings.ts',
       search: "set_config(name, '0', false)",
       replace: 'name',
-      tests: ['test/integration/role-timeouts.test.ts'],
+      tests: ['test/integration/role-timeouts.proof.ts'],
     },
     {
       breaks: 'a response that starts over keeps what came of it before',

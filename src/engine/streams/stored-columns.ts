@@ -1,4 +1,5 @@
 /** Maps fields of a record to columns, from the streams' declarations. */
+import { getTableName } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { StreamDefinition, WireFields } from './stream.ts';
 
@@ -14,8 +15,7 @@ export interface StoredColumn {
 const NOT_SENT = 'it is not a field that the service sends';
 const IDENTIFIES = 'it identifies records';
 
-const tableName = (table: PgTable): string => getTableConfig(table).name;
-export const columnName = (table: PgTable, column: string): string => `${tableName(table)}.${column}`;
+export const columnName = (table: PgTable, column: string): string => `${getTableName(table)}.${column}`;
 
 /** `table.column` of each field, and whether it is text. */
 function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boolean>): void {

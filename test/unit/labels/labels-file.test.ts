@@ -125,7 +125,7 @@ describe('labels beside each other', () => {
   });
 
   test('a hierarchy of any depth is checked, because each label is visited once', () => {
-    const lines = Array.from({ length: 30_000 }, (_, at) => `form,${at},A,${at === 0 ? '' : at - 1}\n`);
+    const lines = Array.from({ length: 15_000 }, (_, at) => `form,${at},A,${at === 0 ? '' : at - 1}\n`);
     expect(problemsOf(lines.join(''))).toEqual([]);
   });
 

@@ -176,18 +176,20 @@ describe('a slice', () => {
   });
 });
 
-test('a backfill of a part of a planned slice with a hole does not prevent a sync from storing other changes', async () => {
-  await start({ mostRetries: 1 });
-  const isFailing = failedBy('range_unreadable');
-  worker.sandbox.readings.unrenderable = [byCreation()[Math.floor(followups().size * 0.1)]?.id ?? ''];
-  expect(await worker.run('followups')).toMatchObject(isFailing);
-  await backfillUntilPage(4);
-  const range = { fromMs: createdAt(0.08), toMs: createdAt(0.15) };
-  expect(await worker.run('followups', { kind: 'backfill', range })).toMatchObject(isFailing);
-  worker.time.now += MINUTE_MS;
-  touch(idAt(200));
-  expect(await worker.run('followups')).toMatchObject({ ...isFailing, counts: { updated: 1 } });
-  worker.sandbox.readings.unrenderable = [];
-  await sync();
-  await isEqual();
+inProof(() => {
+  test('a backfill of a part of a planned slice with a hole does not prevent a sync from storing other changes', async () => {
+    await start({ mostRetries: 1 });
+    const isFailing = failedBy('range_unreadable');
+    worker.sandbox.readings.unrenderable = [byCreation()[Math.floor(followups().size * 0.1)]?.id ?? ''];
+    expect(await worker.run('followups')).toMatchObject(isFailing);
+    await backfillUntilPage(4);
+    const range = { fromMs: createdAt(0.08), toMs: createdAt(0.15) };
+    expect(await worker.run('followups', { kind: 'backfill', range })).toMatchObject(isFailing);
+    worker.time.now += MINUTE_MS;
+    touch(idAt(200));
+    expect(await worker.run('followups')).toMatchObject({ ...isFailing, counts: { updated: 1 } });
+    worker.sandbox.readings.unrenderable = [];
+    await sync();
+    await isEqual();
+  });
 });

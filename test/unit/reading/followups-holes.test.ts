@@ -173,40 +173,42 @@ describe('a follow-up for which the service fails', () => {
     },
   );
 
-  test('a follow-up raised after the plan is stored, also if its slice with a failing one cannot be divided further', async () => {
-    await start(240);
-    // The first sync is cut off after its plan.
-    worker.sandbox.faults.next(
-      ({ params }) => 'created_after' in params,
-      { kind: 'error', error: 'parameter_invalid' },
-      100,
-    );
-    expect(await worker.run('followups')).toMatchObject({ outcome: 'failed' });
-    worker.sandbox.faults.clear();
-    const topFrom = Math.max(...worker.warehouseOf('followups').slices.map(({ slice }) => slice.fromMs));
-    worker.time.now += MINUTE_MS;
-    raise('after the plan');
-    worker.time.now += MINUTE_MS;
-    raise('newest');
-    worker.time.now += 28 * MINUTE_MS;
-    const sorted = byCreation().map(({ id }) => id);
-    touch(sorted[160] ?? '');
-    failFor(...[25, 75, 95, 115, 135, 238].map((at) => sorted[at] ?? ''));
-    // The response for the newest slice comes last: until then the other failures have used all divisions.
-    const others = createGate();
-    let ofOldest = 0;
-    worker.sandbox.hooks.beforeResponse = async ({ params }) => {
-      if (params['limit'] !== 500) return;
-      const [after, before] = [params['created_after'], params['created_before']];
-      if (before === undefined && Number(after) >= topFrom - 1) await others.opened;
-      if (after === undefined && before !== undefined && (ofOldest += 1) === 2) others.open();
-    };
-    expect(await worker.run('followups')).toMatchObject(isFailing);
-    worker.sandbox.hooks.beforeResponse = undefined;
-    failFor();
-    worker.time.now += MINUTE_MS;
-    await sync();
-    await isEqual();
+  inProof(() => {
+    test('a follow-up raised after the plan is stored, also if its slice with a failing one cannot be divided further', async () => {
+      await start(240);
+      // The first sync is cut off after its plan.
+      worker.sandbox.faults.next(
+        ({ params }) => 'created_after' in params,
+        { kind: 'error', error: 'parameter_invalid' },
+        100,
+      );
+      expect(await worker.run('followups')).toMatchObject({ outcome: 'failed' });
+      worker.sandbox.faults.clear();
+      const topFrom = Math.max(...worker.warehouseOf('followups').slices.map(({ slice }) => slice.fromMs));
+      worker.time.now += MINUTE_MS;
+      raise('after the plan');
+      worker.time.now += MINUTE_MS;
+      raise('newest');
+      worker.time.now += 28 * MINUTE_MS;
+      const sorted = byCreation().map(({ id }) => id);
+      touch(sorted[160] ?? '');
+      failFor(...[25, 75, 95, 115, 135, 238].map((at) => sorted[at] ?? ''));
+      // The response for the newest slice comes last: until then the other failures have used all divisions.
+      const others = createGate();
+      let ofOldest = 0;
+      worker.sandbox.hooks.beforeResponse = async ({ params }) => {
+        if (params['limit'] !== 500) return;
+        const [after, before] = [params['created_after'], params['created_before']];
+        if (before === undefined && Number(after) >= topFrom - 1) await others.opened;
+        if (after === undefined && before !== undefined && (ofOldest += 1) === 2) others.open();
+      };
+      expect(await worker.run('followups')).toMatchObject(isFailing);
+      worker.sandbox.hooks.beforeResponse = undefined;
+      failFor();
+      worker.time.now += MINUTE_MS;
+      await sync();
+      await isEqual();
+    });
   });
 
   test('a change in a range that was replanned and partly read is stored after the worker was killed', async () => {
