@@ -60,6 +60,25 @@ export function openWarehouse(
         await tried.close();
       }
     },
+    /**
+     * Whether two connections share sessions of the server, as behind a pooler in transaction mode. Such a pooler can also
+     * keep the two apart, so false is no proof.
+     */
+    async sharesSessions(): Promise<boolean> {
+      const two = [1, 2].map(() =>
+        openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 }),
+      );
+      try {
+        const pids: (number | undefined)[] = [];
+        for (const client of [...two, ...two, ...two]) {
+          const [session] = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+          pids.push(session?.pid);
+        }
+        return pids[0] === pids[1] || pids.some((pid, at) => pid !== pids[at % 2]);
+      } finally {
+        await Promise.all(two.map((client) => client.close()));
+      }
+    },
     close: () => connection.close(),
   };
 }

@@ -26,6 +26,10 @@ function renderCheck({ what, result, finding, advice }: Check, colors: Colors): 
   return `${marks[result]}  ${colors.bold(what)}: ${finding}${next}`;
 }
 
+const POOLED = 'connections share sessions of the server: a pooler is in transaction mode';
+const POOLER_ADVICE =
+  'Set the pooler to session mode, or connect DATABASE_URL to PostgreSQL itself: the locks and temporary tables of a run belong to one session.';
+
 /** No check where the warehouse has the configured zone, or where no zone is configured. */
 async function checkTimezones({ accounts, accountIds, db }: App): Promise<Check[]> {
   const stored = await readReportingTimezones(db, accountIds);
@@ -73,6 +77,9 @@ async function checkWarehouse(
     const app = await createApp({ config, signal: context.signal, say });
     try {
       const checks = await checkDatabase(app.connection, whose);
+      if (await app.warehouse.sharesSessions()) {
+        checks.push(failed('sessions', POOLED, POOLER_ADVICE));
+      }
       const isUsable = checks.every(({ result }) => result !== 'failed');
       if (!isUsable || (await readMigrationStatus(app.connection)).pending > 0) return checks;
       checks.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
