@@ -24,6 +24,13 @@ export function toCreationFilters({ fromMs, toMs }: TimeSlice): Record<string, n
   };
 }
 
+/**
+ * The time from which on created records are growth after a read up to `topMs`: the last ms of its second, because the totals
+ * of `readUnseen` have their bounds at whole seconds.
+ */
+export const growthFrom = (topMs: number): number =>
+  Math.floor(topMs / SECOND_MS) * SECOND_MS + SECOND_MS - 1;
+
 interface CreationOrder {
   readonly oldestMs: number;
   readonly newestMs: number;

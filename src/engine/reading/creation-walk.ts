@@ -10,6 +10,7 @@ import {
   type Border,
   cutOff,
   FAILING_TIME,
+  growthFrom,
   halve,
   isBeside,
   isShown,
@@ -68,8 +69,8 @@ export async function* walkCreation(
   const undated = new Set<string>();
   /** The responses do not add up by creation time alone: at the end the records are compared with the totals. */
   let isDoubtful = hasHoles;
-  /** The newest creation time of the first response that has one, or of the plan. Later creations are growth. */
-  let newestMs: number | undefined;
+  /** After the newest creation time of the first response that has one, or of the plan. Later creations are growth. */
+  let topMs: number | undefined;
   /** The range that is being read and is not complete: it counts as not read. */
   let inHand: TimeSlice | undefined;
 
@@ -93,7 +94,7 @@ export async function* walkCreation(
         created !== undefined &&
         (range.fromMs === slice.fromMs || created >= range.fromMs) &&
         (range.toMs === slice.toMs || created < range.toMs) &&
-        (slice.toMs < Infinity || created <= (newestMs ?? Infinity))
+        (slice.toMs < Infinity || created < growthFrom(topMs ?? Infinity))
       );
     };
     return new Set(list.filter(isInRange).map((record) => recordName(record, reader.keyField)));
@@ -216,14 +217,13 @@ export async function* walkCreation(
         throw shortfall;
       }
       const newest = readCreationOrder(page.records)?.newestMs;
-      if (newest !== undefined) newestMs ??= Math.max(newest, plannedToMs - 1);
+      if (newest !== undefined) topMs ??= Math.max(Math.floor(newest) + 1, plannedToMs);
       if (isFirst) yield { kind: 'first', page };
       isFirst = false;
       yield* take(task, response);
     }
     if (!isDoubtful) return;
-    const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
-    const seen = { topMs, records: counted + undated.size, undated: undated.size };
+    const seen = { topMs: topMs ?? FAR_FUTURE_MS, records: counted + undated.size, undated: undated.size };
     yield* readPages(slice, 0, reader.readUnseen(slice, seen, hasHoles));
   }
 

@@ -5,7 +5,7 @@ import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import { describeSlice, toCreationFilters } from './creation-slice.ts';
+import { describeSlice, growthFrom, toCreationFilters } from './creation-slice.ts';
 import { recordKey } from '../streams/wire.ts';
 import {
   countExtraRows,
@@ -241,7 +241,9 @@ export function createSliceReader(source: PageSource, filters: Params = {}) {
       if (added === undefined) return 0;
       const total = await fetchTotal(slice);
       // After the total of all, because a record that is deleted in between must not count as one without a time.
-      const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
+      const filtered = isOpen
+        ? await fetchTotal({ fromMs: slice.fromMs, toMs: growthFrom(seen.topMs) })
+        : undefined;
       if (total === undefined) return 0;
       const expected = total - added;
       // How many records a hole has is unknown: then only those count that no filter shows.

@@ -1,7 +1,7 @@
 /** However the service means its paging, its order and its bounds, and when it lies about them. */
 import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../../src/sandbox/index.ts';
-import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import {
@@ -132,6 +132,17 @@ test('a last page of 0 or 1 is accepted for an empty list', async () => {
     await sync();
     await isEqual();
   }
+});
+
+test('follow-ups of one second are read without page numbers, however their list is sorted', async () => {
+  await start({ followupOrder: 'oldest-first', largestPage: 20 }, 0);
+  const secondMs = Math.floor(worker.serviceNow() / SECOND_MS) * SECOND_MS - SECOND_MS;
+  for (let number = 0; number < 60; number += 1)
+    followups().put({ ...SPECIMENS.followups.build(`raised-${number}`), created_on: secondMs + 16 * number });
+  await sync();
+  await reconcile();
+  await isEqual();
+  expect(worker.sandbox.requests.filter(({ params }) => 'page' in params)).toEqual([]);
 });
 
 test('a list in one full response is read with one request', async () => {
