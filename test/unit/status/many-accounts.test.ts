@@ -158,11 +158,13 @@ describe('the endpoints of many accounts', () => {
     );
     const { trouble } = (await get(many, '/readyz')).json() as { trouble: string[] };
     expect(trouble).toHaveLength(21);
-    expect(trouble[20]).toMatch(/^and [\d,]+ accounts more$/);
+    expect(trouble[20]).toBe('and 1,480 accounts more');
+    expect((await get(many, '/healthz')).json()['problems']).toHaveLength(21);
     const page = await get(many, '/');
     expect(page.body.match(/href="\?account=/g)).toHaveLength(50);
     expect(page.body).toContain('1,500 of 3,000 accounts are unhealthy.');
     expect(page.body).toContain('page 1 of 60');
+    expect((await get(many, '/?page=2.5')).body).toContain('page 2 of 60');
   });
 
   it('no endpoint shows secrets, or markup from data', async () => {
