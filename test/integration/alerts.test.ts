@@ -433,7 +433,7 @@ it('a new field of the service and the repairs of a reconcile are sent at once, 
   expect(hook.texts[0]).toContain('Reconcile of followups stored 3 changes that earlier syncs had missed;');
 });
 
-it('a failed reconcile remains an alert until a reconcile succeeds, although syncs succeed', async () => {
+it('a failed reconcile remains an alert until a reconcile succeeds, although syncs succeed or fail', async () => {
   const one = await start({ afterMinutes: 15 });
   await addRun({ kind: 'reconcile', code: 'read_incomplete' });
   await addRun({ kind: 'reconcile', code: 'interrupted' });
@@ -443,6 +443,14 @@ it('a failed reconcile remains an alert until a reconcile succeeds, although syn
   expect(hook.texts).toEqual([
     expect.stringMatching(/^✗ Reconcile of resources fails \(read_incomplete\); since /),
   ]);
+  // Neither a sync nor the next reconcile that fails makes the reconcile succeed.
+  await fail();
+  await pass(SECOND_MS, one);
+  await addRun({ kind: 'reconcile', code: 'read_incomplete' });
+  await pass(SECOND_MS, one);
+  await succeed();
+  await pass(SECOND_MS, one);
+  expect(hook.texts).toHaveLength(1);
   await addRun({ kind: 'reconcile' });
   await pass(0, one);
   expect(hook.texts[1]).toMatch(/^✓ Reconcile of resources succeeds again;/);

@@ -1,7 +1,7 @@
 /** Compares recorded alerts with present conditions and returns what to record and send. Pure. */
 import { type AlertRow, isAlert, type NewRow, type OutboxRow, textOfKey } from './outbox.ts';
 import type { AlertChannel, AlertEvent, OutboxChannel } from '../../engine/control-tables/control-tables.ts';
-import type { Condition } from './conditions.ts';
+import { type Condition, reconcileOf } from './conditions.ts';
 
 interface AlertFacts {
   /** Rows of the outbox that last or have a message due. */
@@ -33,8 +33,9 @@ const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
 const FAILURES: readonly AlertEvent[] = ['stream_failing', 'credentials_refused', 'delete_guard'];
 
 /**
- * A stream that fails for another reason has not succeeded: its alert is over with its next success. Refused credentials of
- * the account are over with the success of any stream, because another one may fail for its own reason.
+ * A stream that fails for another reason has not succeeded: its alert is over with its next success, and so is that of its
+ * reconcile. Refused credentials of the account are over with the success of any stream, because another one may fail for its
+ * own reason.
  */
 function isSameFailure(
   row: AlertRow,
@@ -43,7 +44,7 @@ function isSameFailure(
 ): boolean {
   if (!FAILURES.includes(row.event) || !FAILURES.includes(event) || accountId !== row.accountId) return false;
   if (row.subject === '') return lastSuccessMs(accountId) < row.beganMs;
-  return subject === row.subject || subject === '';
+  return subject === '' || [subject, reconcileOf(subject)].includes(row.subject);
 }
 
 /** The plan of one channel. */
