@@ -669,6 +669,9 @@ describe('safety-sync alerts and status', () => {
       ],
       is_well: false,
     });
+    // A failure for another reason is no end.
+    await addRun({ code: 'token_inactive' });
+    expect((await run('alerts')).stdout).not.toContain('over');
     // No worker has recorded that it is over.
     await succeed();
     const { code, stdout } = await run('alerts');

@@ -52,6 +52,17 @@ function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts)
   return [{ accountId, event: 'stale', subject: one.stream, code, detail }];
 }
 
+/** The latest success of a scheduled stream of the account, by the database's clock; -Infinity: none. */
+export function lastSuccessOf(
+  { accounts, accountsRead }: Pick<ConditionFacts, 'accounts' | 'accountsRead'>,
+  accountId: string,
+): number {
+  const { offReasons = {} } = accounts.find(({ id }) => id === accountId) ?? {};
+  const streams = accountsRead.accounts.get(accountId) ?? [];
+  const scheduled = streams.filter(({ stream }) => offReasons[stream] === undefined);
+  return Math.max(-Infinity, ...scheduled.flatMap((one) => one.lastSuccessMs ?? []));
+}
+
 /** Returns each key once. An outage of the database cannot be read from it (`notifier.ts`). */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
   const scheduled = facts.accounts.flatMap(({ id, offReasons }) =>

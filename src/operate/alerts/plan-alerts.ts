@@ -47,23 +47,29 @@ function isSameFailure(
   return subject === '' || [subject, reconcileOf(subject)].includes(row.subject);
 }
 
+/** Finds alerts that are over: no condition causes them, or is the same failure. */
+export function createIsOver({
+  conditions,
+  lastSuccessMs,
+}: Pick<AlertFacts, 'conditions' | 'lastSuccessMs'>): (row: AlertRow) => boolean {
+  const present = new Set(conditions.map(textOfKey));
+  return (row) =>
+    !present.has(textOfKey(row)) &&
+    !conditions.some((condition) => isSameFailure(row, condition, lastSuccessMs));
+}
+
 /** The plan of one channel. */
 export function planAlerts(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
-  const { conditions, lastSuccessMs, nowMs, afterMs, isOff } = facts;
+  const { conditions, nowMs, afterMs, isOff } = facts;
   const rows = facts.rows.filter(isAlert).filter((row) => row.channel === channel);
   const known = new Set(rows.map(textOfKey));
+  const isOver = createIsOver(facts);
   const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
   /** The first message waits while the failed stream is being retried. */
   const isHeldBack = ({ sentMs, endedMs, tries, ...row }: AlertRow): boolean =>
     sentMs === null && endedMs === null && tries === 0 && present.get(textOfKey(row))?.isUndecided === true;
   // The worker that saw an outage of the database records it afterwards, so no present condition confirms or ends it.
-  const over = rows.filter(
-    (row) =>
-      row.endedMs === null &&
-      !present.has(textOfKey(row)) &&
-      row.event !== 'database_away' &&
-      !conditions.some((condition) => isSameFailure(row, condition, lastSuccessMs)),
-  );
+  const over = rows.filter((row) => row.endedMs === null && row.event !== 'database_away' && isOver(row));
   return {
     channel,
     begun: conditions
