@@ -108,19 +108,21 @@ export function describeIssue({
   stream,
   field,
   count,
+  isPart,
   problem,
 }: Omit<IssueGroup, 'firstSeenMs'>): string {
   const name = field ?? 'a field';
+  const counted = (noun: string) => `${isPart === true ? 'At least ' : ''}${formatNumber(count, noun)}`;
   switch (kind) {
     case 'record_rejected':
-      return `${formatNumber(count, 'record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
+      return `${counted('record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
     case 'field_nulled':
-      return `${formatNumber(count, 'value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
+      return `${counted('value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
     case 'unknown_field':
       if (field === null) return `${stream}: ${problem}; they are kept in _raw.`;
       return `The service sends ${name} in ${stream}, which this version does not know; it is kept in _raw.`;
     case 'unknown_value':
-      return `${formatNumber(count, 'value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
+      return `${counted('value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
   }
 }
 
