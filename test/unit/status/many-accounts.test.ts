@@ -84,6 +84,20 @@ describe('the status of many accounts', () => {
     expect(verdict.sentence).toBe('Everything is fresh, but 1 of 2 accounts has a warning.');
   });
 
+  it('the overview is a warning if alerts do not arrive, also while first syncs are under way', () => {
+    const problem = 'the webhook at hooks.example.com: HTTP 404';
+    const alerts = {
+      open: 1,
+      channels: [{ name: 'webhook', waiting: 1, problem }],
+      failedReports: [],
+    } as const;
+    const first = sights({ lastSuccessMs: null, lastRun: null });
+    expect(buildStatus(two(sights(), first, { alerts })).verdict).toMatchObject({
+      level: 'warning',
+      sentence: 'First syncs are under way, but alerts do not arrive.',
+    });
+  });
+
   it('the overview of a starting worker shows that it is starting', () => {
     const { verdict, notReady } = buildStatus({ ...two(), worker: 'starting' });
     expect(verdict).toMatchObject({ level: 'busy', sentence: 'Starting.' });
