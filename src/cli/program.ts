@@ -32,12 +32,14 @@ const VERBS: Readonly<Record<string, () => Promise<Verb>>> = {
   sandbox: async () => (await import('./verbs/sandbox.ts')).sandbox,
 };
 
+const EXIT_CODES_WIDTH = Math.max(...EXIT_CODES.map(([codes]) => codes.length)) + 2;
+
 const OVERVIEW = `
 Settings are environment variables, each also as NAME_FILE=path; see .env.example.
 Without DATABASE_URL an embedded PostgreSQL in .data/postgres is used.
 
 Exit codes:
-${EXIT_CODES.map(([codes, meaning]) => `  ${codes.padEnd(10)}${meaning}`).join('\n')}
+${EXIT_CODES.map(([codes, meaning]) => `  ${codes.padEnd(EXIT_CODES_WIDTH)}${meaning}`).join('\n')}
 
 To see it work without any configuration: safety-sync demo`;
 

@@ -199,6 +199,10 @@ export function onlyAccountOf(
   );
 }
 
+/** The options --account of a command, for the command that continues it. */
+export const accountFlags = ({ account = [] }: CommonOptions): string =>
+  account.map((name) => ` --account ${name}`).join('');
+
 /** True if log and result go to a terminal, where one person reads both. */
 export function isAtTerminal(
   { terminal }: CommandContext,

@@ -108,19 +108,21 @@ export function describeIssue({
   stream,
   field,
   count,
+  isPart,
   problem,
 }: Omit<IssueGroup, 'firstSeenMs'>): string {
   const name = field ?? 'a field';
+  const counted = (noun: string) => `${isPart === true ? 'At least ' : ''}${formatNumber(count, noun)}`;
   switch (kind) {
     case 'record_rejected':
-      return `${formatNumber(count, 'record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
+      return `${counted('record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
     case 'field_nulled':
-      return `${formatNumber(count, 'value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
+      return `${counted('value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
     case 'unknown_field':
       if (field === null) return `${stream}: ${problem}; they are kept in _raw.`;
       return `The service sends ${name} in ${stream}, which this version does not know; it is kept in _raw.`;
     case 'unknown_value':
-      return `${formatNumber(count, 'value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
+      return `${counted('value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
   }
 }
 
@@ -143,14 +145,21 @@ const weekdayOf = (day: string): string => WEEKDAYS[daysSinceMonday(day)] ?? '';
 /** The Monday of the day's week. */
 export const mondayOf = (day: string): string => dayAfter(day, -daysSinceMonday(day));
 
+/** A year beyond 9999 has more than four digits. */
+function partsOf(day: string) {
+  const [year = '', month = '', date = ''] = day.split('-');
+  return { year, month: MONTHS[Number(month) - 1] ?? '', date: Number.parseInt(date, 10) };
+}
+
 /** For example `1 Mar 2026`. */
 export function formatDay(day: string | null): string {
-  return day === null ? '–' : `${formatShortDay(day)} ${day.slice(0, 4)}`;
+  return day === null ? '–' : `${formatShortDay(day)} ${partsOf(day).year}`;
 }
 
 /** For example `1 Mar`. */
 export function formatShortDay(day: string): string {
-  return `${Number(day.slice(8, 10))} ${MONTHS[Number(day.slice(5, 7)) - 1] ?? ''}`;
+  const { month, date } = partsOf(day);
+  return `${date} ${month}`;
 }
 
 /** For example `Mon 2 Mar`. */
@@ -160,7 +169,8 @@ export function formatWeekday(day: string): string {
 
 /** For example `Mar 2026`. */
 export function formatMonth(day: string): string {
-  return `${MONTHS[Number(day.slice(5, 7)) - 1] ?? ''} ${day.slice(0, 4)}`;
+  const { year, month } = partsOf(day);
+  return `${month} ${year}`;
 }
 
 /** For example `1 Mar 2026, 14:30`, in the given time zone. */

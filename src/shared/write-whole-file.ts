@@ -1,4 +1,5 @@
 /** Replaces a file as a whole or not at all: a process that has the old file open keeps its content. */
+import { randomBytes } from 'node:crypto';
 import { lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { SafetySyncError } from './errors.ts';
@@ -26,7 +27,8 @@ type FileContent = string | AsyncIterable<string | Uint8Array>;
 /** Errors: `usage_invalid`; `report_unwritable` on a full disk. Chunks are pulled as they are written. */
 export async function writeWholeFile(path: string, content: FileContent): Promise<void> {
   const target = await realpath(path).catch(() => resolve(path));
-  const draft = `${target}.${process.pid}.tmp`;
+  // Not the process id: in containers it is always the same one, and the file of a killed process would be in the way.
+  const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
   try {
     const found = await lstat(target).catch(() => undefined);
     if (found?.isDirectory()) throw Object.assign(new Error('a directory'), { code: 'EISDIR' });

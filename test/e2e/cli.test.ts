@@ -61,6 +61,7 @@ describe('usage', () => {
     const { code, stdout } = await fixture.run(['--help']);
     for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
     expect(stdout).toContain('Exit codes:');
+    expect(stdout).toMatch(/^ {2}129, 130, 143 {2}a second/m);
     expect(stdout).toContain('safety-sync demo');
     expect(code).toBe(0);
     expect(await fixture.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });

@@ -4,6 +4,7 @@ import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
 import { CLAIM_MS } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
+import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { VERSION } from '../../src/version.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
@@ -433,7 +434,7 @@ it('a new field of the service and the repairs of a reconcile are sent at once, 
   expect(hook.texts[0]).toContain('Reconcile of followups stored 3 changes that earlier syncs had missed;');
 });
 
-it('a failed reconcile remains an alert until a reconcile succeeds, although syncs succeed', async () => {
+it('a failed reconcile remains an alert until a reconcile succeeds, although syncs succeed or fail', async () => {
   const one = await start({ afterMinutes: 15 });
   await addRun({ kind: 'reconcile', code: 'read_incomplete' });
   await addRun({ kind: 'reconcile', code: 'interrupted' });
@@ -443,6 +444,14 @@ it('a failed reconcile remains an alert until a reconcile succeeds, although syn
   expect(hook.texts).toEqual([
     expect.stringMatching(/^✗ Reconcile of resources fails \(read_incomplete\); since /),
   ]);
+  // Neither a sync nor the next reconcile that fails makes the reconcile succeed.
+  await fail();
+  await pass(SECOND_MS, one);
+  await addRun({ kind: 'reconcile', code: 'read_incomplete' });
+  await pass(SECOND_MS, one);
+  await succeed();
+  await pass(SECOND_MS, one);
+  expect(hook.texts).toHaveLength(1);
   await addRun({ kind: 'reconcile' });
   await pass(0, one);
   expect(hook.texts[1]).toMatch(/^✓ Reconcile of resources succeeds again;/);
@@ -661,6 +670,9 @@ describe('safety-sync alerts and status', () => {
       ],
       is_well: false,
     });
+    // A failure for another reason is no end.
+    await addRun({ code: 'token_inactive' });
+    expect((await run('alerts')).stdout).not.toContain('over');
     // No worker has recorded that it is over.
     await succeed();
     const { code, stdout } = await run('alerts');
@@ -720,5 +732,35 @@ describe('safety-sync alerts and status', () => {
     // The trigger does not matter.
     await age(2, 'resources');
     expect(await isMissing(EVERY_MINUTE)).toBe(false);
+  });
+
+  it('no worker is missing in the hour that winter time repeats, because schedules tick in it once at most', async () => {
+    await addRun();
+    await worker.query(
+      `update safety_sync.runs set trigger = 'schedule', started_at = '2026-10-24T23:45Z', finished_at = '2026-10-24T23:46Z'`,
+    );
+    const isMissing = async (now: string, timezone: string) => {
+      const nowMs = Date.parse(now);
+      const { workerMissing } = await findWhatIsWrong(worker.connection.db, {
+        accounts: [
+          {
+            id: 'default',
+            offReasons: {},
+            config: { schedule: { timezone, streams: { resources: '*/15 * * * *' }, reconcile: null } },
+          },
+        ],
+        accountsRead: {
+          databaseNowMs: nowMs,
+          readAtMs: nowMs,
+          pendingMigrations: 0,
+          accounts: new Map(),
+        },
+        config: { freshnessBudgetMinutes: 60, syncSpreadSeconds: 0 },
+      });
+      return workerMissing !== null;
+    };
+    expect(await isMissing('2026-10-25T00:40Z', 'UTC')).toBe(true);
+    expect(await isMissing('2026-10-25T00:40Z', 'Europe/Oslo')).toBe(false);
+    expect(await isMissing('2026-10-25T02:10Z', 'Europe/Oslo')).toBe(true);
   });
 });

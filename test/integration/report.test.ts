@@ -196,6 +196,53 @@ describe('the report of a full warehouse', () => {
     }
   });
 
+  test('the report says with how many further people the other overdue follow-ups are, and whether some have no assignee', () => {
+    const late = report.answers.overdueByAge.reduce((sum, { overdue }) => sum + overdue, 0);
+    const restWith = (shown: (string | null)[], people: number, unassigned: number) => {
+      const [first] = report.answers.overdueByAssignee;
+      if (first === undefined) throw new RangeError('nothing is overdue');
+      const overdueByAssignee = shown.map((id) => ({ ...first, assignee_id: id, overdue: 1 }));
+      const answers = { overdueByAssignee, peopleWithOverdue: [{ people, unassigned }] as const };
+      return /The other [^:]*:/.exec(textWith({ answers }))?.[0];
+    };
+    const rest = formatCount(late - 2);
+    expect(restWith(['a', 'b'], 2, late - 2)).toBe(`The other ${rest} are not assigned:`);
+    expect(restWith(['a', 'b'], 3, 1)).toBe(`The other ${rest} are with 1 more person or not assigned:`);
+    expect(restWith(['a', null], 5, 1)).toBe(`The other ${rest} are with 4 more people:`);
+  });
+
+  test('a follow-up with times that are still to come is in no period of the past', async () => {
+    const [one] = await worker.query<{ id: string; created: string; resolved: string }>(
+      `select id, created_at::text as created, resolved_at::text as resolved from safety.followups
+       where not is_open and resolved_at < now() - interval '70 days' and _deleted_at is null limit 1`,
+    );
+    const set = (created: string, resolved: string) =>
+      worker.query(`update safety.followups set created_at = ${created}, resolved_at = ${resolved}
+        where id = '${one?.id ?? ''}'`);
+    await set(`now() + interval '40 days'`, `timestamptz '58123-05-03'`);
+    const { answers, today } = await readReport(worker.connection, 'default');
+    await set(`'${one?.created ?? ''}'`, `'${one?.resolved ?? ''}'`);
+    const { lastWeek, closedLately } = report.answers;
+    expect(answers).toMatchObject({ lastWeek, closedLately });
+    const months = [...answers.closedInTime, ...answers.timeToCloseByMonth].map(({ month }) => month);
+    expect(months.filter((month) => month.length > 10 || month > today)).toEqual([]);
+  });
+
+  test('the lead about equipment is true if none is in service, or if a status is unknown', () => {
+    const said = (...counts: [status: string, equipment: number][]) => {
+      const [first] = report.answers.equipmentByType;
+      if (first === undefined) throw new RangeError('there is no equipment');
+      const equipmentByType = counts.map(([status, equipment]) => ({ ...first, status, equipment }));
+      return textWith({ answers: { equipmentByType } });
+    };
+    expect(said()).toContain(' No equipment is in service. ');
+    expect(said()).toContain('Expired equipment – no equipment in service');
+    expect(said(['uptodate', 1])).toContain(' The only piece in service has valid inspections. ');
+    expect(said(['expiring', 2], ['unknown', 1])).toContain(
+      ' 2 of 3 pieces in service have valid inspections. ',
+    );
+  });
+
   test('the report lists each follow-up of the next seven days under its assignee, with its due day', async () => {
     const due = await worker.query<{ id: string; name: string; due: string }>(
       `select f.id, u.name, to_char(f.due_on, 'Dy FMDD Mon') as due from safety.followups f join safety.users u on u.account_id = f.account_id and u.id = f.assignee_id
@@ -459,6 +506,8 @@ describe('the report of an incomplete warehouse', () => {
     for (const result of await worker.runAll()) expectSucceeded(result);
     const page = textOf(await pageOf(worker));
     expect(page).toContain('The service responded, and has none. There is nothing to show for follow-ups.');
+    expect(page).toContain('Open follow-ups – no follow-ups Overdue follow-ups – no follow-ups');
+    expect(page).not.toMatch(/not read yet|Not known/);
     expect(page).toContain(
       'The service sends only the present state, so the trend begins on the second day.',
     );

@@ -274,3 +274,22 @@ it('the report of an account with report_email_to is sent there, the reports of 
     [['north@example.com'], 'Safety report: north'],
   ]);
 });
+
+it('no report is made for an account without recipients or directory, although another account has recipients', async () => {
+  const one = await planAndSend('a', {
+    env: {
+      SAFETY_BASE_URL: '',
+      SAFETY_TOKEN: '',
+      SAFETY_EQUIPMENT_TYPES: '',
+      REPORT_DIR: '',
+      REPORT_EMAIL_TO: '',
+      SAFETY_ACCOUNTS_FILE: await writeAccountsFile([
+        entryFor('default', worker.sandbox, { report_email_to: 'you@example.com' }),
+        entryFor('north', worker.sandbox),
+      ]),
+    },
+  });
+  expect(mail.mails.map(({ to }) => to)).toEqual([['you@example.com']]);
+  const made = one.lines.map(({ text }) => text).filter((text) => text.startsWith('the report was'));
+  expect(made).toEqual([expect.stringMatching(/^the report was mailed in /)]);
+});

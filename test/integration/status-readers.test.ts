@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { closeAllDeadRuns, markDeadRuns } from '../../src/engine/control-tables/dead-runs.ts';
-import { readInFull } from '../../src/operate/status/read-account-rows.ts';
+import { readInFull, readIssueGroups } from '../../src/operate/status/read-account-rows.ts';
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
 import { describeHolder } from '../../src/engine/control-tables/lock-holders.ts';
@@ -90,6 +90,57 @@ describe('a training run before the next calculation', () => {
     };
     expect(await failedOf('network_error')).toEqual(['failed', 'network_error']);
     expect(await failedOf('database_error')).toEqual(['skipped', null]);
+  });
+});
+
+describe('a failure behind a run that decides nothing', () => {
+  it('status names the failure that causes its exit code while a new run is active, and after a run that was stopped', async () => {
+    for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
+    await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, error_code, finished_at, backend_pid)
+      select 'default', 'resources', 'sync', 'schedule', 'failed', 'test', '1.0.0', code, now(), 1
+      from unnest(array['network_error', 'interrupted']) code`);
+    const read = async () => {
+      const { stdout, code } = await runInProcess(['status'], statusEnv());
+      expect(code).toBe(1);
+      return stdout;
+    };
+    const failure =
+      /^network_error: The service cannot be reached;.*\n {2}resources: the last run that ended/m;
+    expect(await read()).toMatch(failure);
+    await insertOpenRun('resources');
+    await openFreeStream(worker.databaseUrl, 'resources');
+    const said = await read();
+    expect(said).toMatch(/^resources +fresh .* running for/m);
+    expect(said).toMatch(failure);
+  });
+
+  it('runs shows no negative time for a run during which the clock of the database was put back', async () => {
+    await recordStream(worker.connection.db, 'default', 'resources');
+    await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at)
+      values ('default', 'resources', 'sync', 'manual', 'succeeded', 'test', '1.0.0', now() - interval '1 hour')`);
+    expect((await runInProcess(['runs'], statusEnv())).stdout).toMatch(/resources .*succeeded +0 ms /);
+  });
+
+  it('status calls a stream without a schedule not stale', async () => {
+    await worker.run('resources');
+    await worker.query(`update safety_sync.stream_state set last_success_at = now() - interval '1 day'`);
+    const { stdout, code } = await runInProcess(['status'], { ...statusEnv(), SYNC_CRON: 'off' });
+    expect(stdout).toMatch(/^resources +not scheduled +1 d ago/m);
+    expect(code).toBe(0);
+  });
+});
+
+describe('more data issues than are counted one by one', () => {
+  it('the counts of the groups are marked as lower bounds', async () => {
+    const insert = (from: number, to: number) =>
+      worker.query(`insert into safety_sync.data_issues (account_id, stream, record_id, fingerprint, field, kind, problem)
+        select 'default', 'followups', n::text, n::text, 'due', 'field_nulled', 'x' from generate_series(${from}, ${to}) n`);
+    const groups = async () =>
+      (await readIssueGroups(worker.connection.db, 'default')).map(({ count, isPart }) => [count, isPart]);
+    await insert(1, 19_999);
+    expect(await groups()).toEqual([[19_999, undefined]]);
+    await insert(20_000, 20_100);
+    expect(await groups()).toEqual([[20_000, true]]);
   });
 });
 

@@ -209,6 +209,14 @@ test('verify exits with 2 if several accounts are configured and none is selecte
   const several = await run(['verify', 'users', '1'], accounts);
   expect(several).toMatchObject({ code: 2 });
   expect(several.stderr).toContain('verify users 1 --account west');
+  const chosen = await run(
+    ['verify', 'resources', [...worker.sandbox.store.resources.keys()][0] ?? '', '--account', 'west'],
+    accounts,
+  );
+  expect(chosen.stdout).toMatch(
+    /^To store it now: safety-sync verify resources \S+ --repair --account west$/m,
+  );
+  worker.sandbox.requests.length = 0;
   const mistyped = await run(['verify', 'followup', '1']);
   expect(mistyped).toMatchObject({ code: 2 });
   expect(mistyped.stderr).toContain('did you mean followups?');

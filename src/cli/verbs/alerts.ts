@@ -1,5 +1,5 @@
 import { type Channel, deliver } from '../../operate/alerts/channel.ts';
-import { type Condition, conditionsOf } from '../../operate/alerts/conditions.ts';
+import { type Condition, conditionsOf, lastSuccessOf } from '../../operate/alerts/conditions.ts';
 import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
 import { textOfAlert } from '../../operate/alerts/events.ts';
 import { testMessage } from '../../operate/alerts/message.ts';
@@ -11,6 +11,7 @@ import {
   readOutbox,
   textOfKey,
 } from '../../operate/alerts/outbox.ts';
+import { createIsOver } from '../../operate/alerts/plan-alerts.ts';
 import { readLastingProblems } from '../../operate/alerts/lasting-problems.ts';
 import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -43,14 +44,18 @@ const UNRECORDED = {
 };
 
 /** Recorded alerts, then conditions without one. */
-function listAlerts(rows: readonly AlertRow[], conditions: readonly Condition[]) {
-  const present = new Set(conditions.map(textOfKey));
+function listAlerts(
+  rows: readonly AlertRow[],
+  conditions: readonly Condition[],
+  lastSuccessMs: (accountId: string) => number,
+) {
+  const isOver = createIsOver({ conditions, lastSuccessMs });
   const recorded = new Set(rows.map(textOfKey));
   return [
     ...rows.map((row) => ({
       ...row,
       // An outage of the database is no condition, because it cannot be read from the database.
-      isOver: row.endedMs !== null || (row.event !== 'database_away' && !present.has(textOfKey(row))),
+      isOver: row.endedMs !== null || (row.event !== 'database_away' && isOver(row)),
     })),
     ...conditions.filter((one) => !recorded.has(textOfKey(one))).map((one) => ({ ...one, ...UNRECORDED })),
   ];
@@ -100,6 +105,7 @@ const runAlerts = withApp<CommonOptions>(async ({ app, terminal }) => {
   const listed = listAlerts(
     ofChannels.toSorted((one, other) => one.beganMs - other.beganMs),
     conditions,
+    (accountId) => lastSuccessOf({ accounts, accountsRead }, accountId),
   );
   const table = () =>
     renderRows<Listed>(

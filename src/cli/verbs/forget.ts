@@ -5,6 +5,7 @@ import { forgetPerson } from '../../engine/sync/forget.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { accountFields } from '../run-results.ts';
 import {
+  accountFlags,
   type CommonOptions,
   type CommandContext,
   JSON_OPTION,
@@ -20,13 +21,14 @@ interface ForgetOptions extends CommonOptions {
 
 const MOST_NAMED = 5;
 
-/** `id` and `names`: as they were typed. */
+/** `id` and the names: as they were typed. */
 function describeForgotten(
   id: string,
-  names: readonly string[],
+  options: ForgetOptions,
   person: Awaited<ReturnType<typeof forgetPerson>>,
 ): string[] {
   const { pseudonym, streams, runs, isNameKnown, namesakes } = person;
+  const { name: names = [] } = options;
   const rewritten = streams.flatMap(({ stream, rowsChanged }) =>
     (rowsChanged ?? 0) > 0 ? [{ stream, rows: rowsChanged ?? 0 }] : [],
   );
@@ -41,7 +43,7 @@ function describeForgotten(
   lines.push(`They are ${pseudonym} everywhere, also in what the source sends of them from now on.`);
   if (!isNameKnown) {
     lines.push(
-      `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"`,
+      `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"${accountFlags(options)}`,
     );
   }
   const notSearched = names.filter((name) => !isSearched(name));
@@ -83,7 +85,7 @@ async function runForget(
         streams: streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 })),
         runs_changed: runs,
       },
-      lines: () => describeForgotten(id, options.name ?? [], person),
+      lines: () => describeForgotten(id, options, person),
     };
   });
 }

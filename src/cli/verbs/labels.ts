@@ -9,7 +9,15 @@ import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import { type CommonOptions, JSON_OPTION, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
+import {
+  accountFlags,
+  type CommonOptions,
+  JSON_OPTION,
+  ONE_ACCOUNT,
+  onlyAccountOf,
+  type Verb,
+  withApp,
+} from '../verb.ts';
 
 const STDOUT = '-';
 /** Number of ids printed for each kind; the template has all. */
@@ -98,7 +106,7 @@ const runTemplate = withApp<TemplateOptions>(async ({ app, terminal }, options) 
   terminal.print(
     missing.length === 0
       ? `Every id has a label: ${resolve(out)} has its first line only.`
-      : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}`,
+      : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}${accountFlags(options)}`,
   );
   return EXIT.ok;
 });

@@ -26,7 +26,9 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
     const { terminal } = context;
     const rows = await markDeadRuns(db, await readRuns(db, { accountIds, stream, limit }));
     const took = (run: RunRow) =>
-      run.finished_at === null ? '…' : formatDuration(toMs(run.finished_at) - toMs(run.started_at));
+      run.finished_at === null
+        ? '…'
+        : formatDuration(Math.max(0, toMs(run.finished_at) - toMs(run.started_at)));
     const changes = ['inserted', 'updated', 'deleted', 'rejected'] as const;
     const table = () =>
       renderRows(

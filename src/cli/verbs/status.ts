@@ -114,6 +114,7 @@ function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: ShownSt
     off_reason: offReason,
     last_success_at: toIso(facts.lastSuccessMs),
     ...(facts.heldUpBy === undefined ? {} : { held_up_by: facts.heldUpBy }),
+    ...(facts.failingWith === undefined ? {} : { failing_with: facts.failingWith }),
     ...(facts.failedReconcile === undefined ? {} : { failed_reconcile: facts.failedReconcile }),
     current_until: toIso(facts.currentUntilMs),
     watermark: toIso(facts.watermarkMs),
@@ -149,6 +150,7 @@ function statusJson({ accounts, wrong, rules }: State) {
 function freshnessText({ facts, freshness, offReason, unreadRows }: ShownStream, colors: Colors): string {
   if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
   if (facts.heldUpBy !== undefined) return colors.red(`${freshness}, held up`);
+  if (offReason !== null && freshness !== 'fresh') return colors.dim(offReason);
   switch (freshness) {
     case 'fresh':
       return unreadRows === 0 ? colors.green('fresh') : colors.yellow(`fresh but ${formatCount(unreadRows)}`);
@@ -168,17 +170,24 @@ function lastRunText({ lastRun }: ShownStream, nowMs: number, colors: Colors): s
   return `${outcome}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 
+/** The last run, and the failure that it hides: a run that is active or was stopped corrects none. */
 function streamFailures({ account_id: accountId, facts, lastRun, tokenSource }: ShownStream): Failure[] {
-  if (lastRun?.status !== 'failed') return [];
-  const { error_code: code, error_message: message, request_id: requestId } = lastRun;
+  const failureOf = (code: string, message: string, requestId?: string | null): Failure => ({
+    stream: streamLabel(accountId, facts.stream),
+    code: code as ErrorCode,
+    message,
+    advice: adviceOf(code, tokenSource),
+    requestId,
+  });
+  const code = lastRun?.status === 'failed' ? (lastRun.error_code ?? 'internal_error') : undefined;
+  const { failingWith } = facts;
   return [
-    {
-      stream: streamLabel(accountId, facts.stream),
-      code: (code ?? 'internal_error') as ErrorCode,
-      message: message ?? 'no message',
-      advice: adviceOf(code ?? 'internal_error', tokenSource),
-      requestId,
-    },
+    ...(code === undefined
+      ? []
+      : [failureOf(code, lastRun?.error_message ?? 'no message', lastRun?.request_id)]),
+    ...(failingWith === undefined || failingWith === code
+      ? []
+      : [failureOf(failingWith, 'the last run that ended by itself failed; see: safety-sync runs')]),
   ];
 }
 
@@ -188,6 +197,7 @@ const MOST_LISTED = 20;
 const needsAttention = ({ facts, lastRun, freshness, offReason }: ShownStream): boolean =>
   facts.heldUpBy !== undefined ||
   facts.failedReconcile !== undefined ||
+  facts.failingWith !== undefined ||
   (offReason === null && freshness !== 'fresh') ||
   lastRun?.status === 'failed';
 
@@ -228,7 +238,9 @@ function describeState({ accounts, wrong, rules, findings, nowMs }: State, termi
   const lines = listed.length > 0 ? [streamTable(listed, nowMs, terminal)] : [];
   if (left > 0) {
     const others = listed.length === 0 ? 'All' : '\nThe other';
-    lines.push(`${others} ${formatNumber(left, 'account')} are fresh; --account NAME shows one, --json all.`);
+    lines.push(
+      `${others} ${formatNumber(left, 'account')} ${left === 1 ? 'is' : 'are'} fresh; --account NAME shows one, --json all.`,
+    );
   }
   lines.push(...afterBlank(renderFailures(listed.flatMap(streamFailures), terminal.colors)));
   if (wrong.workerMissing !== null) lines.push(red(`\n${wrong.workerMissing}`));

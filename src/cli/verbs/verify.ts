@@ -12,6 +12,7 @@ import { runAccounts } from '../run-verb.ts';
 import { type ColumnOf, renderRows } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import {
+  accountFlags,
   type CommonOptions,
   type CommandContext,
   isAtTerminal,
@@ -62,15 +63,15 @@ function headline({ stream, key, stored, source, isEqual, fields }: Verification
   return `${name}: ${different} of ${formatNumber(fields.length, 'field')} ${different === 1 ? 'differs' : 'differ'}.`;
 }
 
-/** The next step after a difference. */
-function nextAction({ stream, key, isEqual, source, storedAt }: Verification): string[] {
+/** The next step after a difference. `flags`: the account where it was chosen. */
+function nextAction({ stream, key, isEqual, source, storedAt }: Verification, flags: string): string[] {
   if (isEqual) return [];
   switch (source) {
     case 'present': {
       const since = storedAt === null ? '' : ` The row last changed here at ${formatTime(storedAt)}.`;
       return [
         `What the source changed since the last sync differs until the next one.${since}`,
-        `To store it now: safety-sync verify ${stream} ${key} --repair`,
+        `To store it now: safety-sync verify ${stream} ${key} --repair${flags}`,
       ];
     }
     case 'rejected':
@@ -82,15 +83,17 @@ function nextAction({ stream, key, isEqual, source, storedAt }: Verification): s
             'Names stay stored as long as another table may carry the id: there is nothing to repair here.',
           ];
         case 'incremental':
-          return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}`];
+          return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}${flags}`];
         case 'snapshot':
         case 'cached_list':
-          return [`What is gone is marked as deleted by the next complete sync: safety-sync sync ${stream}`];
+          return [
+            `What is gone is marked as deleted by the next complete sync: safety-sync sync ${stream}${flags}`,
+          ];
       }
   }
 }
 
-function describe(verification: Verification, terminal: Terminal): string[] {
+function describe(verification: Verification, terminal: Terminal, flags: string): string[] {
   const { colors } = terminal;
   const { fields, remarks, calculatedAtMs, requests, withheld } = verification;
   const lines = [colors.bold(headline(verification)), `Read with ${formatNumber(requests, 'request')}.`];
@@ -124,7 +127,7 @@ function describe(verification: Verification, terminal: Terminal): string[] {
       `\nThe service may say something else of ${withheld.join(', ')}: the privacy settings keep it from being stored.`,
     );
   }
-  return [...lines, ...afterBlank(nextAction(verification))];
+  return [...lines, ...afterBlank(nextAction(verification, flags))];
 }
 
 function verificationJson(app: App, accountId: string, verification: Verification) {
@@ -159,7 +162,7 @@ async function runVerify(
     const verification = await verifyRecord(account.runContext(), { stream, key });
     const { isEqual, source, known } = verification;
     const json = { verification: verificationJson(app, account.id, verification) };
-    const lines = describe(verification, terminal);
+    const lines = describe(verification, terminal, accountFlags(options));
     if (options.repair !== true || isEqual || source !== 'present') {
       return { json, lines: () => lines, code: isEqual ? EXIT.ok : EXIT.failed };
     }

@@ -26,6 +26,9 @@ interface ConditionFacts {
   readonly freshnessBudgetMinutes: number;
 }
 
+/** The subject of an alert about a reconcile while syncs succeed. */
+export const reconcileOf = (stream: string): string => `reconcile of ${stream}`;
+
 /** A failed reconcile is a failure of its own while syncs succeed. */
 export function failureConditions(accountId: string, facts: StreamFacts): Condition[] {
   const { stream, running, failingWith, failedReconcile } = facts;
@@ -34,8 +37,7 @@ export function failureConditions(accountId: string, facts: StreamFacts): Condit
   const of = (event: Condition['event'], subject: string): Condition[] => [
     { accountId, event, subject, code, detail: null, isUndecided: running !== null },
   ];
-  if (failingWith === undefined && code !== 'delete_guard')
-    return of('stream_failing', `reconcile of ${stream}`);
+  if (failingWith === undefined && code !== 'delete_guard') return of('stream_failing', reconcileOf(stream));
   const isRefused = code in ERROR_KINDS && ERROR_KINDS[code as ErrorCode].recovery === 'fail_run';
   if (isRefused) return of('credentials_refused', code === 'token_permission' ? stream : '');
   return of(code === 'delete_guard' ? 'delete_guard' : 'stream_failing', stream);
@@ -48,6 +50,17 @@ function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts)
   const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
   const detail = `${budgetMinutes} min`;
   return [{ accountId, event: 'stale', subject: one.stream, code, detail }];
+}
+
+/** The latest success of a scheduled stream of the account, by the database's clock; -Infinity: none. */
+export function lastSuccessOf(
+  { accounts, accountsRead }: Pick<ConditionFacts, 'accounts' | 'accountsRead'>,
+  accountId: string,
+): number {
+  const { offReasons = {} } = accounts.find(({ id }) => id === accountId) ?? {};
+  const streams = accountsRead.accounts.get(accountId) ?? [];
+  const scheduled = streams.filter(({ stream }) => offReasons[stream] === undefined);
+  return Math.max(-Infinity, ...scheduled.flatMap((one) => one.lastSuccessMs ?? []));
 }
 
 /** Returns each key once. An outage of the database cannot be read from it (`notifier.ts`). */

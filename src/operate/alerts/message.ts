@@ -45,8 +45,9 @@ interface Line {
 /** Chat services truncate or refuse longer messages. */
 const MOST_LINES = 12;
 
-function durationOf({ beganMs, endedMs }: AlertRow): string {
-  return roughly(formatDuration(Math.max(SECOND_MS, (endedMs ?? beganMs) - beganMs)));
+function durationOf(rows: readonly AlertRow[], beganMs: number): string {
+  const overMs = Math.max(...rows.map(({ endedMs }) => endedMs ?? beganMs));
+  return roughly(formatDuration(Math.max(SECOND_MS, overMs - beganMs)));
 }
 
 /** `first`: one of those that are alike. */
@@ -70,7 +71,7 @@ function messageLine(first: AlertRow, alike: readonly AlertRow[], context: Messa
     isOver,
     isUnsent,
     what: isNamed ? `${joinNames(accounts)}: ${text}` : capital(text),
-    when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
+    when: isOver ? `it began ${at} and was over after ${durationOf(alike, beganMs)}` : `since ${at}`,
     advice: isOver ? null : (first.advice ?? adviceOfAlert(alert)),
   };
 }

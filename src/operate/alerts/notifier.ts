@@ -29,7 +29,7 @@ import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
 import { type Channel, deliver } from './channel.ts';
-import { conditionsOf } from './conditions.ts';
+import { conditionsOf, lastSuccessOf } from './conditions.ts';
 import { type MessageContext, toMessage } from './message.ts';
 import { createSender, type Destination, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts } from './plan-alerts.ts';
@@ -127,11 +127,6 @@ export function createNotifier(options: NotifierOptions) {
   const offReasons = new Map(accounts.map((one) => [one.id, one.offReasons]));
   const isOff = ({ accountId, subject }: Pick<AlertRow, 'accountId' | 'subject'>): boolean =>
     offReasons.get(accountId)?.[subject.replace(/^reconcile of /, '')] !== undefined;
-  function lastSuccessOf({ accounts: read }: AccountsRead, accountId: string): number {
-    const scheduled =
-      read.get(accountId)?.filter(({ stream }) => !isOff({ accountId, subject: stream })) ?? [];
-    return Math.max(-Infinity, ...scheduled.flatMap((one) => one.lastSuccessMs ?? []));
-  }
   const destinations: readonly Destination[] = [
     ...options.channels.map((channel) => createAlertDestination(channel, context, options)),
     ...(report === undefined ? [] : [report]),
@@ -192,7 +187,7 @@ export function createNotifier(options: NotifierOptions) {
         planAlerts(name, {
           rows,
           conditions,
-          lastSuccessMs: (accountId) => lastSuccessOf(accountsRead, accountId),
+          lastSuccessMs: (accountId) => lastSuccessOf({ accounts, accountsRead }, accountId),
           isOff,
           nowMs: nowMs(),
           afterMs,

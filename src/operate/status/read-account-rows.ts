@@ -25,6 +25,8 @@ export interface IssueGroup {
   readonly kind: IssueKind;
   readonly field: string | null;
   readonly count: number;
+  /** true: there may be more, because only the first issues of an account are counted. */
+  readonly isPart?: true;
   /** One example of them. */
   readonly problem: string;
   readonly firstSeenMs: number;
@@ -69,14 +71,16 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
 }
 
 export async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
-  const rows = await db.execute<Omit<IssueGroup, 'firstSeenMs'> & { first_seen_ms: string }>(sql`
+  const rows = await db.execute<Omit<IssueGroup, 'firstSeenMs' | 'isPart'> & { first_seen_ms: string }>(sql`
     select stream, kind, field, count(*)::int as count, min(problem) as problem,
       ${epochMs('min(first_seen_at)')} as first_seen_ms
     from (
       select stream, kind, field, problem, first_seen_at from safety_sync.data_issues
       where account_id = ${accountId} and resolved_at is null limit ${MOST_ISSUES}) open
     group by stream, kind, field order by count(*) desc, stream, field`);
-  return rows.map(({ first_seen_ms: ms, ...row }) => ({ ...row, firstSeenMs: Number(ms) }));
+  const counted = rows.reduce((sum, { count }) => sum + count, 0);
+  const part = counted < MOST_ISSUES ? {} : { isPart: true as const };
+  return rows.map(({ first_seen_ms: ms, ...row }) => ({ ...row, ...part, firstSeenMs: Number(ms) }));
 }
 
 async function readBackfills(db: Queryable, accountId: string): Promise<readonly UnfinishedBackfill[]> {

@@ -236,6 +236,8 @@ function judgeCounts(counts: LevelCounts, total: number, channels: readonly stri
   if (bad > 0) return { level: 'bad', sentence: `${share(bad)} ${bad === 1 ? 'is' : 'are'} unhealthy.` };
   const have = `${share(warning)} ${warning === 1 ? 'has a warning' : 'have warnings'}`;
   if (busy > 0 && warning > 0) return { level: 'warning', sentence: `${have}.` };
+  if (busy > 0 && channels.length > 0)
+    return { level: 'warning', sentence: 'First syncs are under way, but alerts do not arrive.' };
   if (busy > 0) return { level: 'busy', sentence: 'First syncs are under way.' };
   if (warning > 0) return { level: 'warning', sentence: `Everything is fresh, but ${have}.` };
   if (channels.length > 0)

@@ -27,28 +27,36 @@ const LISTED_REASONS = 20;
 const PAGE_SIZE = 50;
 const JSON_SIZE = 1000;
 
-/** Lists accounts that are not ready. With a single account the reasons of the process already include its own. */
-function listTrouble({ accounts, accountCount }: Status): string[] {
-  if (accountCount === 1) return [];
-  const troubled = accounts.filter(({ isReady }) => !isReady);
-  const listed = troubled
+/** The accounts that are not ready. */
+const troubledOf = ({ accounts }: Status) => accounts.filter(({ isReady }) => !isReady);
+
+/**
+ * Lists accounts of a page that are not ready, and counts the others of all pages. With a single account the reasons of the
+ * process already include its own.
+ */
+function listTrouble(page: Status, all: Status): string[] {
+  if (page.accountCount === 1) return [];
+  const listed = troubledOf(page)
     .slice(0, LISTED_REASONS)
     .map(
       ({ accountId, notReady }) =>
         `${accountId}: ${notReady.map((reason) => reason.replace(/\.$/, '')).join('; ')}`,
     );
-  const rest = troubled.length - listed.length;
+  const rest = troubledOf(all).length - listed.length;
   return rest > 0 ? [...listed, `and ${formatNumber(rest, 'account')} more`] : listed;
 }
 
-/** Fails only while stopping or when the scheduler is dead, because a restart repairs neither a database nor a service. */
-export function healthPage(status: Status): HttpPage {
+/**
+ * Fails only while stopping or when the scheduler is dead, because a restart repairs neither a database nor a service. `all`:
+ * where `status` is one page of several.
+ */
+export function healthPage(status: Status, all = status): HttpPage {
   const isAlive = status.worker !== 'stopping' && status.isSchedulerAlive;
   return jsonPage(isAlive ? 200 : 503, {
     status: status.worker === 'stopping' ? 'stopping' : isAlive ? 'ok' : 'scheduler_dead',
     version: status.version,
     uptime_seconds: Math.max(0, Math.round((status.nowMs - status.startedMs) / SECOND_MS)),
-    problems: [...status.verdict.details, ...listTrouble(status)],
+    problems: [...status.verdict.details, ...listTrouble(status, all)],
   });
 }
 
@@ -61,12 +69,12 @@ function statusAsOf({ database: { readAtMs }, nowMs }: Status) {
 }
 
 /** One failing account of several does not make the worker unready; it is listed, and has its own probe by `?account=`. */
-export function readyPage(status: Status): HttpPage {
+export function readyPage(status: Status, all = status): HttpPage {
   return jsonPage(status.isReady ? 200 : 503, {
     ready: status.isReady,
     reasons: status.notReady,
     ...statusAsOf(status),
-    ...(status.accountCount === 1 ? {} : { accounts: status.counts, trouble: listTrouble(status) }),
+    ...(status.accountCount === 1 ? {} : { accounts: status.counts, trouble: listTrouble(status, all) }),
   });
 }
 
@@ -98,23 +106,23 @@ export function buildRoutes({ status, statusOfOne, redact, metrics }: RoutesOpti
   /** The details of a single account, or one page of several. */
   const shown = (query: URLSearchParams, size: number): Status => {
     const all = status();
-    const page = Number(query.get('page') ?? 1) || 1;
+    const page = Math.trunc(Number(query.get('page') ?? 1)) || 1;
     return redactStatus(all.accountCount === 1 ? all : pageOf(all, page, size), redact);
   };
-  const route = (size: number, toPage: (status: Status, isOneOfMany: boolean) => HttpPage) => {
+  const route = (size: number, toPage: (status: Status, all: Status, isOneOfMany: boolean) => HttpPage) => {
     return async (query: URLSearchParams): Promise<HttpPage> => {
       const accountId = query.get('account');
       const all = status();
       const isOnly = all.accountCount === 1 && all.accounts[0]?.accountId === accountId;
-      if (accountId === null || isOnly) return toPage(shown(query, size), false);
+      if (accountId === null || isOnly) return toPage(shown(query, size), all, false);
       const found = await statusOfOne(accountId);
       if (found === undefined) return jsonPage(404, { error: 'no account has that name' });
-      return toPage(redactStatus(found, redact), true);
+      return toPage(redactStatus(found, redact), found, true);
     };
   };
   return {
-    '/': route(PAGE_SIZE, (found, isOneOfMany) => statusPage(found, newNonce(), isOneOfMany)),
-    '/healthz': () => healthPage(shown(new URLSearchParams(), JSON_SIZE)),
+    '/': route(PAGE_SIZE, (found, _, isOneOfMany) => statusPage(found, newNonce(), isOneOfMany)),
+    '/healthz': () => healthPage(shown(new URLSearchParams(), JSON_SIZE), status()),
     '/readyz': route(JSON_SIZE, readyPage),
     '/metrics': async () => ({
       status: 200,

@@ -84,6 +84,8 @@ export function createScheduledReport(app: App, config: ReportConfig): ReportDes
     const { reportTitle, equipmentTypes, reportEmailTo = config.emailTo } = own;
     const mail =
       sender === undefined || reportEmailTo.length === 0 ? undefined : createMail(sender, reportEmailTo);
+    // Only other accounts have recipients.
+    if (config.folder === undefined && mail === undefined) return;
     const startedMs = clock.monotonicMs();
     const pathOf = (name: string) => (config.folder === undefined ? undefined : join(config.folder, name));
     let workbook: Workbook | undefined;

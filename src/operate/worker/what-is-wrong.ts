@@ -8,7 +8,7 @@ import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { type AccountsRead, epochMs, numberOf } from '../status/read-accounts.ts';
 import type { CronEntry } from './cron-groups.ts';
@@ -34,14 +34,20 @@ async function readNewestRun(db: Queryable, accounts: string, condition: SQL): P
   return numberOf(row?.ms);
 }
 
+/** Whether a local time occurs twice, at the end of summer time: most schedules tick at one of both times only. */
+function isRepeated(ms: number, clock: Intl.DateTimeFormat): boolean {
+  return [-HOUR_MS, HOUR_MS].some((shiftMs) => clock.format(ms + shiftMs) === clock.format(ms));
+}
+
 /** Whether a schedule has a tick between two times, to the minute. */
 function hasTick({ expression, timezone }: CronEntry, afterMs: number, upToMs: number): boolean {
   const minutes = expression.trim().split(/\s+/).slice(-5).join(' ');
   const task = cron.createTask(minutes, () => undefined, { timezone });
+  const clock = new Intl.DateTimeFormat('en', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' });
   try {
     const firstMs = Math.max(afterMs, upToMs - LOOKED_BACK_MS);
     for (let ms = upToMs - (upToMs % MINUTE_MS); ms > firstMs; ms -= MINUTE_MS) {
-      if (task.match(new Date(ms))) return true;
+      if (task.match(new Date(ms)) && !isRepeated(ms, clock)) return true;
     }
     return false;
   } finally {

@@ -115,18 +115,32 @@ function notRead({ unread, timezone }: Report): Html | false {
   </p>`;
 }
 
+function lead({ answers }: Report, { expired, inService }: ReturnType<typeof outOfDateOf>): string {
+  if (inService === 0) return 'No equipment is in service.';
+  const pieces = formatNumber(inService, 'piece');
+  if (expired > 0)
+    return `${formatCount(expired)} of ${pieces} in service ${expired === 1 ? 'has' : 'have'} an expired inspection.`;
+  const valid = sumOf(
+    answers.equipmentByType.filter(({ status }) => status === 'uptodate' || status === 'expiring'),
+    'equipment',
+  );
+  if (valid < inService)
+    return `${formatCount(valid)} of ${pieces} in service ${valid === 1 ? 'has' : 'have'} valid inspections.`;
+  return inService === 1
+    ? 'The only piece in service has valid inspections.'
+    : `All ${pieces} in service have valid inspections.`;
+}
+
 export function equipmentSection(report: ShownReport): Section {
-  const { expired, inService } = outOfDateOf(report);
+  const found = outOfDateOf(report);
+  const { inService } = found;
   const days = report.answers.equipmentByDay;
   return streamSection(report, {
     id: 'equipment',
     title: 'Equipment',
     stream: 'equipments',
     hasRows: inService > 0 || days.length > 0,
-    lead:
-      expired === 0
-        ? `All ${formatNumber(inService, 'piece')} in service have valid inspections.`
-        : `${formatCount(expired)} of ${formatNumber(inService, 'piece')} in service ${expired === 1 ? 'has' : 'have'} an expired inspection.`,
+    lead: lead(report, found),
     body: () => [
       notRead(report),
       inService > 0 && byType(report),

@@ -39,7 +39,15 @@ function renderKeyFigure({ title, value, beside, change = null, isBad = false }:
   </div>`;
 }
 
-const unknown = (title: string): KeyFigure => ({ title, value: '–', beside: 'not read yet' });
+const wasRead = ({ streams }: Report, stream: StreamName): boolean =>
+  streams.some((one) => one.stream === stream && one.lastSuccessMs !== null);
+
+/** For a stream without rows. `none`: what the service has none of. */
+const unknown = (title: string, isRead: boolean, none: string): KeyFigure => ({
+  title,
+  value: '–',
+  beside: isRead ? `no ${none}` : 'not read yet',
+});
 
 /** `before`: the value a week ago; null: unknown. Fewer is better. */
 function compareCounts(now: number, before: number | null): KeyFigureChange | null {
@@ -130,16 +138,19 @@ function keyFigureAsOf({ streams, timezone, asOfMs }: Report, stream: StreamName
 
 export function keyFiguresOf(report: Report): KeyFigure[] {
   const { answers } = report;
+  const isRead = (stream: StreamName): boolean => wasRead(report, stream);
   return [
     ...(answers.followupsNow.length > 0
       ? followupKeyFigures(report).map((one) => keyFigureAsOf(report, 'followups', one))
-      : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map(unknown)),
+      : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map((title) =>
+          unknown(title, isRead('followups'), 'follow-ups'),
+        )),
     answers.trainingNow.length > 0
       ? keyFigureAsOf(report, 'training-employee-status', trainedKeyFigure(report))
-      : unknown('Trained'),
+      : unknown('Trained', isRead('training-employee-status'), 'employees'),
     outOfDateOf(report).inService > 0
       ? keyFigureAsOf(report, 'equipments', equipmentKeyFigure(report))
-      : unknown('Expired equipment'),
+      : unknown('Expired equipment', isRead('equipments'), 'equipment in service'),
   ];
 }
 
@@ -216,8 +227,9 @@ export function firstScreen(report: ShownReport): Html {
     ({ kind, id, shown, text }) => html`<li>${linked(report, kind, id, html`<b>${shown}</b>`)}${text}</li>`,
   );
   const lapses = lapsesOf(report);
-  const hasFollowups = report.answers.followupsNow.length > 0;
-  const none = hasFollowups ? 'Nothing is due and nothing lapses in the next 30 days.' : 'Not known.';
+  const none = wasRead(report, 'followups')
+    ? 'Nothing is due and nothing lapses in the next 30 days.'
+    : 'Not known.';
   return html`<dl class="key-figures">${keyFiguresOf(report).map(renderKeyFigure)}</dl>
     <div class="first">
       ${

@@ -32,7 +32,7 @@ interface Messages {
 export function describeMessages({ today }: Report, row: Messages): Html | null {
   const { first_note: first, last_note: last, last_on: on } = row;
   const about = hasText(first) && quoteNote(first);
-  const isThisYear = on?.slice(0, 4) === today.slice(0, 4);
+  const isThisYear = on?.startsWith(today.slice(0, 5)) === true;
   const day = on === null ? null : isThisYear ? formatShortDay(on) : formatDay(on);
   const author = [row.last_by_name ?? row.last_by_id, day].filter((text) => text !== null).join(', ');
   const latest = hasText(last) && html`<span class="dim">${author}: ${quoteNote(last)}</span>`;
@@ -63,7 +63,13 @@ function overdueBody(report: ShownReport): HtmlValue {
   const total = sumOf(ages, 'value');
   const rest = total - sumOf(overdueByAssignee, 'overdue');
   const named = overdueByAssignee.filter(({ assignee_id: id }) => id !== null).length;
-  const others = peopleWithOverdue[0].people - named;
+  const [{ people, unassigned }] = peopleWithOverdue;
+  const others = [
+    ...(people > named
+      ? [`with ${formatCount(people - named)} more ${people - named === 1 ? 'person' : 'people'}`]
+      : []),
+    ...(unassigned > 0 && named === overdueByAssignee.length ? ['not assigned'] : []),
+  ];
   return [
     bars({ title: 'For how long they have been overdue' }, ages),
     table({
@@ -78,7 +84,7 @@ function overdueBody(report: ShownReport): HtmlValue {
     }),
     rest > 0 &&
       html`<p class="note">
-        The other ${formatCount(rest)} are with ${formatCount(others)} more people:
+        The other ${formatCount(rest)} ${rest === 1 ? 'is' : 'are'} ${others.join(' or ')}:
         ${listLocation(report, 'overdue-by-person')}.
       </p>`,
     table({

@@ -76,7 +76,7 @@ order by t.by_on, u.name, t.user_id, t.task, t.label, t.id`,
   'closed-followups': followupList(
     'follow-ups with a due day that were closed in the last thirty days, those closed late first',
     'o.resolved_on, o.closed_in_time, o.days_to_resolve, o.completer_id, o.completer_name',
-    'o.closed_in_time is not null and o.resolved_on > safety.reporting_today($1) - 30',
+    'o.closed_in_time is not null and o.resolved_on between safety.reporting_today($1) - 29 and safety.reporting_today($1)',
     'o.closed_in_time, o.resolved_on, o.id',
   ),
   'followups-by-form': {

@@ -1,5 +1,6 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
 import { streamNamed } from '../../engine/streams/index.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, list } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
@@ -47,7 +48,7 @@ function issues(report: Report): Html | null {
   const rest = groups.length - LISTED_ISSUES;
   return html`<p>Some data could not be stored as sent:</p>
     ${list(groups.slice(0, LISTED_ISSUES).map(describeIssue))}
-    ${rest > 0 && html`<p class="note">and ${rest} more kinds.</p>`}
+    ${rest > 0 && html`<p class="note">and ${formatNumber(rest, 'more kind')}.</p>`}
     <p class="note">One by one: <code>safety-sync data-issues</code></p>`;
 }
 

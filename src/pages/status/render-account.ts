@@ -98,7 +98,7 @@ const NOT_READ_YET = html`<p>Not read yet.</p>`;
 function issues({ issues: groups }: AccountDetail, isRead: boolean): Html {
   const rest = groups.length - LISTED_ISSUES;
   const read = html`${list(groups.slice(0, LISTED_ISSUES).map(describeIssue), 'plain')}
-    ${rest > 0 && html`<p class="small dim">and ${rest} more kinds</p>`}
+    ${rest > 0 && html`<p class="small dim">and ${formatNumber(rest, 'more kind')}</p>`}
     <p class="small dim">All of them: <code>safety-sync data-issues</code></p>`;
   const known = groups.length === 0 ? html`<p>None.</p>` : read;
   return titledCard('Open data issues', isRead ? known : NOT_READ_YET);

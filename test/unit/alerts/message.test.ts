@@ -61,6 +61,15 @@ test('alerts that began are listed before alerts that ended, and the subject cou
   );
 });
 
+test('alerts that ended together are one line, from the first beginning to the last end', () => {
+  const over = (subject: string, began: number, ended: number) =>
+    row({ subject, beganMs: NOON + began * MINUTE_MS, endedMs: NOON + ended * MINUTE_MS, sentMs: NOON });
+  const { text } = toMessage([over('users', 20, 40), over('followups', 0, 30)], context('north'));
+  expect(text).toContain(
+    '✓ Users and followups succeed again; it began 2 Mar 2026, 13:00 (Europe/Oslo) and was over after 40 min.',
+  );
+});
+
 test('a message with many alerts lists the first ones and counts the rest', () => {
   const rows = Array.from({ length: 40 }, (_, at) => row({ accountId: `account-${at}`, code: `code_${at}` }));
   const { text, html } = toMessage(rows, context('a', 'b'));

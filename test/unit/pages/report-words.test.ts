@@ -14,6 +14,7 @@ test('days are written with the name of the month', () => {
   expect(formatDay('2026-09-03')).toBe('3 Sep 2026');
   expect(formatDay(null)).toBe('–');
   expect(formatMonth('2026-09-01')).toBe('Sep 2026');
+  expect([formatDay('58123-05-01'), formatMonth('58123-05-01')]).toEqual(['1 May 58123', 'May 58123']);
 });
 
 test('moments are written in the time zone of the account', () => {

@@ -179,6 +179,9 @@ describe('words', () => {
     expect(describeIssue({ ...issue, kind: 'field_nulled', count: 2 })).toBe(
       '2 values of due in followups could not be stored and are empty: expected a date',
     );
+    expect(describeIssue({ ...issue, kind: 'unknown_value', count: 20_000, isPart: true })).toBe(
+      'At least 20,000 values of due in followups are new here; stored as sent: expected a date',
+    );
     expect(describeIssue({ ...issue, kind: 'record_rejected', count: 1 })).toBe(
       '1 record of followups was rejected and is kept as a data issue: expected a date',
     );

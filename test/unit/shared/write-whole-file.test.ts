@@ -22,6 +22,15 @@ test('a written file replaces the old one without other files, for its owner alo
   await reader.close();
 });
 
+test('the rest of a process with the same id, as in a container, is not in the way', async () => {
+  const file = join(directory, 'page.html');
+  const rest = `${file}.${process.pid}.tmp`;
+  await writeFile(rest, 'half');
+  await writeWholeFile(file, 'new');
+  expect(await readFile(file, 'utf8')).toBe('new');
+  expect(await readFile(rest, 'utf8')).toBe('half');
+});
+
 test('a file behind a link is replaced, and the link remains', async () => {
   await writeFile(join(directory, 'real.html'), 'old');
   await symlink('real.html', join(directory, 'link.html'));

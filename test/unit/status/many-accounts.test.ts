@@ -84,6 +84,20 @@ describe('the status of many accounts', () => {
     expect(verdict.sentence).toBe('Everything is fresh, but 1 of 2 accounts has a warning.');
   });
 
+  it('the overview is a warning if alerts do not arrive, also while first syncs are under way', () => {
+    const problem = 'the webhook at hooks.example.com: HTTP 404';
+    const alerts = {
+      open: 1,
+      channels: [{ name: 'webhook', waiting: 1, problem }],
+      failedReports: [],
+    } as const;
+    const first = sights({ lastSuccessMs: null, lastRun: null });
+    expect(buildStatus(two(sights(), first, { alerts })).verdict).toMatchObject({
+      level: 'warning',
+      sentence: 'First syncs are under way, but alerts do not arrive.',
+    });
+  });
+
   it('the overview of a starting worker shows that it is starting', () => {
     const { verdict, notReady } = buildStatus({ ...two(), worker: 'starting' });
     expect(verdict).toMatchObject({ level: 'busy', sentence: 'Starting.' });
@@ -158,11 +172,13 @@ describe('the endpoints of many accounts', () => {
     );
     const { trouble } = (await get(many, '/readyz')).json() as { trouble: string[] };
     expect(trouble).toHaveLength(21);
-    expect(trouble[20]).toMatch(/^and [\d,]+ accounts more$/);
+    expect(trouble[20]).toBe('and 1,480 accounts more');
+    expect((await get(many, '/healthz')).json()['problems']).toHaveLength(21);
     const page = await get(many, '/');
     expect(page.body.match(/href="\?account=/g)).toHaveLength(50);
     expect(page.body).toContain('1,500 of 3,000 accounts are unhealthy.');
     expect(page.body).toContain('page 1 of 60');
+    expect((await get(many, '/?page=2.5')).body).toContain('page 2 of 60');
   });
 
   it('no endpoint shows secrets, or markup from data', async () => {

@@ -23,6 +23,7 @@ export const notes = {
   last_by_name: as.textOrNull,
 };
 
+// A time that is still to come, from a clock that is ahead or in another unit, is in no past period.
 export const FOLLOWUP_QUESTIONS = {
   // The counted days end with the last run: after a midnight without one, they have no row for today.
   /** How many are open, overdue and closed now? */
@@ -43,9 +44,9 @@ order by status`,
 
   /** How many were raised and closed in the last seven days, how many of them in time, and how many fall due in the next seven? */
   lastWeek: figures({ raised: as.number, closed: as.number, in_time: as.number, due: as.number })`
-select count(*) filter (where created_on > safety.reporting_today($1) - 7) as raised,
-  count(*) filter (where resolved_on > safety.reporting_today($1) - 7) as closed,
-  count(*) filter (where resolved_on > safety.reporting_today($1) - 7 and closed_in_time) as in_time,
+select count(*) filter (where created_on between safety.reporting_today($1) - 6 and safety.reporting_today($1)) as raised,
+  count(*) filter (where resolved_on between safety.reporting_today($1) - 6 and safety.reporting_today($1)) as closed,
+  count(*) filter (where resolved_on between safety.reporting_today($1) - 6 and safety.reporting_today($1) and closed_in_time) as in_time,
   count(*) filter (where is_open and days_until_due between 0 and 6) as due
 from safety.followup_overview
 where account_id = $1`,
@@ -55,7 +56,8 @@ where account_id = $1`,
 select count(distinct e.followup_id) as reopened
 from safety.followup_events e
 join safety.followups f on f.account_id = $1 and f.id = e.followup_id
-where e.account_id = $1 and e.event = 'reopened' and e.occurred_on > safety.reporting_today($1) - 7 and f.is_open`,
+where e.account_id = $1 and e.event = 'reopened' and f.is_open
+  and e.occurred_on between safety.reporting_today($1) - 6 and safety.reporting_today($1)`,
 
   /** What share of those with a due day was closed in time in the last thirty days, and in the thirty before? */
   closedLately: figures({
@@ -69,14 +71,16 @@ select count(*) filter (where resolved_on > safety.reporting_today($1) - 30) as 
   count(*) filter (where resolved_on <= safety.reporting_today($1) - 30) as closed_before,
   count(*) filter (where resolved_on <= safety.reporting_today($1) - 30 and closed_in_time) as in_time_before
 from safety.followup_overview
-where account_id = $1 and closed_in_time is not null and resolved_on > safety.reporting_today($1) - 60`,
+where account_id = $1 and closed_in_time is not null
+  and resolved_on between safety.reporting_today($1) - 59 and safety.reporting_today($1)`,
 
   /** What share of those with a due day was closed in time, by month of closing? */
   closedInTime: question({ month: as.day, closed: as.number, in_time: as.number })`
 select date_trunc('month', resolved_on)::date as month, count(*) as closed, count(*) filter (where closed_in_time) as in_time
 from safety.followup_overview
 where account_id = $1 and closed_in_time is not null
-  and resolved_on >= (date_trunc('month', safety.reporting_today($1)) - interval '23 months')::date
+  and resolved_on between (date_trunc('month', safety.reporting_today($1)) - interval '23 months')::date
+    and safety.reporting_today($1)
 group by 1
 order by 1`,
 
@@ -110,9 +114,9 @@ where account_id = $1 and is_overdue
 group by 1, 2
 order by overdue desc, oldest_due_on, 1 limit 10`,
 
-  /** How many people have overdue follow-ups? */
-  peopleWithOverdue: figures({ people: as.number })`
-select count(distinct assignee_id) as people
+  /** How many people have overdue follow-ups, and how many of these have no assignee? */
+  peopleWithOverdue: figures({ people: as.number, unassigned: as.number })`
+select count(distinct assignee_id) as people, count(*) filter (where assignee_id is null) as unassigned
 from safety.followup_overview
 where account_id = $1 and is_overdue`,
 
@@ -144,7 +148,7 @@ order by o.due_on, o.id`,
 select date_trunc('month', created_on)::date as month, count(*) as raised, count(*) filter (where is_open) as still_open,
   percentile_cont(0.5) within group (order by days_to_resolve) as median_days
 from safety.followup_overview
-where account_id = $1 and created_on is not null
+where account_id = $1 and created_on <= safety.reporting_today($1)
 group by 1
 order by 1`,
 
