@@ -612,6 +612,19 @@ describe('safety-sync alerts test', () => {
     },
   );
 
+  it('a name before an address is sent as it is, whatever characters it has', async () => {
+    const env = {
+      ...byMail(),
+      ALERT_EMAIL_FROM: 'Safety: east (1) <sync@example.com>',
+      ALERT_EMAIL_TO: 'On call; all <you@example.com>',
+    };
+    expect((await test(env)).code).toBe(0);
+    expect(mail.mails[0]).toMatchObject({ from: 'sync@example.com', to: ['you@example.com'] });
+    expect(mail.mails[0]?.raw).toMatch(
+      /^From: "Safety: east \(1\)" <sync@example.com>\r?\nTo: "On call; all" <you@example.com>/m,
+    );
+  });
+
   it('alerts test fails and prints the recipient that a mail server refuses, although the other recipients get the message', async () => {
     const { code, stdout } = await test({
       ...byMail(),

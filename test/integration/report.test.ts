@@ -341,6 +341,18 @@ describe('the report of a full warehouse', () => {
     expect(said).not.toContain(pseudonym);
   });
 
+  test('the age of a part is unknown if its last read has a time that is still to come', () => {
+    const ahead = (stream: string) =>
+      report.streams.map((one) =>
+        one.stream === stream ? { ...one, lastSuccessMs: report.asOfMs + 3 * 3_600_000 } : one,
+      );
+    const said = textWith({ streams: ahead('followups') });
+    expect(said).toContain('The age of follow-ups is unknown, because a clock was put back.');
+    expect(said).toMatch(/follow-ups \d+ \w+ \d+, \d\d:\d\d unknown: a clock was put back /);
+    const only = ahead('followups').filter(({ stream }) => stream === 'followups');
+    expect(textWith({ streams: only })).not.toContain('The data is less than a minute old.');
+  });
+
   test('a key figure shows when its stream was last read from the service', () => {
     const streams = report.streams.map((one) =>
       one.stream === 'training-employee-status'

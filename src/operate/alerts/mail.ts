@@ -29,6 +29,12 @@ function needsTls(smtpUrl: string): boolean {
   return protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
 }
 
+/** `Safety: east <safety@example.com>`: the parser of nodemailer would take such a name for a group or a comment. */
+function toAddress(text: string): { name: string; address: string } {
+  const [, name = '', address = text] = /^(.*)<(.*)>$/.exec(text) ?? [];
+  return { name: name.trim(), address };
+}
+
 const LIMITS = {
   connectionTimeout: ATTEMPT_MS,
   greetingTimeout: ATTEMPT_MS,
@@ -58,8 +64,8 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
       try {
         const { rejectedErrors = [] } = await transport.sendMail({
           signal,
-          from,
-          to: [...to],
+          from: toAddress(from),
+          to: to.map(toAddress),
           subject,
           text,
           html,

@@ -70,6 +70,9 @@ function databaseOf({ accountsRead, problem, isSlow }: WarehouseFacts, nowMs: nu
 /** A success may be later than the judged moment by this much, because a slow read meets newer rows. */
 const MOST_AHEAD_MS = 5 * MINUTE_MS;
 
+/** Whether a success has a time that is still to come, because a clock was put back: its age is unknown. */
+export const isAhead = (successMs: number, nowMs: number): boolean => successMs > nowMs + MOST_AHEAD_MS;
+
 /**
  * Whether a stream is as fresh as promised. While the service's cache is valid, no new data exists, so it counts as fresh.
  * After a clock was put back, the age of the last success is unknown, so it counts as stale until the next one.
@@ -80,7 +83,7 @@ export function freshnessOf(
   budgetMinutes: number,
 ): Freshness {
   if (lastSuccessMs === null) return 'never';
-  if (lastSuccessMs > nowMs + MOST_AHEAD_MS) return 'stale';
+  if (isAhead(lastSuccessMs, nowMs)) return 'stale';
   const currentMs = Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs);
   return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }

@@ -2,6 +2,7 @@
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { countUnread } from '../../engine/streams/unread-partitions.ts';
+import { isAhead } from '../../operate/status/build-status.ts';
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import type { RecordKind } from '../../shared/record-urls.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
@@ -197,8 +198,12 @@ export function lapsesOf({ answers }: Report): string[] {
     );
 }
 
-export const before = (ms: number): string =>
-  ms < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ms));
+/** How long before the report a stream was read. */
+export function before(readMs: number, asOfMs: number): string {
+  if (isAhead(readMs, asOfMs)) return 'unknown: a clock was put back';
+  const ms = asOfMs - readMs;
+  return ms < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ms));
+}
 
 /** The age of the oldest stream, streams that were never read, and failures. null: nothing was read. */
 export function dataAge(report: Report): { readonly text: string; readonly isBad: boolean } | null {
@@ -208,17 +213,24 @@ export function dataAge(report: Report): { readonly text: string; readonly isBad
     all.map(({ stream }) => streamNamed(stream).contents).join(', ');
   const oldestMs = Math.min(...streams.flatMap(({ lastSuccessMs }) => lastSuccessMs ?? []));
   const oldest = streams.filter(({ lastSuccessMs }) => lastSuccessMs === oldestMs);
-  const age = before(asOfMs - oldestMs);
+  const ahead = streams.filter(({ lastSuccessMs }) => isAhead(lastSuccessMs ?? 0, asOfMs));
+  const age = before(oldestMs, asOfMs);
   const never = streams.filter(({ lastSuccessMs }) => lastSuccessMs === null);
   const failed = streams.filter(({ failingWith }) => failingWith !== undefined);
+  const known = isAhead(oldestMs, asOfMs)
+    ? []
+    : [
+        asOfMs - oldestMs < MINUTE_MS
+          ? `The data is ${age} old.`
+          : `The oldest part, ${namesOf(oldest)}, was read ${age} before this report.`,
+      ];
   const sentences = [
-    age === before(0)
-      ? `The data is ${age} old.`
-      : `The oldest part, ${namesOf(oldest)}, was read ${age} before this report.`,
+    ...known,
+    ...(ahead.length > 0 ? [`The age of ${namesOf(ahead)} is unknown, because a clock was put back.`] : []),
     ...(never.length > 0 ? [`Never read: ${namesOf(never)}.`] : []),
     ...(failed.length > 0 ? [`The newest attempt failed for ${namesOf(failed)}.`] : []),
   ];
-  return { text: sentences.join(' '), isBad: failed.length > 0 || asOfMs - oldestMs > DAY_MS };
+  return { text: sentences.join(' '), isBad: failed.length + ahead.length > 0 || asOfMs - oldestMs > DAY_MS };
 }
 
 /** The key figures, each with its value a week ago, and two lists below. */

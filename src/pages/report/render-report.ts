@@ -34,7 +34,7 @@ function freshness({ streams, asOfMs, timezone }: Report): Html {
     columns: [
       ['what', ({ stream }) => streamNamed(stream).contents],
       ['last read', ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)), 'num'],
-      ['before this report', ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(asOfMs - ms)), 'num'],
+      ['before this report', ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(ms, asOfMs)), 'num'],
       ...(hasFailures ? [failed] : []),
     ],
   });
