@@ -366,7 +366,7 @@ test('if a column is no longer protected, reading its values again adds no state
   const reconciled = await runWith(shown, 'followups', 'reconcile');
   expect(reconciled).toMatchObject({
     repaired: 0,
-    note: 'columns that are no longer protected were read again: followups.due_on, followups.assignee_id',
+    note: 'columns with another protection than before were read again: followups.due_on, followups.assignee_id',
   });
   await runWith(shown, 'equipments');
   const completion = `select expires_on::text, valid_to from safety.training_completion_history where user_id = 't'`;
@@ -390,6 +390,29 @@ test('if a column is no longer protected, reading its values again adds no state
   store.followups.delete('two');
   expect(await runWith(shown, 'followups', 'reconcile')).toMatchObject({ repaired: 0, note: null });
   expect(await worker.query(moved)).toEqual([{ followup_id: 'one' }]);
+});
+
+test('if an omitted column becomes a pseudonym, or PRIVACY_KEY is another one, reading it again adds no state and no repair', async () => {
+  await start(undefined, 0);
+  const { store } = worker.sandbox;
+  store.equipment.put({ ...(SPECIMENS.equipments.build('e') as unknown as Equipment), notes: 'a note' });
+  const columns = ['equipment.notes', 'followup_messages.note'];
+  const runBoth = async (privacy: PrivacySettings) => {
+    worker.time.now += 20 * MINUTE_MS;
+    await runWith(privacy, 'followups');
+    expect(await runWith(privacy, 'followups', 'reconcile')).toMatchObject({ repaired: 0 });
+    await runWith(privacy, 'equipments');
+    const [row] = await worker.query<{ notes: string | null }>(
+      `select notes from safety.equipment where id = 'e'`,
+    );
+    expect(await worker.query('select from safety.equipment_states')).toEqual([]);
+    return row?.notes;
+  };
+  expect(await runBoth({ key: KEY, omit: columns, pseudonymize: [] })).toBeNull();
+  const first = await runBoth({ key: KEY, omit: [], pseudonymize: columns });
+  expect(first).toMatch(/^pseudonym:/);
+  expect(await runBoth({ key: `another ${KEY}`, omit: [], pseudonymize: columns })).not.toBe(first);
+  expect(await runBoth({ key: KEY, omit: [], pseudonymize: [] })).toBe('a note');
 });
 
 test('a cleaning adds no due_moved event for a state that ended while its due day was omitted', async () => {
