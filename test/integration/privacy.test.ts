@@ -3,6 +3,8 @@ import { casesOf, inProof } from '../support/proof.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
+import { recordUsers } from '../../src/engine/control-tables/user-lookups.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { cleanAccount, forgetPerson } from '../../src/engine/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
@@ -261,6 +263,37 @@ test('if a user id is only in columns that are omitted later, its lookup and nam
   expect(await known()).toEqual([{ user_id: '77002', name: 'Also Observer' }]);
   expect(await findText(worker, ['77001', '77003', 'Only Assigned'])).toEqual([]);
   expect((await worker.query('select from safety.users')).length).toBe(all - 1);
+});
+
+test('a person stays to be looked up if another stream is storing the id while a cleaning removes people of omitted columns', async () => {
+  await start();
+  const { store } = worker.sandbox;
+  store.followups.put({
+    ...SPECIMENS.followups.build('one'),
+    updated_on: worker.serviceNow(),
+    m_assignee_id: '77001',
+  });
+  store.equipment.put(SPECIMENS.equipments.build('e'));
+  await sync();
+  // A cleaning that was interrupted after its last page of records.
+  const omit = ['followups.assignee_id'];
+  const policy = JSON.stringify({ omit, pseudonymize: [], keyId: null, forgotten: [], lifted: {} });
+  await worker.query(`update safety.followups set assignee_id = null, _raw = _raw - 'm_assignee_id'`);
+  await worker.query(`insert into safety_sync.privacy_cleanings (account_id, stream, policy, position)
+    values ('default', 'followups', '${policy}', 'z')`);
+  const other = openConnection({ url: worker.databaseUrl, applicationName: 'other stream', max: 1 });
+  await other.query('begin');
+  await other.query(`update safety.equipment set assigned_user_ids = '{77001}'`);
+  await recordUsers(other.db, ['77001'], 'default');
+  const cleaning = runWith({ omit, pseudonymize: [] }, 'followups');
+  const waiting = `select from pg_locks where not granted and locktype = 'advisory'
+    and database = (select oid from pg_database where datname = current_database())`;
+  await Promise.race([cleaning, expect.poll(() => worker.query(waiting)).toHaveLength(1)]);
+  await other.query('commit');
+  await cleaning;
+  await other.close();
+  const known = `select user_id from safety_sync.user_lookups where user_id = '77001'`;
+  expect(await worker.query(known)).toHaveLength(1);
 });
 
 inProof(() => {
