@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
@@ -232,4 +233,20 @@ test('a user that no record mentions any more stays in users', async () => {
     'select count(*)::int as users from safety.users where _deleted_at is null',
   );
   expect(rows).toEqual([row]);
+});
+
+test('a user for whom the service returns somebody else has one open data issue, although each response differs', async () => {
+  await start({}, { employees: 3, users: 3 });
+  let requests = 0;
+  const api = () => ({
+    ...worker.context.api(),
+    fetchObject: () => Promise.resolve({ id: 'owner of the token', requests: (requests += 1) }),
+  });
+  for (let run = 0; run < 2; run += 1)
+    await runStream({ ...worker.context, api }, { stream: 'users', kind: 'reconcile', trigger: 'manual' });
+  const open = await worker.query<{ asked_for: string; occurrences: string }>(
+    `select value->>'asked_for' as asked_for, occurrences from safety_sync.data_issues where resolved_at is null`,
+  );
+  expect(open.map(({ asked_for: id }) => id).toSorted()).toEqual((await lookups()).map((row) => row.user_id));
+  expect(open.map(({ occurrences }) => Number(occurrences))).toEqual(open.map(() => 2));
 });
