@@ -53,6 +53,10 @@ test('if the service fails for a follow-up, scheduled runs request it again only
   expect(
     await worker.query(`select failures from safety_sync.backfill_slices where status = 'failed'`),
   ).toEqual([{ failures: 3 }]);
+  // The clock of the database was a year ahead, and was put back.
+  await age(-525_600);
+  expect(await asked()).toBe(2);
+  expect(await asked()).toBe(0);
 });
 
 describe('a service clock that was an hour ahead', () => {

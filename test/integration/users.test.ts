@@ -221,6 +221,20 @@ test('after the clock of the database was put back, a run of users without due i
   ).toEqual([{ is_past: true }]);
 });
 
+test('after the clock of the database was put back, users that were requested in its future are requested once more', async () => {
+  await start();
+  await sync();
+  await worker.query(
+    `update safety_sync.user_lookups set asked_at = now() + interval '1 year', due_at = now() + interval '53 weeks'`,
+  );
+  const users = (await lookups()).map((row) => row.user_id);
+  worker.sandbox.requests.length = 0;
+  await sync();
+  expect(asked().map(String).toSorted()).toEqual(users);
+  await sync();
+  expect(asked()).toHaveLength(users.length);
+});
+
 test('a user that no record mentions any more stays in users', async () => {
   await start();
   await sync();

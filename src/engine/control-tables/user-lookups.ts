@@ -29,10 +29,12 @@ export function createLookupReads(db: Queryable, accountId: string) {
     async readDueLookups({ all, notAskedSince, limit }: DueLookups): Promise<DueLookup[]> {
       // Not `now()`, because that would be the time of the node with the rows.
       const now = await readTime();
+      // A request in the future is from before the clock was put back; the clocks of nodes may differ by seconds.
+      const isInFuture = sql`asked_at > greatest(${now}::timestamptz, ${notAskedSince}::timestamptz) + interval '1 minute'`;
       return await db.execute<DueLookup & Record<string, unknown>>(sql`
         select user_id as "userId", failures from ${userLookups}
-        where account_id = ${accountId} and (${all}::boolean or due_at <= ${now}::timestamptz)
-          and (asked_at is null or asked_at < ${notAskedSince}::timestamptz)
+        where account_id = ${accountId} and (${all}::boolean or due_at <= ${now}::timestamptz or ${isInFuture})
+          and (asked_at is null or asked_at < ${notAskedSince}::timestamptz or ${isInFuture})
         order by asked_at nulls first, user_id limit ${limit}`);
     },
     async readSucceededLookups(limit: number): Promise<string[]> {
