@@ -59,6 +59,15 @@ test('if the service fails for a follow-up, scheduled runs request it again only
   expect(await asked()).toBe(0);
 });
 
+test('a reconcile that was begun by the clock of the database before it was put back does not count as recent', async () => {
+  await start();
+  const reconcile = () => worker.run('followups', { kind: 'reconcile', unlessBegunWithinMs: () => 60_000 });
+  expectSucceeded(await reconcile());
+  expect(await reconcile()).toMatchObject({ outcome: 'skipped', isTaken: true });
+  await worker.query(`update safety_sync.runs set started_at = now() + interval '1 year'`);
+  expectSucceeded(await reconcile());
+});
+
 describe('a service clock that was an hour ahead', () => {
   const change = (name: string, updated_on: number): void =>
     void store().update([...store().keys()][0] ?? '', { m_assignee_id: name, updated_on });
