@@ -41,7 +41,10 @@ const FIRST_UNREADABLE_EXPONENT = 1_073_741_823;
 /** Longer numbers are written with an exponent. */
 const MOST_PLAIN_DIGITS = 1000;
 
-/** True when a double returns the number as jsonb would keep it. Always false for whole numbers beyond 2^53. */
+/**
+ * True when a double returns the number as jsonb would keep it. Always false for whole numbers beyond 2^53, and for a zero with an
+ * exponent that PostgreSQL does not read.
+ */
 export function isHeldByDouble(text: string): boolean {
   const number = Number(text);
   const shown = String(number);
@@ -49,7 +52,10 @@ export function isHeldByDouble(text: string): boolean {
   if (shown === text) return true;
   const [received, held] = [toDecimal(text), toDecimal(shown)];
   return (
-    received.digits === held.digits && received.exponent === held.exponent && received.scale === held.scale
+    received.digits === held.digits &&
+    received.exponent === held.exponent &&
+    received.scale === held.scale &&
+    Math.abs(received.written) < FIRST_UNREADABLE_EXPONENT
   );
 }
 

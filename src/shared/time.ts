@@ -33,7 +33,9 @@ export function toMs(instant: string): number;
 export function toMs(instant: string | null): number | null;
 export function toMs(instant: string | null): number | null {
   if (instant === null) return null;
-  const ms = /^\d{4}-\d\d-\d\d[ T]/.test(instant) ? Date.parse(instant) : Number.NaN;
+  // As ISO text, because Date.parse takes the year 0001 of any other format for 2001.
+  const iso = instant.replace(/^(\S+) (\S+[+-]\d\d)$/, '$1T$2:00');
+  const ms = /^\d{4}-\d\d-\d\d[ T]/.test(instant) ? Date.parse(iso) : Number.NaN;
   if (Number.isNaN(ms)) {
     throw new SafetySyncError('database_error', `PostgreSQL returned ${JSON.stringify(instant)} for a time`);
   }

@@ -351,3 +351,22 @@ test('a field with a very long name has an issue with the beginning of the name,
   await sync('followups');
   expect(await openIssues('followups')).toEqual([]);
 });
+
+test('a retry of an unknown field that has moved to another employee leaves the calculated_at of that employee', async () => {
+  const { employees } = worker.sandbox.store;
+  const [first = '', second = ''] = employees.keys();
+  const syncWith = async (key: string, patch: object) => {
+    employees.update(key, patch);
+    worker.time.now += 15 * MINUTE_MS;
+    expectSucceeded(await worker.run('training-employee-status'));
+  };
+  await syncWith(first, { added: 1 });
+  await syncWith(second, { added: 1 });
+  await syncWith(second, { added: undefined });
+  const times = () =>
+    worker.query('select user_id, calculated_at from safety.training_employee_status order by user_id');
+  const before = await times();
+  await worker.query('update safety.training_employee_status set _hash = null');
+  expectSucceeded(await worker.run('training-employee-status', { retryIssues: true }));
+  expect(await times()).toEqual(before);
+});

@@ -53,6 +53,19 @@ test('if the service fails for a follow-up, scheduled runs request it again only
   expect(
     await worker.query(`select failures from safety_sync.backfill_slices where status = 'failed'`),
   ).toEqual([{ failures: 3 }]);
+  // The clock of the database was a year ahead, and was put back.
+  await age(-525_600);
+  expect(await asked()).toBe(2);
+  expect(await asked()).toBe(0);
+});
+
+test('a reconcile that was begun by the clock of the database before it was put back does not count as recent', async () => {
+  await start();
+  const reconcile = () => worker.run('followups', { kind: 'reconcile', unlessBegunWithinMs: () => 60_000 });
+  expectSucceeded(await reconcile());
+  expect(await reconcile()).toMatchObject({ outcome: 'skipped', isTaken: true });
+  await worker.query(`update safety_sync.runs set started_at = now() + interval '1 year'`);
+  expectSucceeded(await reconcile());
 });
 
 describe('a service clock that was an hour ahead', () => {

@@ -182,6 +182,17 @@ test('if two versions are in two commits, the newer one stays and the older one 
   expect(await historyOf()).toHaveLength(1);
 });
 
+test.each(['one transaction', 'two commits'])(
+  'a version without a time does not replace one with a time that was read before it, in %s',
+  async (where) => {
+    await add([followup('a', 1, [message('x')]), ...fillBatch('one')], {});
+    if (where === 'two commits') await commit();
+    await add([{ ...followup('a', 1, [message('y')]), updated_on: null }], {});
+    expect(await commit()).toMatchObject({ inserted: BATCH_RECORDS, updated: 0, unchanged: 1 });
+    expect(await stored()).toMatchObject({ a: 'x' });
+  },
+);
+
 test('a version that is compared during the commit of the preceding version is an update, with a state in the history', async () => {
   await add([followup('a', 1, [message('x')])], {});
   await load.savepoint();

@@ -3,6 +3,8 @@ import { casesOf, inProof } from '../support/proof.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
+import { recordUsers } from '../../src/engine/control-tables/user-lookups.ts';
+import { openConnection } from '../../src/engine/database/connection.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { cleanAccount, forgetPerson } from '../../src/engine/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
@@ -263,6 +265,37 @@ test('if a user id is only in columns that are omitted later, its lookup and nam
   expect((await worker.query('select from safety.users')).length).toBe(all - 1);
 });
 
+test('a person stays to be looked up if another stream is storing the id while a cleaning removes people of omitted columns', async () => {
+  await start();
+  const { store } = worker.sandbox;
+  store.followups.put({
+    ...SPECIMENS.followups.build('one'),
+    updated_on: worker.serviceNow(),
+    m_assignee_id: '77001',
+  });
+  store.equipment.put(SPECIMENS.equipments.build('e'));
+  await sync();
+  // A cleaning that was interrupted after its last page of records.
+  const omit = ['followups.assignee_id'];
+  const policy = JSON.stringify({ omit, pseudonymize: [], keyId: null, forgotten: [], lifted: {} });
+  await worker.query(`update safety.followups set assignee_id = null, _raw = _raw - 'm_assignee_id'`);
+  await worker.query(`insert into safety_sync.privacy_cleanings (account_id, stream, policy, position)
+    values ('default', 'followups', '${policy}', 'z')`);
+  const other = openConnection({ url: worker.databaseUrl, applicationName: 'other stream', max: 1 });
+  await other.query('begin');
+  await other.query(`update safety.equipment set assigned_user_ids = '{77001}'`);
+  await recordUsers(other.db, ['77001'], 'default');
+  const cleaning = runWith({ omit, pseudonymize: [] }, 'followups');
+  const waiting = `select from pg_locks where not granted and locktype = 'advisory'
+    and database = (select oid from pg_database where datname = current_database())`;
+  await Promise.race([cleaning, expect.poll(() => worker.query(waiting)).toHaveLength(1)]);
+  await other.query('commit');
+  await cleaning;
+  await other.close();
+  const known = `select user_id from safety_sync.user_lookups where user_id = '77001'`;
+  expect(await worker.query(known)).toHaveLength(1);
+});
+
 inProof(() => {
   test('a cleaning whose database session is killed five times leaves no protected value after the next attempt', async () => {
     await start();
@@ -366,7 +399,7 @@ test('if a column is no longer protected, reading its values again adds no state
   const reconciled = await runWith(shown, 'followups', 'reconcile');
   expect(reconciled).toMatchObject({
     repaired: 0,
-    note: 'columns that are no longer protected were read again: followups.due_on, followups.assignee_id',
+    note: 'columns with another protection than before were read again: followups.due_on, followups.assignee_id',
   });
   await runWith(shown, 'equipments');
   const completion = `select expires_on::text, valid_to from safety.training_completion_history where user_id = 't'`;
@@ -390,6 +423,29 @@ test('if a column is no longer protected, reading its values again adds no state
   store.followups.delete('two');
   expect(await runWith(shown, 'followups', 'reconcile')).toMatchObject({ repaired: 0, note: null });
   expect(await worker.query(moved)).toEqual([{ followup_id: 'one' }]);
+});
+
+test('if an omitted column becomes a pseudonym, or PRIVACY_KEY is another one, reading it again adds no state and no repair', async () => {
+  await start(undefined, 0);
+  const { store } = worker.sandbox;
+  store.equipment.put({ ...(SPECIMENS.equipments.build('e') as unknown as Equipment), notes: 'a note' });
+  const columns = ['equipment.notes', 'followup_messages.note'];
+  const runBoth = async (privacy: PrivacySettings) => {
+    worker.time.now += 20 * MINUTE_MS;
+    await runWith(privacy, 'followups');
+    expect(await runWith(privacy, 'followups', 'reconcile')).toMatchObject({ repaired: 0 });
+    await runWith(privacy, 'equipments');
+    const [row] = await worker.query<{ notes: string | null }>(
+      `select notes from safety.equipment where id = 'e'`,
+    );
+    expect(await worker.query('select from safety.equipment_states')).toEqual([]);
+    return row?.notes;
+  };
+  expect(await runBoth({ key: KEY, omit: columns, pseudonymize: [] })).toBeNull();
+  const first = await runBoth({ key: KEY, omit: [], pseudonymize: columns });
+  expect(first).toMatch(/^pseudonym:/);
+  expect(await runBoth({ key: `another ${KEY}`, omit: [], pseudonymize: columns })).not.toBe(first);
+  expect(await runBoth({ key: KEY, omit: [], pseudonymize: [] })).toBe('a note');
 });
 
 test('a cleaning adds no due_moved event for a state that ended while its due day was omitted', async () => {

@@ -212,4 +212,10 @@ test('retention works once a day, in one of several parallel runs, and removes n
   await Promise.all([worker.run('followups', { force: true }), worker.run('followups', { force: true })]);
   expect(await count('safety.followups where _deleted_at is not null')).toBe(0);
   expect(removed).toEqual([{ rows: 2, runs: 0, issues: 0 }]);
+
+  // The clock of the database was a year ahead, and was put back.
+  await worker.query(`update safety.followups set _deleted_at = ${OLD}`);
+  await worker.query(`update safety_sync.stream_state set retained_at = now() + interval '1 year'`);
+  await worker.run('followups', { force: true });
+  expect(await count('safety.followups where _deleted_at is not null')).toBe(0);
 });

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
+import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
@@ -220,6 +221,20 @@ test('after the clock of the database was put back, a run of users without due i
   ).toEqual([{ is_past: true }]);
 });
 
+test('after the clock of the database was put back, users that were requested in its future are requested once more', async () => {
+  await start();
+  await sync();
+  await worker.query(
+    `update safety_sync.user_lookups set asked_at = now() + interval '1 year', due_at = now() + interval '53 weeks'`,
+  );
+  const users = (await lookups()).map((row) => row.user_id);
+  worker.sandbox.requests.length = 0;
+  await sync();
+  expect(asked().map(String).toSorted()).toEqual(users);
+  await sync();
+  expect(asked()).toHaveLength(users.length);
+});
+
 test('a user that no record mentions any more stays in users', async () => {
   await start();
   await sync();
@@ -232,4 +247,20 @@ test('a user that no record mentions any more stays in users', async () => {
     'select count(*)::int as users from safety.users where _deleted_at is null',
   );
   expect(rows).toEqual([row]);
+});
+
+test('a user for whom the service returns somebody else has one open data issue, although each response differs', async () => {
+  await start({}, { employees: 3, users: 3 });
+  let requests = 0;
+  const api = () => ({
+    ...worker.context.api(),
+    fetchObject: () => Promise.resolve({ id: 'owner of the token', requests: (requests += 1) }),
+  });
+  for (let run = 0; run < 2; run += 1)
+    await runStream({ ...worker.context, api }, { stream: 'users', kind: 'reconcile', trigger: 'manual' });
+  const open = await worker.query<{ asked_for: string; occurrences: string }>(
+    `select value->>'asked_for' as asked_for, occurrences from safety_sync.data_issues where resolved_at is null`,
+  );
+  expect(open.map(({ asked_for: id }) => id).toSorted()).toEqual((await lookups()).map((row) => row.user_id));
+  expect(open.map(({ occurrences }) => Number(occurrences))).toEqual(open.map(() => 2));
 });

@@ -47,11 +47,16 @@ export async function readHoles(db: Queryable, scope: StreamKey): Promise<Hole[]
     .from(backfillSlices)
     .where(and(inScope(scope), ne(status, 'done'), gt(failures, 0)))
     .orderBy(desc(created_to));
-  return rows.map(({ row, now }) => ({
-    slice: toSlice(row),
-    isDue:
-      row.finished_at === null || toMs(row.finished_at) + backoff(row.failures, HOLE_DELAYS) <= toMs(now),
-  }));
+  return rows.map(({ row, now }) => ({ slice: toSlice(row), isDue: isDue(row, toMs(now)) }));
+}
+
+/** An attempt in the future is from before the clock of the database was put back. */
+function isDue(
+  { finished_at, failures }: Pick<typeof backfillSlices.$inferSelect, 'finished_at' | 'failures'>,
+  nowMs: number,
+): boolean {
+  const sinceMs = nowMs - (toMs(finished_at) ?? -Infinity);
+  return sinceMs < 0 || sinceMs >= backoff(failures, HOLE_DELAYS);
 }
 
 /** Newest first. */

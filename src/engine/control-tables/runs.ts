@@ -157,12 +157,16 @@ interface RecentRun extends StreamKey {
   readonly withinMs: number;
 }
 
-/** Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. */
+/**
+ * Whether such a run began recently, by the database's clock, which all workers share, and was not interrupted. One in the future
+ * is from before that clock was put back; the clocks of nodes may differ by seconds.
+ */
 export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
   const rows = await db.execute(sql`
     select run_id from ${runs} where account_id = ${accountId} and stream = ${stream} and kind = ${kind}
       and status in ('succeeded', 'failed') and coalesce(error_code, '') not in ('worker_died', 'interrupted', 'lock_lost')
-      and started_at > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8) limit 1`);
+      and started_at > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)
+      and started_at < statement_timestamp() + interval '1 minute' limit 1`);
   return rows.length > 0;
 }
 

@@ -50,7 +50,7 @@ export interface StoredPolicy {
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
   /**
-   * Columns that were protected until a time: rows that were written before lack their values until all
+   * Columns that were protected in another way until a time: rows that were written before lack their values until all
    * records were read again.
    */
   readonly lifted?: Lifted;

@@ -29,10 +29,12 @@ export function createLookupReads(db: Queryable, accountId: string) {
     async readDueLookups({ all, notAskedSince, limit }: DueLookups): Promise<DueLookup[]> {
       // Not `now()`, because that would be the time of the node with the rows.
       const now = await readTime();
+      // A request in the future is from before the clock was put back; the clocks of nodes may differ by seconds.
+      const isInFuture = sql`asked_at > greatest(${now}::timestamptz, ${notAskedSince}::timestamptz) + interval '1 minute'`;
       return await db.execute<DueLookup & Record<string, unknown>>(sql`
         select user_id as "userId", failures from ${userLookups}
-        where account_id = ${accountId} and (${all}::boolean or due_at <= ${now}::timestamptz)
-          and (asked_at is null or asked_at < ${notAskedSince}::timestamptz)
+        where account_id = ${accountId} and (${all}::boolean or due_at <= ${now}::timestamptz or ${isInFuture})
+          and (asked_at is null or asked_at < ${notAskedSince}::timestamptz or ${isInFuture})
         order by asked_at nulls first, user_id limit ${limit}`);
     },
     async readSucceededLookups(limit: number): Promise<string[]> {
@@ -67,6 +69,13 @@ export async function writeLookupResults(
     where l.account_id = ${accountId} and l.user_id = r."userId"`);
 }
 
+/** Waits until other transactions that have recorded user ids of the account are committed. */
+export async function lockUsers(db: Queryable, accountId: string): Promise<void> {
+  await db.execute(
+    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
+  );
+}
+
 /**
  * Records user ids of rows that are being stored, part of the transaction that stores them. Streams share
  * people: two transactions that record the same ids in different orders would deadlock, so those of an
@@ -74,9 +83,7 @@ export async function writeLookupResults(
  */
 export async function recordUsers(db: Queryable, ids: readonly string[], accountId: string): Promise<void> {
   if (ids.length === 0) return;
-  await db.execute(
-    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
-  );
+  await lockUsers(db, accountId);
   await db.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
     select distinct ${accountId}::text, m.user_id from unnest(${toArrayLiteral(ids)}::text[]) as m (user_id)
     where m.user_id <> '' and octet_length(m.user_id) <= 600

@@ -53,7 +53,7 @@ type Cutoffs = Readonly<Record<'now', string> & Record<'deleted' | 'runs' | 'iss
 
 /**
  * By the database's clock, and as values: Citus cannot subtract days from a time where it writes. undefined: the day of the
- * last removal is not over.
+ * last removal is not over. A removal in the future is from before the clock was put back.
  */
 async function readCutoffs(
   db: Queryable,
@@ -66,7 +66,8 @@ async function readCutoffs(
       ${before(retention.issuesDays)} as issues
     from (select clock_timestamp() as now) c, safety_sync.stream_state s
     where s.account_id = ${accountId} and s.stream = ${shape.stream.name}
-      and (s.retained_at is null or s.retained_at < c.now - make_interval(secs => ${EVERY_MS / SECOND_MS}))`);
+      and (s.retained_at is null or s.retained_at > c.now
+        or s.retained_at < c.now - make_interval(secs => ${EVERY_MS / SECOND_MS}))`);
   return row;
 }
 

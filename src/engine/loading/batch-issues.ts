@@ -103,7 +103,11 @@ function toStagedIssue(issue: RecordIssue, { key, about, ord }: ReadRecord): Sta
   };
 }
 
-/** The issue that contains a record which cannot be a row. Without a key its content identifies it. */
+/** Identifies a record without a key: its content, or the user of a lookup, because each response to it may differ. */
+const contentOf = ({ readMode }: StreamDefinition, value: unknown): string =>
+  toCanonicalText(readMode.kind === 'lookup' && isWireRecord(value) ? { ...value, answered: null } : value);
+
+/** The issue that contains a record which cannot be a row. */
 export function buildRejection(
   stream: StreamDefinition,
   { received, key, about, ord }: ReadRecord,
@@ -115,7 +119,7 @@ export function buildRejection(
     ord,
     of_row: false,
     is_staged: false,
-    fingerprint: toUuid(JSON.stringify(['record_rejected', key ?? toCanonicalText(value), null])),
+    fingerprint: toUuid(JSON.stringify(['record_rejected', key ?? contentOf(stream, value), null])),
     record_id: key,
     field: key === null && record !== null ? stream.keyField : null,
     kind: 'record_rejected',

@@ -32,7 +32,7 @@ export interface LoadOptions {
   readonly openIssues: OpenIssues;
   /** Records without a key of the last complete read. */
   readonly keyless: KeylessMemory | null;
-  /** Columns that rows may lack because they were protected. */
+  /** Columns that rows may lack, or have as another pseudonym, because they were protected in another way. */
   readonly lifted: Lifted;
   /** Stored records are loaded again: rows keep their states, runs and deletion marks. */
   readonly inPlace?: true;

@@ -56,7 +56,8 @@ export function dropOlderThanStored(
   return sql`delete from ${stage(parent)} where ord in (
     select s.ord from ${staged(parent, ['ord', ...parent.key, changeTimeColumn])} s join ${target(parent)} t
       on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
-    where t._run_id = ${runId}::bigint and t.${name(changeTimeColumn)} > s.${name(changeTimeColumn)})`;
+    where t._run_id = ${runId}::bigint
+      and t.${name(changeTimeColumn)} > coalesce(s.${name(changeTimeColumn)}, '-infinity'))`;
 }
 
 /** Counts staged copies of records with another copy that this transaction has stored. */

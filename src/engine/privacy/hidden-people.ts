@@ -5,6 +5,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { StreamKey } from '../control-tables/control-tables.ts';
 import { streamLockKey } from '../control-tables/stream-session.ts';
+import { lockUsers } from '../control-tables/user-lookups.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { name, target } from '../database/sql-names.ts';
@@ -45,6 +46,8 @@ export async function removeHiddenPeople(
   // A run that looks people up would store them again: it is waited for.
   await db.execute(sql`select pg_advisory_xact_lock(${sql.raw(streamLockKey('l.account_id', 'l.stream'))})
     from (values (${accountId}::text, ${LOOKUP}::text)) as l (account_id, stream)`);
+  // A transaction of another stream may have met one of the ids, and its rows are visible only after its commit.
+  await lockUsers(db, accountId);
   const others = STREAMS.filter(({ readMode }) => readMode.kind !== 'lookup');
   const named = others.flatMap((one) => idsOf(one, accountId));
   const found = await db.execute<{ id: string }>(sql`

@@ -143,6 +143,13 @@ interface Applied {
 
 const protectedBy = ({ omit, pseudonymize }: StoredPolicy): string[] => [...omit, ...pseudonymize];
 
+/** Columns with values to fill in when records are read again: they were omitted, or are pseudonyms that do not apply any more. */
+function columnsToFill(before: StoredPolicy, now: StoredPolicy): string[] {
+  const stay = before.keyId === now.keyId ? now.pseudonymize : [];
+  const changed = [...before.omit, ...before.pseudonymize.filter((column) => !stay.includes(column))];
+  return [...Object.keys(before.lifted ?? {}), ...changed].filter((column) => !now.omit.includes(column));
+}
+
 /**
  * Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before.
  * Errors: `privacy_key_wrong`.
@@ -161,9 +168,7 @@ export async function applyPrivacy(
     return { protection, cleaned: undefined, lifted: before.lifted ?? {} };
   const now = protectedBy(policy);
   const unprotected = protectedBy(before).filter((column) => !now.includes(column));
-  const lacking = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
-    (column) => !now.includes(column),
-  );
+  const lacking = columnsToFill(before, policy);
   const withLifted = async () => ({ ...policy, lifted: await liftedUntilNow(db, scope, lacking) });
   let state: Cleaning = { policy: await withLifted(), position: '', rowsSeen: 0, rowsChanged: 0 };
   if (progress !== 'done') {

@@ -6,7 +6,7 @@ import type { CalculationCheck, ServiceTime } from '../streams/state.ts';
 import type { ListPage } from '../api/requests.ts';
 import { countExtraRows, fetchPage, pages, PageTally } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import { countDistinct } from './record-fields.ts';
+import { countDistinct, readMs } from './record-fields.ts';
 import { recordKey } from '../streams/wire.ts';
 import { type ResponseClock, offsetOf, wentBackBy } from './watermark.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
@@ -35,9 +35,9 @@ export function remainingFreshness(check: CalculationCheck | null, nowMs: number
 
 export function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | undefined {
   const value = envelope['last_updated'];
-  const ms = typeof value === 'string' && value !== '' ? Number(value) : value;
+  const ms = readMs(typeof value === 'string' && value !== '' ? Number(value) : value);
   // Whole ms, as it is stored: with a fraction the same time would be later than the stored one.
-  return typeof ms === 'number' && Math.abs(ms) <= 8.64e15 ? Math.floor(ms) : undefined;
+  return ms === undefined ? undefined : Math.floor(ms);
 }
 
 /**

@@ -42,12 +42,15 @@ interface LookupWrite {
   readonly usable: readonly string[];
 }
 
-/** Drops writes that a later one replaces, because each page of a slice writes the slice. */
+/**
+ * Drops writes of a slice that a later write of it, or its cut, replaces, because each page of a slice writes the slice. A piece
+ * of the cut may have the range of the slice.
+ */
 export function latestWrites(writes: readonly ControlWrite[]): readonly ControlWrite[] {
   const sliceOf = (write: ControlWrite): string | null =>
-    write.kind === 'slice' ? `${write.slice.fromMs} ${write.slice.toMs}` : null;
+    write.kind === 'slice' || write.kind === 'cut' ? `${write.slice.fromMs} ${write.slice.toMs}` : null;
   const latest = new Map(writes.map((write) => [sliceOf(write), write]));
-  return writes.filter((write) => sliceOf(write) === null || latest.get(sliceOf(write)) === write);
+  return writes.filter((write) => write.kind !== 'slice' || latest.get(sliceOf(write)) === write);
 }
 
 export interface BackfillProgress {

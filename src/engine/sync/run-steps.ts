@@ -56,7 +56,7 @@ interface OpenRun extends SessionRun {
   readonly state: StreamState;
   readonly key: RunKey;
   readonly record: RunRecord;
-  /** Columns that rows may lack because they were protected. */
+  /** See `LoadOptions`. */
   readonly lifted: Lifted;
 }
 
@@ -199,11 +199,13 @@ async function finish(run: OpenRun, outcome: ReadOutcome, writes: readonly Contr
         notes: [
           merged.note,
           isOfSingleRecords(request) ? null : await describeUnreadRows(db, run),
-          isReadAgain ? `columns that are no longer protected were read again: ${lifted.join(', ')}` : null,
+          isReadAgain
+            ? `columns with another protection than before were read again: ${lifted.join(', ')}`
+            : null,
         ],
       });
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
-        // 0 after a privacy setting was lifted, because the values that it had excluded are no missed changes.
+        // 0 after a privacy setting changed, because the values that it had excluded are no missed changes.
         repaired =
           lifted.length > 0
             ? 0

@@ -27,6 +27,8 @@ describe('reading JSON', () => {
     ['1e21', exact('1e21')],
     ['1e999', exact('1e999')],
     ['-1e-400', exact('-1e-400')],
+    ['0e1073741822', 0],
+    ['0e1073741823', exact('0e1073741823')],
   ])('the number %s is read as a double only if the double keeps its text', (text, value) => {
     for (const around of ['%', ' % ', '[%]', '[1,%,2]', '{"a":%}', '{"a" : [ % ] }']) {
       const expected = around.replaceAll('%', '"value"');
@@ -117,6 +119,7 @@ describe('a number with every digit', () => {
   });
 
   test('an exact number is written as text if PostgreSQL has no such number', () => {
-    expect(stringifyExactJson([exact('1e200000'), exact('0e-99999')])).toBe('["1e200000","0e-99999"]');
+    const numbers = [exact('1e200000'), exact('0e-99999'), exact('0e1073741823')];
+    expect(stringifyExactJson(numbers)).toBe('["1e200000","0e-99999","0e1073741823"]');
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DAY_MS, sleep, withTimeout } from '../../../src/shared/time.ts';
+import { DAY_MS, sleep, toMs, withTimeout } from '../../../src/shared/time.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -35,5 +35,18 @@ describe('a timeout', () => {
     const waited = withTimeout(late, 5_000);
     await vi.advanceTimersByTimeAsync(6_000);
     expect(await waited).toEqual({ inTime: false });
+  });
+});
+
+describe('a time of PostgreSQL', () => {
+  it.each([
+    ['2026-03-02 12:30:05.123456+00', '2026-03-02T12:30:05.123Z'],
+    ['2026-03-02 12:30:05+02', '2026-03-02T10:30:05.000Z'],
+    ['2026-03-02 12:30:05+05:30', '2026-03-02T07:00:05.000Z'],
+    ['2026-03-02T12:30:05.123Z', '2026-03-02T12:30:05.123Z'],
+    ['0001-01-01 00:00:00+00', '0001-01-01T00:00:00.000Z'],
+    ['0099-12-31 23:59:59.999+00', '0099-12-31T23:59:59.999Z'],
+  ])('%s is read as %s', (text, expected) => {
+    expect(new Date(toMs(text)).toISOString()).toBe(expected);
   });
 });
