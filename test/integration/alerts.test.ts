@@ -4,8 +4,12 @@ import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
 import { CLAIM_MS } from '../../src/operate/alerts/notifier.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
+<<<<<<< HEAD
 import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
+=======
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
+>>>>>>> 01bf47e2 (Alerts and reports do not wait for times before a clock was put back, because none was sent until the clock had passed them)
 import { VERSION } from '../../src/version.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { createGate } from '../support/gate.ts';
@@ -481,6 +485,42 @@ it('no alert contains a secret or a text that the service or a gateway has sent'
   const sent = JSON.stringify([hook.bodies, mail.mails, one.lines, outbox]);
   for (const secret of [CANARY, worker.sandbox.token, HOOK_SECRET, MAIL_PASSWORD])
     expect(sent).not.toContain(secret);
+});
+
+it('alerts that were recorded before the clock of the database was put back are sent, end and begin again', async () => {
+  const env = { ALERT_WEBHOOK_URL: hook.url, FRESHNESS_BUDGET_MINUTES: '1000000' };
+  const one = await start({ afterMinutes: 15 }, env);
+  fixture.clockPassedMs = 400 * DAY_MS;
+  await fail();
+  await one.lookAndSend();
+  fixture.clockPassedMs = 0;
+  await pass(AFTER_MS, one, one);
+  expect(signs()).toBe('✗');
+  // The clock is put back while no worker runs.
+  const ahead = () =>
+    worker.query(
+      `update safety_sync.outbox set ${['began_at', 'ended_at', 'sent_at', 'due_at'].map((name) => `${name} = ${name} + interval '400 days'`).join(', ')}`,
+    );
+  await ahead();
+  await succeed();
+  const two = await start({}, env);
+  await pass(SECOND_MS, two, two, two);
+  expect(signs()).toBe('✗✓');
+  await ahead();
+  await fail();
+  const three = await start({}, env);
+  await pass(SECOND_MS, three, three, three);
+  expect(signs()).toBe('✗✓✗');
+});
+
+it('a clock of the worker that jumps between two reads of the database moves no time of an alert', async () => {
+  const one = await start({ afterMinutes: 15 });
+  await fail();
+  await one.read();
+  fixture.workerAheadMs = 400 * DAY_MS;
+  await one.send();
+  await pass(AFTER_MS, one, one);
+  expect(signs()).toBe('✗');
 });
 
 it('a warehouse that lacks migrations causes a message, but not in the minutes in which a starting worker applies them', async () => {

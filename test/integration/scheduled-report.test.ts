@@ -244,6 +244,16 @@ it('a changed REPORT_CRON plans the next report again and makes none before it i
   expect(mail.mails).toHaveLength(isNewYear ? 1 : 0);
 });
 
+it('a report that was planned before the clock of the database was put back is planned again', async () => {
+  await planAndSend();
+  expect(mail.mails).toHaveLength(1);
+  await worker.query(`update safety_sync.outbox
+    set began_at = began_at + interval '400 days', sent_at = sent_at + interval '400 days', due_at = due_at + interval '400 days'`);
+  fixture.passedMs = 0;
+  await planAndSend('b');
+  expect(mail.mails).toHaveLength(2);
+});
+
 it('the next report is planned in the time zone of the schedules, later than the last one', () => {
   const next = nextReportMs(WEEKLY, 'Europe/Oslo', Date.now());
   const text = new Intl.DateTimeFormat('en-GB', {

@@ -33,12 +33,20 @@ export function createNotifyFixture(worker: TestWorker) {
   const fixture = {
     /** How far the test has moved the time of the database, and of timers. */
     passedMs: 0,
-    /** How far our own clock has gone since. */
+    /** How far our own clock has gone since, and the database's. */
     clockPassedMs: 0,
+    /** How far our own clock is ahead of the database's. */
+    workerAheadMs: 0,
     pendingMigrations: 0,
     outage: undefined as Outage | undefined,
     reset: () =>
-      Object.assign(fixture, { passedMs: 0, clockPassedMs: 0, pendingMigrations: 0, outage: undefined }),
+      Object.assign(fixture, {
+        passedMs: 0,
+        clockPassedMs: 0,
+        workerAheadMs: 0,
+        pendingMigrations: 0,
+        outage: undefined,
+      }),
     async start(
       env: Readonly<Record<string, string>>,
       { of = worker, owner = 'host pid 1', ...options }: NotifyOptions = {},
@@ -48,7 +56,7 @@ export function createNotifyFixture(worker: TestWorker) {
         { needsService: true, isTerminal: false },
       );
       const clock = {
-        now: () => Date.now() + fixture.clockPassedMs,
+        now: () => Date.now() + fixture.clockPassedMs + fixture.workerAheadMs,
         monotonicMs: () => performance.now() + fixture.passedMs,
       };
       const signal = new AbortController().signal;
@@ -101,7 +109,8 @@ export function createNotifyFixture(worker: TestWorker) {
         accountsRead = {
           ...found,
           databaseNowMs: found.databaseNowMs + fixture.passedMs + fixture.clockPassedMs,
-          readAtMs: found.readAtMs + fixture.clockPassedMs,
+          readAtMs: found.readAtMs + fixture.clockPassedMs + fixture.workerAheadMs,
+          readMonotonicMs: found.readMonotonicMs + fixture.passedMs,
           pendingMigrations: fixture.pendingMigrations,
         };
       }

@@ -100,7 +100,14 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
       ...runFactsOf(rows, stream),
     };
   });
-  return { databaseNowMs, readAtMs, pendingMigrations, accounts: new Map([['north', streams]]), rows };
+  return {
+    databaseNowMs,
+    readAtMs,
+    readMonotonicMs: 0,
+    pendingMigrations,
+    accounts: new Map([['north', streams]]),
+    rows,
+  };
 }
 
 /** The read with other facts of one stream. */
@@ -168,6 +175,7 @@ export function manyFacts(
   const read = {
     databaseNowMs: NOON,
     readAtMs: NOON,
+    readMonotonicMs: 0,
     pendingMigrations: 0,
     accounts: new Map(known.map(([{ account }, streams]) => [account.id, streams])),
     ...seen,

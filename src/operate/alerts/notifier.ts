@@ -11,6 +11,7 @@ import type { NotificationConfig } from '../../config/notification-config.ts';
 import {
   type AlertRow,
   beginRows,
+  correctTimes,
   endAlerts,
   failedReportsOf,
   isAlert,
@@ -70,6 +71,8 @@ export const CLAIM_MS = 2 * MINUTE_MS;
 
 /** A warehouse may lack migrations for this long before an alert is sent. */
 const MIGRATING_MS = 5 * MINUTE_MS;
+/** A larger difference between the database's clock and the monotonic one means that the former was set. */
+const CLOCK_SET_MS = MINUTE_MS;
 /** Looking takes at most 1/20 of the time, because its cost grows with the number of accounts. */
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
@@ -113,7 +116,12 @@ export function createNotifier(options: NotifierOptions) {
   const { freshnessBudgetMinutes } = config;
   const afterMs = config.notifications.alertAfterMinutes * MINUTE_MS;
   const ids = accounts.map(({ id }) => id);
-  const nowMs = (): number => clock.now() + databaseOffsetMs(monitor.latest.accountsRead);
+  /** By the monotonic clock since the last read, because our own clock may be set in between. */
+  const nowMs = (): number => {
+    const { accountsRead } = monitor.latest;
+    if (accountsRead === null) return clock.now();
+    return accountsRead.databaseNowMs + clock.monotonicMs() - accountsRead.readMonotonicMs;
+  };
   const context = {
     owner,
     accounts: new Map(
@@ -137,6 +145,8 @@ export function createNotifier(options: NotifierOptions) {
   let awaySinceMs: number | undefined;
   let alerts: readonly AlertRow[] = [];
   let failedReports: AlertsStatus['failedReports'] = [];
+  /** The database's time less the monotonic one at the last look; undefined: there was none. */
+  let databaseClockMs: number | undefined;
   /** Why nothing can be recorded; null: it can, as far as is known. */
   let unreadable: string | null = null;
 
@@ -173,7 +183,16 @@ export function createNotifier(options: NotifierOptions) {
 
   const failedReportsIn = (rows: readonly OutboxRow[]) => (report === undefined ? [] : failedReportsOf(rows));
 
+  /** Once at the start, and whenever the database's clock was set. */
+  async function correctRows({ databaseNowMs, readMonotonicMs }: AccountsRead): Promise<void> {
+    const clockMs = databaseNowMs - readMonotonicMs;
+    if (databaseClockMs !== undefined && Math.abs(clockMs - databaseClockMs) < CLOCK_SET_MS) return;
+    await correctTimes(db, ids, databaseNowMs);
+    databaseClockMs = clockMs;
+  }
+
   async function lookAt(accountsRead: AccountsRead): Promise<void> {
+    await correctRows(accountsRead);
     const found = await readOutbox(db, ids);
     const conditions = conditionsOf({
       accounts,
@@ -213,7 +232,7 @@ export function createNotifier(options: NotifierOptions) {
         subject: '',
         channel,
         detail: owner,
-        beganMs: sinceMs + nowMs() - clock.now(),
+        beganMs: sinceMs + databaseOffsetMs(monitor.latest.accountsRead),
         endedMs: null,
         sentMs: null,
         dueMs: null,

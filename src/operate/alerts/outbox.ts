@@ -7,7 +7,7 @@
  * clock of their own.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { toMs } from '../../shared/time.ts';
+import { HOUR_MS, toMs } from '../../shared/time.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import {
   type AlertChannel,
@@ -99,6 +99,30 @@ const outboxRow = ({
   sentMs: toMs(sent_at),
   dueMs: toMs(due_at),
 });
+
+/** Later than any delay or claim: a time beyond it was recorded before a clock was put back. */
+const MOST_AHEAD_MS = 2 * HOUR_MS;
+
+/**
+ * Rows with times that are still to come would hold messages back until then: alerts get the present time, and reports are
+ * planned again.
+ */
+export async function correctTimes(
+  db: Queryable,
+  accountIds: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  const now = sql`${timestampLiteral(nowMs)}::timestamptz`;
+  const limit = sql`${timestampLiteral(nowMs + MOST_AHEAD_MS)}::timestamptz`;
+  const atMost = (column: string): SQL =>
+    sql`${sql.raw(column)} = case when ${sql.raw(column)} > ${now} then ${now} else ${sql.raw(column)} end`;
+  const isAhead = sql`account_id = any (${toArrayLiteral(accountIds)}::text[]) and (greatest(began_at, ended_at, sent_at) > ${limit}
+    or (due_at > ${limit} and (claimed_by is not null or tries > 0)))`;
+  const times = ['began_at', 'ended_at', 'sent_at', 'due_at'].map(atMost);
+  await db.execute(sql`update ${outbox} set ${sql.join(times, sql`, `)}, claimed_by = null
+    where channel <> 'report' and ${isAhead}`);
+  await db.execute(sql`delete from ${outbox} where channel = 'report' and ${isAhead}`);
+}
 
 /** Returns the rows that last or have a message due. */
 export async function readOutbox(db: Queryable, accountIds: readonly string[]): Promise<OutboxRow[]> {

@@ -53,6 +53,8 @@ export interface AccountsRead {
   readonly databaseNowMs: number;
   /** Start of the read by this process's clock. */
   readonly readAtMs: number;
+  /** Start of the read by the monotonic clock. */
+  readonly readMonotonicMs: number;
   readonly pendingMigrations: number;
   /** All streams of an account, in the order of `STREAM_NAMES`. Empty while migrations are pending. */
   readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
@@ -137,14 +139,20 @@ const countIssues = (db: Queryable, accounts: string) =>
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountIds: readonly string[],
-  { clock = systemClock }: { readonly clock?: Pick<Clock, 'now'> } = {},
+  { clock = systemClock }: { readonly clock?: Pick<Clock, 'now' | 'monotonicMs'> } = {},
 ): Promise<AccountsRead> {
   const [row] = await db.execute<{ now: string }>(
     sql`select extract(epoch from clock_timestamp()) * 1000 as now`,
   );
   const readAtMs = clock.now();
+  const readMonotonicMs = clock.monotonicMs();
   const { pending } = await readMigrationStatus({ query });
-  const database = { databaseNowMs: Number(row?.now), readAtMs, pendingMigrations: pending };
+  const database = {
+    databaseNowMs: Number(row?.now),
+    readAtMs,
+    readMonotonicMs,
+    pendingMigrations: pending,
+  };
   if (pending > 0) return { ...database, accounts: new Map() };
   const list = toArrayLiteral(accountIds);
   const heldUp = await readHeldUp(db, accountIds);

@@ -12,6 +12,7 @@ const clock: Clock = { now: () => Date.now(), monotonicMs: () => Date.now() };
 const READ: AccountsRead = {
   databaseNowMs: 0,
   readAtMs: 0,
+  readMonotonicMs: 0,
   pendingMigrations: 0,
   accounts: new Map(),
 };
