@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
-import { CLAIM_MS } from '../../src/operate/alerts/notifier.ts';
+import { CLAIM_MS } from '../../src/operate/alerts/alert-destination.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
 <<<<<<< HEAD
 import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';

@@ -23,15 +23,19 @@ import {
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readLastingProblems } from './lasting-problems.ts';
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
-import type { AlertChannel } from '../../engine/control-tables/control-tables.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import type { Redact } from '../../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
+<<<<<<< HEAD
 import { type Channel, deliver } from './channel.ts';
 import { conditionsOf, lastSuccessOf } from './conditions.ts';
 import { type MessageContext, toMessage } from './message.ts';
+=======
+import { type AlertDestinationOptions, createAlertDestination } from './alert-destination.ts';
+import type { Channel } from './channel.ts';
+import { conditionsOf } from './conditions.ts';
+>>>>>>> 9037ba2d (The messages of a channel of alerts are a file of their own, because the notifier has become too long)
 import { createSender, type Destination, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts } from './plan-alerts.ts';
 
@@ -39,7 +43,7 @@ export interface ReportDestination extends Destination {
   plan(rows: readonly OutboxRow[], nowMs: number): ChannelPlan;
 }
 
-interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
+interface NotifierOptions extends Omit<SenderOptions, 'nowMs'>, AlertDestinationOptions {
   /** Channels of alerts. */
   readonly channels: readonly Channel[];
   /** undefined: REPORT_CRON is not set, so recorded report failures are outdated and ignored. */
@@ -58,16 +62,10 @@ interface NotifierOptions extends Omit<SenderOptions, 'nowMs'> {
     readonly latest: { readonly accountsRead: AccountsRead | null; readonly problem: string | null };
   };
   readonly databaseOutage: Pick<OutageLog, 'current' | 'recordFailure'>;
-  /** How long a receiver of alerts may take. */
-  readonly attemptMs?: number;
-  readonly redact: Redact;
-  readonly onOutcome: (channel: AlertChannel, outcome: 'sent' | 'not_taken', alerts: number) => void;
 }
 
 /** Since when this worker cannot use the warehouse, by its own clock, and why. */
 type Away = Pick<AlertRow, 'code' | 'advice'> & { readonly sinceMs: number };
-
-export const CLAIM_MS = 2 * MINUTE_MS;
 
 /** A warehouse may lack migrations for this long before an alert is sent. */
 const MIGRATING_MS = 5 * MINUTE_MS;
@@ -76,38 +74,6 @@ const CLOCK_SET_MS = MINUTE_MS;
 /** Looking takes at most 1/20 of the time, because its cost grows with the number of accounts. */
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
-
-/** Alerts that are due together are one message. */
-function createAlertDestination(
-  channel: Channel,
-  context: MessageContext,
-  { attemptMs, log, redact, onOutcome }: NotifierOptions,
-): Destination {
-  const { name } = channel;
-  return {
-    channel: name,
-    claimMs: CLAIM_MS,
-    delays: { firstMs: 30 * SECOND_MS, mostMs: 15 * MINUTE_MS },
-    async send(rows, signal) {
-      const { subject, text, html } = toMessage(rows.filter(isAlert), context);
-      // The text contains no secrets by design; redacted all the same.
-      const message = { subject: redact(subject), text: redact(text), html: redact(html) };
-      const problem = await deliver({ channel, message, signal, attemptMs });
-      log.info({ channel: name, alerts: rows.length }, `sent by ${name}: ${message.subject}`);
-      if (problem !== null) log.warn({ channel: name }, `${problem}; the others get the alert`);
-      onOutcome(name, 'sent', rows.length);
-    },
-    onFailed({ code, message, advice, cause }, rows, isRepeated) {
-      log[isRepeated ? 'debug' : 'error'](
-        { channel: name, alerts: rows.length, error_code: code },
-        `an alert was not accepted by ${message}; retrying. ${advice}`,
-      );
-      onOutcome(name, 'not_taken', rows.length);
-      return redact(cause instanceof Error ? cause.message : message);
-    },
-    nextMs: () => null,
-  };
-}
 
 export type Notifier = ReturnType<typeof createNotifier>;
 
