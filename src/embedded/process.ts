@@ -26,8 +26,10 @@ export async function childExit(child: ChildProcess | undefined): Promise<void> 
   await exited;
 }
 
-export const unavailable = (message: string, cause?: unknown): SafetySyncError =>
-  new SafetySyncError('embedded_unavailable', message, { cause });
+export const unavailable = (
+  message: string,
+  options: { readonly cause?: unknown; readonly advice?: string } = {},
+): SafetySyncError => new SafetySyncError('embedded_unavailable', message, options);
 
 export function isErrorWithCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));

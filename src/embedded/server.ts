@@ -5,6 +5,7 @@ import { MINUTE_MS, sleep } from '../shared/time.ts';
 import { chooseEmbeddedAccount } from './account.ts';
 import { linkMissingLibraries, locateEmbeddedBinaries } from './binaries.ts';
 import {
+  adviceForDamage,
   clusterLayout,
   EMBEDDED_SUPERUSER,
   ensureCluster,
@@ -107,7 +108,9 @@ async function joinOrStart(layout: ClusterLayout, settings: Readonly<Record<stri
       }
       await sleep(POLL_MS);
     }
-    throw new SafetySyncError('database_unreachable', await explainFailedStart(layout));
+    throw new SafetySyncError('database_unreachable', await explainFailedStart(layout), {
+      advice: adviceForDamage(layout.dataDir),
+    });
   } finally {
     // If another process has started the server, this child has to end, because it could start after that server has
     // stopped.
@@ -155,6 +158,8 @@ async function ensureDatabase(adminUrl: string, database: string): Promise<void>
 
 async function explainFailedStart(layout: ClusterLayout): Promise<string> {
   const log = await readFile(layout.logFile, 'utf8').catch(() => '');
-  const tail = log.trimEnd().split('\n').slice(-5).join('\n');
-  return `The embedded PostgreSQL did not start; the end of ${layout.logFile}:\n${tail}`;
+  const lines = log.trimEnd().split('\n').slice(-10);
+  const reasons = lines.filter((line) => !line.includes(' LOG: '));
+  const shown = (reasons.length > 0 ? reasons : lines).slice(-5).join('\n');
+  return `The embedded PostgreSQL did not start; the end of ${layout.logFile}:\n${shown}`;
 }

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findPostmaster, stopPostmaster } from '../../src/embedded/postmaster.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbeddedUser } from '../support/embedded-user.ts';
@@ -195,4 +195,20 @@ it('the embedded server refuses data of another major version of PostgreSQL with
     message: expect.stringContaining('was written by PostgreSQL 14') as string,
   });
   expect(await readFile(join(pgData, 'PG_VERSION'), 'utf8')).toBe('14\n');
+});
+
+describe('the embedded server with damaged files', () => {
+  it.each([
+    ['PG_VERSION', 'data/PG_VERSION', /PG_VERSION is missing or empty$/],
+    ['password', 'password', /password is missing or empty$/],
+    ['control file', 'data/global/pg_control', /PANIC: {2}could not read file "global\/pg_control"/],
+  ])('if its %s is empty, the error names it, with advice about damaged files', async (_, file, message) => {
+    await copyTemplate();
+    await truncate(join(dataDir, 'cluster', file));
+    await expect(acquire()).rejects.toMatchObject({
+      message: expect.stringMatching(message) as string,
+      advice: expect.stringContaining(`If its files are damaged, move ${dataDir} away`) as string,
+    });
+    expect(await findPostmaster(pgData)).toBeUndefined();
+  });
 });
