@@ -37,10 +37,13 @@ export const timezone = z
   })
   .describe('a time zone such as Europe/Oslo');
 
-/** The value must be a name, because PostgreSQL reads an offset such as +02:00 with the opposite sign. */
+/**
+ * The value must be a name, because PostgreSQL reads an offset such as +02:00 with the opposite sign. Some names are
+ * abbreviations in PostgreSQL: it reads CET as an hour ahead of UTC, without summer time.
+ */
 export const namedTimezone = timezone
-  .refine((value) => /^[A-Za-z]/.test(value))
-  .describe('the name of a time zone, such as Europe/Oslo');
+  .refine((value) => /^[A-Za-z]/.test(value) && !/^(?:CET|EET|MET|WET)$/i.test(value))
+  .describe('the name of a time zone with a place, such as Europe/Oslo');
 
 export const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));

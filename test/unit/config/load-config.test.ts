@@ -95,6 +95,15 @@ test.each([
   );
 });
 
+test.each(['CET', 'wet', '+02:00', 'Nowhere'])(
+  'the reporting time zone %s is refused, because PostgreSQL does not know it or reads it as another one',
+  (zone) => {
+    expect(problemsOf({ ...good, REPORTING_TIMEZONE: zone })).toContain(
+      `REPORTING_TIMEZONE: expected the name of a time zone with a place, such as Europe/Oslo, got "${zone}"`,
+    );
+  },
+);
+
 test('a record URL contains the id of the record, URL-encoded', () => {
   const { recordUrls } = load({
     ...good,
