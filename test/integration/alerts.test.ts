@@ -4,12 +4,8 @@ import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
 import { CLAIM_MS } from '../../src/operate/alerts/alert-destination.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
-<<<<<<< HEAD
 import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
-=======
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
->>>>>>> 01bf47e2 (Alerts and reports do not wait for times before a clock was put back, because none was sent until the clock had passed them)
 import { VERSION } from '../../src/version.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
 import { createGate } from '../support/gate.ts';
@@ -805,6 +801,7 @@ describe('safety-sync alerts and status', () => {
         accountsRead: {
           databaseNowMs: nowMs,
           readAtMs: nowMs,
+          readMonotonicMs: 0,
           pendingMigrations: 0,
           accounts: new Map(),
         },

@@ -27,15 +27,9 @@ import type { SafetySyncError } from '../../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { type AccountsRead, databaseOffsetMs } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
-<<<<<<< HEAD
-import { type Channel, deliver } from './channel.ts';
-import { conditionsOf, lastSuccessOf } from './conditions.ts';
-import { type MessageContext, toMessage } from './message.ts';
-=======
 import { type AlertDestinationOptions, createAlertDestination } from './alert-destination.ts';
 import type { Channel } from './channel.ts';
-import { conditionsOf } from './conditions.ts';
->>>>>>> 9037ba2d (The messages of a channel of alerts are a file of their own, because the notifier has become too long)
+import { conditionsOf, lastSuccessOf } from './conditions.ts';
 import { createSender, type Destination, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts } from './plan-alerts.ts';
 
