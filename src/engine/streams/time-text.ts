@@ -31,7 +31,9 @@ const MILLISECONDS_Z = MILLISECONDS.map((text) => `${text}Z`);
 /** ms since 1970 (specification, "Resources and their fields") → ISO text, microseconds kept, years above 9999 included. */
 export function toInstant(ms: number): string {
   const whole = Math.floor(ms);
-  const micros = Math.floor((ms - whole) * 1000);
+  // Rounded, because 0.7 ms of such a double are 0.69995.
+  const micros = Math.round((ms - whole) * 1000);
+  if (micros === 1000) return toInstant(whole + 1);
   if (whole < FIRST_PLAIN_MS || whole >= END_OF_PLAIN_MS) {
     const iso = new Date(whole).toISOString().replace(/^\+0*/, '');
     return micros === 0 ? iso : `${iso.slice(0, -1)}${String(micros).padStart(3, '0')}Z`;

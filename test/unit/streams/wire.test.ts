@@ -165,6 +165,15 @@ describe('fast paths and the general path', () => {
     );
   });
 
+  test.each([
+    [1_776_668_933_096.7, '2026-04-20T07:08:53.096700Z'],
+    [1_776_668_933_096.123, '2026-04-20T07:08:53.096123Z'],
+    [1_776_668_933_999.9998, '2026-04-20T07:08:54.000Z'],
+    [-0.3, '1969-12-31T23:59:59.999700Z'],
+  ])('a time with a fraction of a millisecond keeps its microseconds: %s', (ms, expected) => {
+    expect(toInstant(ms)).toBe(expected);
+  });
+
   test('times are compared by their value, with years of any length', () => {
     const ms = fc.oneof(
       fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: 8.64e15 }),
