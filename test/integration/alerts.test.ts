@@ -4,7 +4,6 @@ import type { Channel } from '../../src/operate/alerts/channel.ts';
 import { createMail } from '../../src/operate/alerts/mail.ts';
 import { CLAIM_MS } from '../../src/operate/alerts/alert-destination.ts';
 import { createWebhook } from '../../src/operate/alerts/webhook.ts';
-import { findWhatIsWrong } from '../../src/operate/worker/what-is-wrong.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { VERSION } from '../../src/version.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
@@ -781,36 +780,5 @@ describe('safety-sync alerts and status', () => {
     // The trigger does not matter.
     await age(2, 'resources');
     expect(await isMissing(EVERY_MINUTE)).toBe(false);
-  });
-
-  it('no worker is missing in the hour that winter time repeats, because schedules tick in it once at most', async () => {
-    await addRun();
-    await worker.query(
-      `update safety_sync.runs set trigger = 'schedule', started_at = '2026-10-24T23:45Z', finished_at = '2026-10-24T23:46Z'`,
-    );
-    const isMissing = async (now: string, timezone: string) => {
-      const nowMs = Date.parse(now);
-      const { workerMissing } = await findWhatIsWrong(worker.connection.db, {
-        accounts: [
-          {
-            id: 'default',
-            offReasons: {},
-            config: { schedule: { timezone, streams: { resources: '*/15 * * * *' }, reconcile: null } },
-          },
-        ],
-        accountsRead: {
-          databaseNowMs: nowMs,
-          readAtMs: nowMs,
-          readMonotonicMs: 0,
-          pendingMigrations: 0,
-          accounts: new Map(),
-        },
-        config: { freshnessBudgetMinutes: 60, syncSpreadSeconds: 0 },
-      });
-      return workerMissing !== null;
-    };
-    expect(await isMissing('2026-10-25T00:40Z', 'UTC')).toBe(true);
-    expect(await isMissing('2026-10-25T00:40Z', 'Europe/Oslo')).toBe(false);
-    expect(await isMissing('2026-10-25T02:10Z', 'Europe/Oslo')).toBe(true);
   });
 });

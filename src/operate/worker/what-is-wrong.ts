@@ -34,20 +34,29 @@ async function readNewestRun(db: Queryable, accounts: string, condition: SQL): P
   return numberOf(row?.ms);
 }
 
-/** Whether a local time occurs twice, at the end of summer time: most schedules tick at one of both times only. */
-function isRepeated(ms: number, clock: Intl.DateTimeFormat): boolean {
-  return [-HOUR_MS, HOUR_MS].some((shiftMs) => clock.format(ms + shiftMs) === clock.format(ms));
-}
+/** By which clocks are put back when summer time ends. */
+const PUT_BACK_MS = [30 * MINUTE_MS, HOUR_MS, 2 * HOUR_MS];
 
-/** Whether a schedule has a tick between two times, to the minute. */
-function hasTick({ expression, timezone }: CronEntry, afterMs: number, upToMs: number): boolean {
+/** Whether a local time comes again because clocks are put back. */
+const comesAgain = (ms: number, clock: Intl.DateTimeFormat): boolean =>
+  PUT_BACK_MS.some((laterMs) => clock.format(ms + laterMs) === clock.format(ms));
+
+/**
+ * Whether a schedule has a tick between two times, to the minute. If a local time comes twice, most ticks take place at the
+ * second one, so the first one does not count.
+ */
+export function hasTick(
+  { expression, timezone }: Omit<CronEntry, 'target'>,
+  afterMs: number,
+  upToMs: number,
+): boolean {
   const minutes = expression.trim().split(/\s+/).slice(-5).join(' ');
   const task = cron.createTask(minutes, () => undefined, { timezone });
   const clock = new Intl.DateTimeFormat('en', { timeZone: timezone, dateStyle: 'short', timeStyle: 'short' });
   try {
     const firstMs = Math.max(afterMs, upToMs - LOOKED_BACK_MS);
     for (let ms = upToMs - (upToMs % MINUTE_MS); ms > firstMs; ms -= MINUTE_MS) {
-      if (task.match(new Date(ms)) && !isRepeated(ms, clock)) return true;
+      if (task.match(new Date(ms)) && !comesAgain(ms, clock)) return true;
     }
     return false;
   } finally {
