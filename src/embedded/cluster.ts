@@ -89,12 +89,12 @@ const unreadable = (path: string, cause: unknown): Error =>
     cause,
   });
 
-export const adviceForDamage = (dataDir: string): string =>
-  `If its files are damaged, move ${dataDir} away and sync again: histories and rows that the source has deleted are lost.`;
+export const adviceForFiles = (dataDir: string): string =>
+  `If its files are corrupt, move ${dataDir} away and sync again: histories and rows that the source has deleted are lost.`;
 
-const damaged = (path: string, dataDir: string): Error =>
+const missingFile = (path: string, dataDir: string): Error =>
   unavailable(`The embedded PostgreSQL cannot use its data: ${path} is missing or empty`, {
-    advice: adviceForDamage(dataDir),
+    advice: adviceForFiles(dataDir),
   });
 
 export async function readClusterPassword({ passwordFile, dataDir }: ClusterLayout): Promise<string> {
@@ -102,7 +102,7 @@ export async function readClusterPassword({ passwordFile, dataDir }: ClusterLayo
     if (isErrorWithCode(cause, 'ENOENT')) return '';
     throw unreadable(passwordFile, cause);
   });
-  if (text.trim() === '') throw damaged(passwordFile, dataDir);
+  if (text.trim() === '') throw missingFile(passwordFile, dataDir);
   return text.trim();
 }
 
@@ -114,7 +114,7 @@ async function readClusterMajor({ pgData, dataDir }: ClusterLayout): Promise<num
   });
   if (text === undefined) return undefined;
   const major = Number.parseInt(text, 10);
-  if (Number.isNaN(major)) throw damaged(file, dataDir);
+  if (Number.isNaN(major)) throw missingFile(file, dataDir);
   return major;
 }
 

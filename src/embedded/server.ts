@@ -5,7 +5,7 @@ import { MINUTE_MS, sleep } from '../shared/time.ts';
 import { chooseEmbeddedAccount } from './account.ts';
 import { linkMissingLibraries, locateEmbeddedBinaries } from './binaries.ts';
 import {
-  adviceForDamage,
+  adviceForFiles,
   clusterLayout,
   EMBEDDED_SUPERUSER,
   ensureCluster,
@@ -109,7 +109,7 @@ async function joinOrStart(layout: ClusterLayout, settings: Readonly<Record<stri
       await sleep(POLL_MS);
     }
     throw new SafetySyncError('database_unreachable', await explainFailedStart(layout), {
-      advice: adviceForDamage(layout.dataDir),
+      advice: adviceForFiles(layout.dataDir),
     });
   } finally {
     // If another process has started the server, this child has to end, because it could start after that server has

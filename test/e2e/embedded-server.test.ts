@@ -197,17 +197,17 @@ it('the embedded server refuses data of another major version of PostgreSQL with
   expect(await readFile(join(pgData, 'PG_VERSION'), 'utf8')).toBe('14\n');
 });
 
-describe('the embedded server with damaged files', () => {
+describe('the embedded server with corrupt files', () => {
   it.each([
     ['PG_VERSION', 'data/PG_VERSION', /PG_VERSION is missing or empty$/],
     ['password', 'password', /password is missing or empty$/],
     ['control file', 'data/global/pg_control', /PANIC: {2}could not read file "global\/pg_control"/],
-  ])('if its %s is empty, the error names it, with advice about damaged files', async (_, file, message) => {
+  ])('if its %s is empty, the error names it, with advice about corrupt files', async (_, file, message) => {
     await copyTemplate();
     await truncate(join(dataDir, 'cluster', file));
     await expect(acquire()).rejects.toMatchObject({
       message: expect.stringMatching(message) as string,
-      advice: expect.stringContaining(`If its files are damaged, move ${dataDir} away`) as string,
+      advice: expect.stringContaining(`If its files are corrupt, move ${dataDir} away`) as string,
     });
     expect(await findPostmaster(pgData)).toBeUndefined();
   });
