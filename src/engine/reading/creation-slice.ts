@@ -180,6 +180,12 @@ export function cutOff(
     const unit: SliceTask = { fromMs, toMs, byPages: true };
     return task.fromMs === fromMs ? [unit] : [unit, { fromMs: task.fromMs, toMs: fromMs }];
   }
+  // Records of one time are in any order: newer ones may be missing.
+  if (total !== undefined && oldestMs === order.newestMs)
+    return [
+      { fromMs: toMs, toMs: task.toMs },
+      { fromMs: task.fromMs, toMs },
+    ];
   const newer = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs);
   const newerCount = countDistinct(newer, keyField);
   const shared = page.records.filter((record) => isCreatedWithin(record, { fromMs, toMs }));

@@ -1,7 +1,7 @@
 /** However the service means its paging, its order and its bounds, and when it lies about them. */
 import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../../src/sandbox/index.ts';
-import { MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import { casesOf } from '../../support/proof.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
 import {
@@ -132,6 +132,19 @@ test('a last page of 0 or 1 is accepted for an empty list', async () => {
     await sync();
     await isEqual();
   }
+});
+
+test('a follow-up that is newer than a response full of one millisecond is read, also if the oldest comes first', async () => {
+  await start({ followupOrder: 'oldest-first', largestPage: 7 }, 0);
+  const raiseOn = (name: string, daysAgo: number): void => {
+    const created_on = worker.serviceNow() - daysAgo * DAY_MS;
+    followups().put({ ...SPECIMENS.followups.build(name), created_on });
+  };
+  for (let number = 0; number < 180; number += 1) raiseOn(`old-${number}`, 60 + number);
+  for (let number = 0; number < 7; number += 1) raiseOn(`tie-${number}`, 30);
+  raiseOn('newest', 15);
+  await sync();
+  await isEqual();
 });
 
 test('follow-ups of one second are read without page numbers, however their list is sorted', async () => {
