@@ -173,7 +173,8 @@ describe('a first sync that is cut off', () => {
     worker.time.now += MINUTE_MS;
     worker.sandbox.live.step(20);
     await sync();
-    expect(pagesAsked()).toBeLessThanOrEqual(5);
+    // All changes have one creation time, so the first page shows no order and the range above it is read, too.
+    expect(pagesAsked()).toBeLessThanOrEqual(6);
     expect(await watermark()).toBe(newestUpdate());
     await isEqual();
   });
