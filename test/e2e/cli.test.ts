@@ -11,6 +11,7 @@ import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import { forAllTests } from '../support/lifetime.ts';
+import { inProof } from '../support/proof.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 const VERBS = (await buildProgram(CONTEXT, () => undefined)).commands.map((command) => command.name());
@@ -25,18 +26,20 @@ interface JsonRuns {
   runs: { stream: string; outcome: string; records_read: number; inserted: number; unchanged: number }[];
 }
 
-it('the output of a command is complete if its reader is slow', async () => {
-  await fixture.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
+inProof(() => {
+  it('the output of a command is complete if its reader is slow', async () => {
+    await fixture.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
     select 'slow', 'resources', 'sync', 'manual', 'succeeded', 'host', '1' from generate_series(1, 1000)`);
-  await fixture.query(
-    `insert into safety_sync.stream_state (account_id, stream) values ('slow', 'resources')`,
-  );
-  const env = { ...fixture.env, SAFETY_ACCOUNT: 'slow', PATH: process.env['PATH'] };
-  const command = `"${process.execPath}" "${BINARY}" runs --json --limit 1000 | (sleep 1.5; cat)`;
-  const { stdout } = await promisify(exec)(command, { env, maxBuffer: 1e7 });
-  expect((JSON.parse(stdout) as JsonRuns).runs).toHaveLength(1000);
-  await fixture.query(`delete from safety_sync.runs where account_id = 'slow'`);
-  await fixture.query(`delete from safety_sync.stream_state where account_id = 'slow'`);
+    await fixture.query(
+      `insert into safety_sync.stream_state (account_id, stream) values ('slow', 'resources')`,
+    );
+    const env = { ...fixture.env, SAFETY_ACCOUNT: 'slow', PATH: process.env['PATH'] };
+    const command = `"${process.execPath}" "${BINARY}" runs --json --limit 1000 | (sleep 1.5; cat)`;
+    const { stdout } = await promisify(exec)(command, { env, maxBuffer: 1e7 });
+    expect((JSON.parse(stdout) as JsonRuns).runs).toHaveLength(1000);
+    await fixture.query(`delete from safety_sync.runs where account_id = 'slow'`);
+    await fixture.query(`delete from safety_sync.stream_state where account_id = 'slow'`);
+  });
 });
 
 describe('usage', () => {

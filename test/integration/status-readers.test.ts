@@ -18,6 +18,7 @@ import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { connectForTest, createRole } from '../support/test-database.ts';
 import { createTestWorker } from '../support/worker.ts';
+import { inProof } from '../support/proof.ts';
 
 const POLLING = { timeout: 45_000, interval: 100 };
 const NEVER = '0 0 1 1 *';
@@ -249,36 +250,38 @@ describe('a stream lock of another session', () => {
   });
 });
 
-describe('a worker without equipment types', () => {
-  it('a worker without equipment types is ready, sends its heartbeat, plans no run of equipments and records none', async () => {
-    const hook = untilTestEnds(await startHookServer());
-    const gate = createGate();
-    worker.sandbox.hooks.beforeResponse = () => gate.opened;
-    const { url } = await startAppFixture(worker, {
-      env: {
-        SAFETY_EQUIPMENT_TYPES: '',
-        SYNC_CRON: NEVER,
-        RECONCILE_CRON: NEVER,
-        ALERT_HEARTBEAT_URL: hook.url,
-      },
-      everyMs: 100,
+inProof(() => {
+  describe('a worker without equipment types', () => {
+    it('a worker without equipment types is ready, sends its heartbeat, plans no run of equipments and records none', async () => {
+      const hook = untilTestEnds(await startHookServer());
+      const gate = createGate();
+      worker.sandbox.hooks.beforeResponse = () => gate.opened;
+      const { url } = await startAppFixture(worker, {
+        env: {
+          SAFETY_EQUIPMENT_TYPES: '',
+          SYNC_CRON: NEVER,
+          RECONCILE_CRON: NEVER,
+          ALERT_HEARTBEAT_URL: hook.url,
+        },
+        everyMs: 100,
+      });
+      await expect
+        .poll(async () => (await fetch(`${url}/metrics`)).text(), POLLING)
+        .toMatch(/running\{.*\} 1$/m);
+      expect(hook.pings).toBe(0);
+      gate.open();
+      await expect.poll(() => hook.pings, POLLING).toBe(1);
+      await expect.poll(async () => (await fetch(`${url}/readyz`)).status, POLLING).toBe(200);
+      const status = (await (await fetch(`${url}/api/status`)).json()) as {
+        streams: { stream: string; off_reason: string | null }[];
+        next_runs: { stream: string; kind: string }[];
+      };
+      expect(status.streams.filter((one) => one.off_reason !== null)).toMatchObject([
+        { stream: 'equipments', off_reason: 'no equipment types' },
+      ]);
+      expect(status.next_runs.filter(({ stream }) => stream === 'equipments')).toEqual([]);
+      expect(status.next_runs).toHaveLength(8);
+      expect(await worker.query(`select from safety_sync.runs where stream = 'equipments'`)).toEqual([]);
     });
-    await expect
-      .poll(async () => (await fetch(`${url}/metrics`)).text(), POLLING)
-      .toMatch(/running\{.*\} 1$/m);
-    expect(hook.pings).toBe(0);
-    gate.open();
-    await expect.poll(() => hook.pings, POLLING).toBe(1);
-    await expect.poll(async () => (await fetch(`${url}/readyz`)).status, POLLING).toBe(200);
-    const status = (await (await fetch(`${url}/api/status`)).json()) as {
-      streams: { stream: string; off_reason: string | null }[];
-      next_runs: { stream: string; kind: string }[];
-    };
-    expect(status.streams.filter((one) => one.off_reason !== null)).toMatchObject([
-      { stream: 'equipments', off_reason: 'no equipment types' },
-    ]);
-    expect(status.next_runs.filter(({ stream }) => stream === 'equipments')).toEqual([]);
-    expect(status.next_runs).toHaveLength(8);
-    expect(await worker.query(`select from safety_sync.runs where stream = 'equipments'`)).toEqual([]);
   });
 });
