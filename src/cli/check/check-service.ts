@@ -2,6 +2,7 @@
 import type { ApiClient } from '../../engine/api/client.ts';
 import { createRequestMeter } from '../../engine/api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamDefinition } from '../../engine/streams/stream.ts';
 import { isWireRecord } from '../../engine/streams/wire.ts';
@@ -54,7 +55,7 @@ export async function checkService({
       }
       const response = next.value;
       const total = response.paging?.total ?? response.count;
-      onCheck(ok(what, `responds, ${total} records`));
+      onCheck(ok(what, `responds, ${formatNumber(total, 'record')}`));
     } catch (error) {
       const failure = failedCheck(what, error);
       // Another method may be allowed.
