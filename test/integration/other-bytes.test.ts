@@ -32,7 +32,7 @@ test('no row is written if the bytes of all records change and their content doe
   const before = await rowVersions(worker);
   sendOtherBytes();
   const kinds = ['sync', 'reconcile', 'sync'] as const;
-  for (const kind of casesOf({ few: kinds.slice(0, 2), all: [...kinds] })) {
+  for (const kind of casesOf({ few: kinds.slice(1, 2), all: [...kinds] })) {
     for (const stream of STREAMS) {
       await SPECIMENS[stream].beforeRun(worker);
       const counts = await run(stream, { kind });
