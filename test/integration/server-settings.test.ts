@@ -16,7 +16,6 @@ import { untilTestEnds } from '../support/lifetime.ts';
 import { connectForTest, createEmptyTestDatabase, openTestDatabase } from '../support/test-database.ts';
 import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, serviceEnv } from '../support/worker.ts';
-import { inProof } from '../support/proof.ts';
 
 const OF_DATABASE = {
   datestyle: 'German',
@@ -45,66 +44,64 @@ const NO_SCHEDULE = {
 /** PostgreSQL writes it as 12.05.2026 where DateStyle is German: for JavaScript the 5th of December. */
 const TWELFTH_OF_MAY = Date.UTC(2026, 4, 12, 9);
 
-inProof(() => {
-  test('settings of the database and the role have no effect on stored data', async () => {
-    const database = await createEmptyTestDatabase();
-    const name = new URL(database.url).pathname.slice(1);
-    const admin = connectForTest(database.url);
-    for (const [of, settings] of [
-      [`database "${name}"`, OF_DATABASE],
-      [`role current_user in database "${name}"`, OF_ROLE],
-    ] as const) {
-      for (const [setting, value] of Object.entries(settings)) {
-        await admin.query(`alter ${of} set ${setting} = '${value}'`);
-      }
+test('settings of the database and the role have no effect on stored data', async () => {
+  const database = await createEmptyTestDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  const admin = connectForTest(database.url);
+  for (const [of, settings] of [
+    [`database "${name}"`, OF_DATABASE],
+    [`role current_user in database "${name}"`, OF_ROLE],
+  ] as const) {
+    for (const [setting, value] of Object.entries(settings)) {
+      await admin.query(`alter ${of} set ${setting} = '${value}'`);
     }
-    await migrateDatabase(database.url);
-    const worker = await createTimedWorker({
-      database,
-      sandbox: { size: { followups: 60, employees: 4, equipment: 6, resources: 4, users: 6 } },
-    });
-    const { followups, resources } = worker.sandbox.store;
-    const [first = '', second = '', third = ''] = followups.keys();
-    const runAll = async (kind: 'sync' | 'reconcile') => {
-      // Side by side, because a stricter isolation is noticed only where two runs write at a time; `users` last, because it
-      // looks up the ids that the others have met.
-      const others = STREAM_NAMES.filter((stream) => stream !== 'users');
-      const results = await Promise.all(others.map((stream) => worker.run(stream, { kind, force: true })));
-      results.push(await worker.run('users', { kind, force: true }));
-      for (const result of results) expectSucceeded(result);
-      await expectWarehouseEqualsSource(worker);
-    };
-
-    worker.time.now = TWELFTH_OF_MAY;
-    followups.update(first, { open: false, updated_on: TWELFTH_OF_MAY });
-    await runAll('sync');
-    expect(
-      await worker.query(`select watermark::text from safety_sync.stream_state where watermark is not null`),
-    ).toEqual([{ watermark: '2026-05-12 09:00:00+00' }]);
-
-    worker.time.now += HOUR_MS;
-    followups.update(second, { open: false, updated_on: worker.time.now });
-    resources.update([...resources.keys()][0] ?? '', { title: 'x' });
-    worker.time.now += HOUR_MS;
-    await runAll('sync');
-
-    const read = await readAccounts(worker.connection, ['default']);
-    expect(read.accounts.get('default')).toContainEqual(
-      expect.objectContaining({ stream: 'followups', watermarkMs: TWELFTH_OF_MAY + HOUR_MS }),
-    );
-
-    await worker.query(`update safety_sync.runs set trigger = 'schedule'`);
-    const { workerSeenMs } = await findWhatIsWrong(worker.connection.db, {
-      accounts: [{ id: 'default', offReasons: {}, config: { schedule: NO_SCHEDULE } }],
-      accountsRead: read,
-      config: { freshnessBudgetMinutes: 60, syncSpreadSeconds: 0 },
-    });
-    expect(Math.abs(Date.now() - (workerSeenMs ?? 0))).toBeLessThan(MINUTE_MS);
-
-    followups.delete(third);
-    await runAll('reconcile');
-    await worker.close();
+  }
+  await migrateDatabase(database.url);
+  const worker = await createTimedWorker({
+    database,
+    sandbox: { size: { followups: 60, employees: 4, equipment: 6, resources: 4, users: 6 } },
   });
+  const { followups, resources } = worker.sandbox.store;
+  const [first = '', second = '', third = ''] = followups.keys();
+  const runAll = async (kind: 'sync' | 'reconcile') => {
+    // Side by side, because a stricter isolation is noticed only where two runs write at a time; `users` last, because it
+    // looks up the ids that the others have met.
+    const others = STREAM_NAMES.filter((stream) => stream !== 'users');
+    const results = await Promise.all(others.map((stream) => worker.run(stream, { kind, force: true })));
+    results.push(await worker.run('users', { kind, force: true }));
+    for (const result of results) expectSucceeded(result);
+    await expectWarehouseEqualsSource(worker);
+  };
+
+  worker.time.now = TWELFTH_OF_MAY;
+  followups.update(first, { open: false, updated_on: TWELFTH_OF_MAY });
+  await runAll('sync');
+  expect(
+    await worker.query(`select watermark::text from safety_sync.stream_state where watermark is not null`),
+  ).toEqual([{ watermark: '2026-05-12 09:00:00+00' }]);
+
+  worker.time.now += HOUR_MS;
+  followups.update(second, { open: false, updated_on: worker.time.now });
+  resources.update([...resources.keys()][0] ?? '', { title: 'x' });
+  worker.time.now += HOUR_MS;
+  await runAll('sync');
+
+  const read = await readAccounts(worker.connection, ['default']);
+  expect(read.accounts.get('default')).toContainEqual(
+    expect.objectContaining({ stream: 'followups', watermarkMs: TWELFTH_OF_MAY + HOUR_MS }),
+  );
+
+  await worker.query(`update safety_sync.runs set trigger = 'schedule'`);
+  const { workerSeenMs } = await findWhatIsWrong(worker.connection.db, {
+    accounts: [{ id: 'default', offReasons: {}, config: { schedule: NO_SCHEDULE } }],
+    accountsRead: read,
+    config: { freshnessBudgetMinutes: 60, syncSpreadSeconds: 0 },
+  });
+  expect(Math.abs(Date.now() - (workerSeenMs ?? 0))).toBeLessThan(MINUTE_MS);
+
+  followups.delete(third);
+  await runAll('reconcile');
+  await worker.close();
 });
 
 test('migrate and check refuse a database in another encoding, with the command that creates one in UTF8', async () => {
