@@ -6,10 +6,12 @@ export default defineConfig({
   schema: [
     './src/engine/streams/*.ts',
     './src/engine/control-tables/control-tables.ts',
+    './src/engine/control-tables/account-changes.ts',
+    './src/engine/control-tables/sources.ts',
     './src/warehouse/calendar.ts',
     './src/warehouse/labels.ts',
     './src/warehouse/view-settings.ts',
-    './src/engine/history/followup-days.ts',
+    './src/engine/history/*.ts',
   ],
   out: './migrations',
   schemaFilter: ['safety', 'safety_sync'],

@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import type { Connection } from '../src/engine/database/connection.ts';
-import { countDays, createDayStage } from '../src/engine/history/followup-days.ts';
+import { countDays } from '../src/engine/history/days.ts';
 import { startServer } from './support/database.ts';
 
 const ACCOUNTS = Number(process.env['ACCOUNTS'] ?? 1);
@@ -19,13 +19,13 @@ const ACCOUNTS = Number(process.env['ACCOUNTS'] ?? 1);
 const FOLLOWUPS = Number(process.env['FOLLOWUPS'] ?? 100_000) / ACCOUNTS;
 const EMPLOYEES = Number(process.env['EMPLOYEES'] ?? 5000) / ACCOUNTS;
 const EQUIPMENT = Number(process.env['EQUIPMENT'] ?? 10_000) / ACCOUNTS;
-const PROMISED_MS = FOLLOWUPS * ACCOUNTS > 100_000 ? 1000 : 200;
+const PROMISED_MS = 1000;
 const RUNS = 3;
 /** `_raw` is as large as in a follow-up of the sandbox, because the amount of data that a scan reads depends on it. */
 const BOOKKEEPING = `null, jsonb_build_object('id', i, 'description', repeat('words ', 110)), now(),
   case when i % 50 = 0 then now() - interval '3 days' end, 1`;
 
-/** Account `default`. Every second follow-up has one earlier state; equipment has three, and employees have four. */
+/** Account `default`. Follow-ups have one or three earlier states, inspections eight, equipment three, employees four. */
 const FILL = [
   `insert into safety.users select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
   `insert into safety_sync.user_lookups (account_id, user_id) select 'default', i::text from generate_series(1, ${Math.max(EMPLOYEES, 2000)}) i`,
@@ -33,11 +33,12 @@ const FILL = [
   `insert into safety.followups
    select 'default', 'f' || i, i % 40, i, i % 4 = 0, at, least(at + interval '3 days', now() - interval '1 minute'), (i % 2000)::text, (i % 1999)::text, (i % 300)::text,
      case when i % 3 > 0 then (at + interval '14 days')::date end, case when i % 4 > 0 then least(at + interval '9 days', now() - interval '1 minute') end,
-     case when i % 4 > 0 then (i % 300)::text end, least(at + interval '3 days', now() - interval '1 minute'), ${BOOKKEEPING}
+     case when i % 4 > 0 then (i % 300)::text end, false, null, i::text, false, least(at + interval '3 days', now() - interval '1 minute'), ${BOOKKEEPING}
    from (select i, now() - (1 + i % 1500) * interval '1 day' - i % 86400 * interval '1 second' as at from generate_series(1, ${FOLLOWUPS}) i) s`,
   `insert into safety.followup_states
-   select account_id, id, form_id, response_id, true, created_at, created_at, observer_id, assigner_id, assignee_id, due_on, null, null,
-     created_at, _valid_from from safety.followups where account_id = 'default' and response_id % 2 = 0`,
+   select account_id, id, form_id, response_id, n < 3, created_at, created_at, observer_id, assigner_id, ((response_id + n) % 300)::text, due_on - n, null, null,
+     false, null, created_at + (n - 1) * (_valid_from - created_at) / 3, case when n < 3 and response_id % 2 = 0 then created_at + n * (_valid_from - created_at) / 3 else _valid_from end
+   from safety.followups, generate_series(1, 3) n where account_id = 'default' and (n = 1 or response_id % 2 = 0)`,
   `insert into safety.followup_messages
    select 'default', 'f' || (i / 3 + 1), i::text, i % 3 + 1, now() - i * interval '1 minute', (i % 2000)::text, repeat('words ', 15),
      case when i % 5 = 0 then (i % 2000)::text end, null, true from generate_series(0, ${3 * FOLLOWUPS - 1}) i`,
@@ -64,7 +65,7 @@ const FILL = [
   `insert into safety.equipment
    select 'default', 'e' || i, 'SN' || i, (20 + i % 8)::text, now(), '', array[(i % 50)::text], '1', array[(i % 7)::text, (i % 11)::text],
      array[(i % 2000)::text], 'Crane ' || i, repeat('note ', 10), i % 9 > 0, '{"1": "x", "2": 5}'::jsonb,
-     (array['uptodate', 'expiring', 'expired'])[i % 3 + 1], now() - (i % 300) * interval '1 day', ${BOOKKEEPING}
+     (i % 2000)::text, array[1, 2], (array['uptodate', 'expiring', 'expired'])[i % 3 + 1], now() - (i % 300) * interval '1 day', ${BOOKKEEPING}
    from generate_series(1, ${EQUIPMENT}) i`,
   `insert into safety.equipment_schedules
    select 'default', 'e' || (i / 3 + 1), (i % 3)::text, (array['uptodate', 'expiring', 'expired'])[i % 3 + 1], now() + (i % 700 - 200) * interval '1 day',
@@ -74,15 +75,21 @@ const FILL = [
    from generate_series(0, ${2 * EQUIPMENT - 1}) i`,
   `insert into safety.equipment_states
    select account_id, id, serial_number, equipment_type_id, created_at, parent_id, field_office_ids, line_of_business_id, client_ids,
-     assigned_user_ids, title, notes, is_in_service, metavalues, 'uptodate', _valid_from - n * interval '30 days',
+     assigned_user_ids, title, notes, is_in_service, metavalues, assigned_user_id, project_ids, 'uptodate', _valid_from - n * interval '30 days',
      _valid_from - (n - 1) * interval '30 days' from safety.equipment, generate_series(1, 3) n where account_id = 'default'`,
   `insert into safety.equipment_schedule_states
-   select account_id, equipment_id, schedule_id, 'uptodate', expires_at, expiring_at, last_completed_at, _valid_from - interval '90 days', _valid_from
-   from safety.equipment_schedules where account_id = 'default'`,
+   select account_id, equipment_id, schedule_id, 'uptodate', expires_at - n * interval '120 days', expiring_at - n * interval '120 days',
+     last_completed_at - n * interval '120 days', _valid_from - n * interval '120 days', _valid_from - (n - 1) * interval '120 days'
+   from safety.equipment_schedules, generate_series(1, 8) n where account_id = 'default'`,
+  `insert into safety.equipment_completions
+   select account_id, equipment_id, schedule_id, last_completed_at, lag(expires_at) over (partition by equipment_id, schedule_id order by valid_from)
+   from (select account_id, equipment_id, schedule_id, last_completed_at, expires_at, valid_from from safety.equipment_schedule_states
+     union all select account_id, equipment_id, schedule_id, last_completed_at, expires_at, _valid_from from safety.equipment_schedules) s
+   where account_id = 'default'`,
   `insert into safety.resources
    select 'default', 'r' || i, 'Document ' || i, now(), i, (i % 20)::text, array['a', 'b', 'c'], true, ${BOOKKEEPING} from generate_series(1, 5000) i`,
   `insert into safety.resource_versions
-   select 'default', 'r' || (i / 4 + 1), i % 4 + 1, i % 4 = 3, now(), now(), '1', 'v', 'changed', 'file', 'key', '' from generate_series(0, 19999) i`,
+   select 'default', 'r' || (i / 4 + 1), i % 4 + 1, i % 4 = 3, now(), now(), '1', 'v', 'changed', 'file', 'key', 1, '' from generate_series(0, 19999) i`,
   `insert into safety.labels select 'default', kind, i::text, kind || ' ' || i, null
    from unnest(array['form', 'training', 'equipment_type', 'schedule', 'category', 'field_office', 'client', 'line_of_business']) as kind,
      generate_series(0, 99) i`,
@@ -104,7 +111,7 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'backlog of a year': `select date, status, followups from safety.followup_daily where account_id = 'default' and days_ago < 365`,
   'compliance of a year': `select date, status, employees from safety.training_status_daily where days_ago < 365`,
   'equipment of a year': `select date, status, in_service from safety.equipment_status_daily where days_ago < 365`,
-  'trainings that expire in 60 days': `select * from safety.training_expiry where account_id = 'default' and days_until_expiry between 0 and 60`,
+  'trainings that expire in 60 days': `select * from safety.training_matrix where account_id = 'default' and days_until_expiry between 0 and 60`,
 };
 
 /** ms of planning and running; every column of every row is computed, nothing is sent or turned into text. */
@@ -169,13 +176,14 @@ async function run(connection: Connection, databaseUrl: string): Promise<void> {
   for (const account of accounts)
     for (const statement of FILL) await connection.query(statement.replaceAll(`'default'`, `'${account}'`));
   await connection.query('vacuum analyze');
-  const begunMs = performance.now();
-  await createDayStage(connection.db);
   const now = new Date().toISOString();
-  for (const accountId of accounts)
-    for (const stream of ['followups', 'training-employee-status', 'equipments'] as const)
-      await countDays(connection.db, { accountId, stream, now, keepsPeriods: stream === 'followups' });
-  print({ counted_days_ms: Math.round(performance.now() - begunMs) });
+  for (const what of ['counted_days_ms', 'counted_again_ms']) {
+    const begunMs = performance.now();
+    for (const accountId of accounts)
+      for (const stream of ['followups', 'training-employee-status', 'equipments'] as const)
+        await connection.db.transaction((tx) => countDays(tx, { accountId, stream, now }));
+    print({ [what]: Math.round(performance.now() - begunMs) });
+  }
   await connection.query('vacuum full analyze safety.followups');
   await connection.query('vacuum analyze');
 

@@ -3,20 +3,22 @@ CREATE SCHEMA IF NOT EXISTS "safety";
 CREATE SCHEMA IF NOT EXISTS "safety_sync";
 --> statement-breakpoint
 CREATE TABLE "safety"."equipment" (
-	"account_id" text NOT NULL,
-	"id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"serial_number" text,
-	"equipment_type_id" text,
+	"equipment_type_id" text collate "C",
 	"created_at" timestamp with time zone,
-	"parent_id" text,
-	"field_office_ids" text[],
-	"line_of_business_id" text,
-	"client_ids" text[],
-	"assigned_user_ids" text[],
+	"parent_id" text collate "C",
+	"field_office_ids" text[] collate "C",
+	"line_of_business_id" text collate "C",
+	"client_ids" text[] collate "C",
+	"assigned_user_ids" text[] collate "C",
 	"title" text,
 	"notes" text,
 	"is_in_service" boolean,
 	"metavalues" jsonb,
+	"assigned_user_id" text collate "C",
+	"project_ids" bigint[],
 	"status" text,
 	"_valid_from" timestamp with time zone DEFAULT now() NOT NULL,
 	"_hash" uuid,
@@ -28,16 +30,16 @@ CREATE TABLE "safety"."equipment" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."equipment_asked_types" (
-	"account_id" text NOT NULL,
-	"equipment_id" text NOT NULL,
-	"asked_type_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"equipment_id" text collate "C" NOT NULL,
+	"asked_type_id" text collate "C" NOT NULL,
 	CONSTRAINT "equipment_asked_types_account_id_equipment_id_pk" PRIMARY KEY("account_id","equipment_id")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."equipment_metavalues" (
-	"account_id" text NOT NULL,
-	"equipment_id" text NOT NULL,
-	"metafield_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"equipment_id" text collate "C" NOT NULL,
+	"metafield_id" text collate "C" NOT NULL,
 	"number_value" numeric,
 	"text_value" text,
 	"item_ids" bigint[],
@@ -45,9 +47,9 @@ CREATE TABLE "safety"."equipment_metavalues" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."equipment_schedule_states" (
-	"account_id" text NOT NULL,
-	"equipment_id" text NOT NULL,
-	"schedule_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"equipment_id" text collate "C" NOT NULL,
+	"schedule_id" text collate "C" NOT NULL,
 	"status" text,
 	"expires_at" timestamp with time zone,
 	"expiring_at" timestamp with time zone,
@@ -58,9 +60,9 @@ CREATE TABLE "safety"."equipment_schedule_states" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."equipment_schedules" (
-	"account_id" text NOT NULL,
-	"equipment_id" text NOT NULL,
-	"schedule_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"equipment_id" text collate "C" NOT NULL,
+	"schedule_id" text collate "C" NOT NULL,
 	"status" text,
 	"expires_at" timestamp with time zone,
 	"expiring_at" timestamp with time zone,
@@ -70,20 +72,22 @@ CREATE TABLE "safety"."equipment_schedules" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."equipment_states" (
-	"account_id" text NOT NULL,
-	"id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"serial_number" text,
-	"equipment_type_id" text,
+	"equipment_type_id" text collate "C",
 	"created_at" timestamp with time zone,
-	"parent_id" text,
-	"field_office_ids" text[],
-	"line_of_business_id" text,
-	"client_ids" text[],
-	"assigned_user_ids" text[],
+	"parent_id" text collate "C",
+	"field_office_ids" text[] collate "C",
+	"line_of_business_id" text collate "C",
+	"client_ids" text[] collate "C",
+	"assigned_user_ids" text[] collate "C",
 	"title" text,
 	"notes" text,
 	"is_in_service" boolean,
 	"metavalues" jsonb,
+	"assigned_user_id" text collate "C",
+	"project_ids" bigint[],
 	"status" text,
 	"valid_from" timestamp with time zone NOT NULL,
 	"valid_to" timestamp with time zone NOT NULL,
@@ -91,9 +95,9 @@ CREATE TABLE "safety"."equipment_states" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."followup_attachments" (
-	"account_id" text NOT NULL,
-	"followup_id" text NOT NULL,
-	"message_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"followup_id" text collate "C" NOT NULL,
+	"message_id" text collate "C" NOT NULL,
 	"position" integer NOT NULL,
 	"key" text,
 	"caption" text,
@@ -101,56 +105,58 @@ CREATE TABLE "safety"."followup_attachments" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."followup_messages" (
-	"account_id" text NOT NULL,
-	"followup_id" text NOT NULL,
-	"id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"followup_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"position" integer NOT NULL,
 	"sent_at" timestamp with time zone,
-	"user_id" text,
+	"user_id" text collate "C",
 	"note" text,
-	"reassignee_id" text,
+	"reassignee_id" text collate "C",
 	"signature" jsonb,
 	"notify" boolean,
-	"_handed_before" text,
 	CONSTRAINT "followup_messages_account_id_followup_id_id_pk" PRIMARY KEY("account_id","followup_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."followup_states" (
-	"account_id" text NOT NULL,
-	"id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"form_id" bigint,
 	"response_id" bigint,
 	"is_open" boolean,
 	"created_at" timestamp with time zone,
 	"updated_at" timestamp with time zone,
-	"observer_id" text,
-	"assigner_id" text,
-	"assignee_id" text,
+	"observer_id" text collate "C",
+	"assigner_id" text collate "C",
+	"assignee_id" text collate "C",
 	"due_on" date,
 	"resolved_at" timestamp with time zone,
-	"completer_id" text,
+	"completer_id" text collate "C",
+	"is_in_progress" boolean,
+	"field_id" text collate "C",
 	"valid_from" timestamp with time zone NOT NULL,
 	"valid_to" timestamp with time zone NOT NULL,
-	"_was_open" boolean,
-	"_due_moved" boolean DEFAULT false NOT NULL,
-	"_due_before" date,
 	CONSTRAINT "followup_states_account_id_id_valid_from_pk" PRIMARY KEY("account_id","id","valid_from")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."followups" (
-	"account_id" text NOT NULL,
-	"id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"form_id" bigint,
 	"response_id" bigint,
 	"is_open" boolean,
 	"created_at" timestamp with time zone,
 	"updated_at" timestamp with time zone,
-	"observer_id" text,
-	"assigner_id" text,
-	"assignee_id" text,
+	"observer_id" text collate "C",
+	"assigner_id" text collate "C",
+	"assignee_id" text collate "C",
 	"due_on" date,
 	"resolved_at" timestamp with time zone,
-	"completer_id" text,
+	"completer_id" text collate "C",
+	"is_in_progress" boolean,
+	"field_id" text collate "C",
+	"display_id" text collate "C",
+	"is_deleted_at_source" boolean,
 	"_valid_from" timestamp with time zone DEFAULT now() NOT NULL,
 	"_hash" uuid,
 	"_raw" jsonb,
@@ -161,38 +167,50 @@ CREATE TABLE "safety"."followups" (
 	"_reassignment_count" integer DEFAULT 0 NOT NULL,
 	"_last_message_at" timestamp with time zone,
 	"_first_response_at" timestamp with time zone,
-	"_was_open" boolean,
-	"_due_moved" boolean DEFAULT false NOT NULL,
-	"_due_before" date,
-	"_due_changes" integer DEFAULT 0 NOT NULL,
-	"_reopen_count" integer DEFAULT 0 NOT NULL,
-	"_first_due" date,
 	CONSTRAINT "followups_account_id_id_pk" PRIMARY KEY("account_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "safety"."names" (
+	"account_id" text collate "C" NOT NULL,
+	"_key" text collate "C" NOT NULL,
+	"kind" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
+	"name" text,
+	"code" text,
+	"parent_id" text collate "C",
+	"is_active" boolean,
+	"_hash" uuid,
+	"_raw" jsonb,
+	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"_deleted_at" timestamp with time zone,
+	"_run_id" bigint NOT NULL,
+	CONSTRAINT "names_account_id__key_pk" PRIMARY KEY("account_id","_key")
+);
+--> statement-breakpoint
 CREATE TABLE "safety"."resource_versions" (
-	"account_id" text NOT NULL,
-	"resource_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"resource_id" text collate "C" NOT NULL,
 	"ordinal" integer NOT NULL,
 	"is_current" boolean NOT NULL,
 	"created_at" timestamp with time zone,
 	"approved_at" timestamp with time zone,
-	"creator_id" text,
+	"creator_id" text collate "C",
 	"version" text,
 	"description" text,
 	"type" text,
 	"file" text,
+	"size" bigint,
 	"link" text,
 	CONSTRAINT "resource_versions_account_id_resource_id_ordinal_pk" PRIMARY KEY("account_id","resource_id","ordinal")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."resources" (
-	"account_id" text NOT NULL,
-	"id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"title" text,
 	"created_at" timestamp with time zone,
 	"sequence" bigint,
-	"category_id" text,
+	"category_id" text collate "C",
 	"tags" text[],
 	"should_be_available_offline" boolean,
 	"_hash" uuid,
@@ -204,8 +222,8 @@ CREATE TABLE "safety"."resources" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."training_completion_states" (
-	"account_id" text NOT NULL,
-	"user_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"user_id" text collate "C" NOT NULL,
 	"training_id" bigint NOT NULL,
 	"completed_on" date,
 	"expires_on" date,
@@ -217,8 +235,8 @@ CREATE TABLE "safety"."training_completion_states" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."training_completions" (
-	"account_id" text NOT NULL,
-	"user_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"user_id" text collate "C" NOT NULL,
 	"training_id" bigint NOT NULL,
 	"completed_on" date,
 	"expires_on" date,
@@ -229,8 +247,8 @@ CREATE TABLE "safety"."training_completions" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."training_employee_status" (
-	"account_id" text NOT NULL,
-	"user_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"user_id" text collate "C" NOT NULL,
 	"status" text,
 	"percent_complete" numeric,
 	"incomplete_training_ids" bigint[],
@@ -246,8 +264,8 @@ CREATE TABLE "safety"."training_employee_status" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."training_employee_status_states" (
-	"account_id" text NOT NULL,
-	"user_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"user_id" text collate "C" NOT NULL,
 	"status" text,
 	"percent_complete" numeric,
 	"incomplete_training_ids" bigint[],
@@ -259,9 +277,24 @@ CREATE TABLE "safety"."training_employee_status_states" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."users" (
-	"account_id" text NOT NULL,
-	"id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
 	"name" text,
+	"first_name" text,
+	"last_name" text,
+	"employee_number" text,
+	"email" text,
+	"username" text,
+	"job_title_id" text collate "C",
+	"role_id" text collate "C",
+	"field_office_ids" text[] collate "C",
+	"line_of_business_ids" text[] collate "C",
+	"client_ids" text[] collate "C",
+	"supervisor_id" text collate "C",
+	"manager_id" text collate "C",
+	"hired_on" date,
+	"terminated_on" date,
+	"last_seen_at" timestamp with time zone,
 	"_hash" uuid,
 	"_raw" jsonb,
 	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
@@ -270,37 +303,29 @@ CREATE TABLE "safety"."users" (
 	CONSTRAINT "users_account_id_id_pk" PRIMARY KEY("account_id","id")
 );
 --> statement-breakpoint
-CREATE TABLE "safety_sync"."account_changes" (
-	"account_id" text NOT NULL,
-	"renamed_to" text,
-	"began_at" timestamp with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "account_changes_account_id_pk" PRIMARY KEY("account_id")
-);
---> statement-breakpoint
 CREATE TABLE "safety_sync"."backfill_slices" (
-	"account_id" text NOT NULL,
-	"stream" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"stream" text collate "C" NOT NULL,
 	"created_from" timestamp with time zone NOT NULL,
 	"created_to" timestamp with time zone NOT NULL,
-	"status" text NOT NULL,
+	"status" text collate "C" NOT NULL,
 	"read_to" timestamp with time zone,
 	"expected" bigint,
 	"records" bigint DEFAULT 0 NOT NULL,
-	"failures" integer DEFAULT 0 NOT NULL,
 	"finished_at" timestamp with time zone,
 	CONSTRAINT "backfill_slices_account_id_stream_created_from_created_to_pk" PRIMARY KEY("account_id","stream","created_from","created_to")
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."data_issues" (
-	"account_id" text NOT NULL,
-	"stream" text NOT NULL,
-	"fingerprint" text NOT NULL,
-	"record_id" text,
-	"field" text,
-	"kind" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"stream" text collate "C" NOT NULL,
+	"fingerprint" text collate "C" NOT NULL,
+	"record_id" text collate "C",
+	"field" text collate "C",
+	"kind" text collate "C" NOT NULL,
 	"problem" text NOT NULL,
 	"value" jsonb,
-	"identity" text,
+	"identity" text collate "C",
 	"context" jsonb,
 	"first_seen_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"last_seen_at" timestamp with time zone DEFAULT now() NOT NULL,
@@ -310,20 +335,31 @@ CREATE TABLE "safety_sync"."data_issues" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."forgotten" (
-	"account_id" text NOT NULL,
-	"pseudonym" text NOT NULL,
-	"person" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"pseudonym" text collate "C" NOT NULL,
+	"person" text collate "C" NOT NULL,
 	"words" integer,
-	"key_id" text NOT NULL,
+	"key_id" text collate "C" NOT NULL,
 	"forgotten_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "forgotten_account_id_pseudonym_pk" PRIMARY KEY("account_id","pseudonym")
 );
 --> statement-breakpoint
+CREATE TABLE "safety_sync"."optional_methods" (
+	"account_id" text collate "C" NOT NULL,
+	"method" text collate "C" NOT NULL,
+	"asked_at" timestamp with time zone NOT NULL,
+	"read_at" timestamp with time zone,
+	"code" text,
+	"unnamed" text[] collate "C",
+	"form" text,
+	CONSTRAINT "optional_methods_account_id_method_pk" PRIMARY KEY("account_id","method")
+);
+--> statement-breakpoint
 CREATE TABLE "safety_sync"."outbox" (
-	"account_id" text NOT NULL,
-	"event" text NOT NULL,
-	"subject" text NOT NULL,
-	"channel" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"event" text collate "C" NOT NULL,
+	"subject" text collate "C" NOT NULL,
+	"channel" text collate "C" NOT NULL,
 	"code" text,
 	"detail" text,
 	"began_at" timestamp with time zone NOT NULL,
@@ -337,10 +373,10 @@ CREATE TABLE "safety_sync"."outbox" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."privacy_cleanings" (
-	"account_id" text NOT NULL,
-	"stream" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"stream" text collate "C" NOT NULL,
 	"policy" jsonb NOT NULL,
-	"position" text,
+	"position" text collate "C",
 	"rows_seen" bigint DEFAULT 0 NOT NULL,
 	"rows_changed" bigint DEFAULT 0 NOT NULL,
 	"started_at" timestamp with time zone DEFAULT now() NOT NULL,
@@ -348,13 +384,22 @@ CREATE TABLE "safety_sync"."privacy_cleanings" (
 	CONSTRAINT "privacy_cleanings_account_id_stream_pk" PRIMARY KEY("account_id","stream")
 );
 --> statement-breakpoint
+CREATE TABLE "safety_sync"."request_budget" (
+	"account_id" text collate "C" NOT NULL,
+	"saved_since" timestamp with time zone NOT NULL,
+	"blocked_at" timestamp with time zone,
+	"blocked_until" timestamp with time zone,
+	"probe_until" timestamp with time zone,
+	CONSTRAINT "request_budget_account_id_pk" PRIMARY KEY("account_id")
+);
+--> statement-breakpoint
 CREATE TABLE "safety_sync"."runs" (
 	"run_id" bigint GENERATED ALWAYS AS IDENTITY (sequence name "safety_sync"."runs_run_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"account_id" text NOT NULL,
-	"stream" text NOT NULL,
-	"kind" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"stream" text collate "C" NOT NULL,
+	"kind" text collate "C" NOT NULL,
 	"trigger" text NOT NULL,
-	"status" text NOT NULL,
+	"status" text collate "C" NOT NULL,
 	"started_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp with time zone,
 	"requests" bigint DEFAULT 0 NOT NULL,
@@ -370,7 +415,7 @@ CREATE TABLE "safety_sync"."runs" (
 	"watermark_after" timestamp with time zone,
 	"error_code" text,
 	"error_message" text,
-	"request_id" text,
+	"request_id" text collate "C",
 	"note" text,
 	"owner" text NOT NULL,
 	"backend_pid" integer,
@@ -379,22 +424,20 @@ CREATE TABLE "safety_sync"."runs" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."stream_state" (
-	"account_id" text NOT NULL,
-	"stream" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"stream" text collate "C" NOT NULL,
 	"watermark" timestamp with time zone,
 	"backfill_from" timestamp with time zone,
 	"backfill_to" timestamp with time zone,
 	"backfill_watermark" timestamp with time zone,
-	"backfill_clock_offset_ms" bigint,
 	"backfill_started_at" timestamp with time zone,
 	"calculated_at" timestamp with time zone,
-	"clock_offset_ms" bigint,
-	"older_since" timestamp with time zone,
 	"checked_at" timestamp with time zone,
-	"checked_at_database" timestamp with time zone,
 	"fresh_for_ms" bigint,
 	"last_success_at" timestamp with time zone,
-	"keyless" jsonb,
+	"complete_read_at" timestamp with time zone,
+	"complete_read_ms" bigint,
+	"difference" bigint,
 	"retained_at" timestamp with time zone,
 	"read_parts" jsonb,
 	"complete_until" timestamp with time zone,
@@ -402,26 +445,28 @@ CREATE TABLE "safety_sync"."stream_state" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."user_lookups" (
-	"account_id" text NOT NULL,
-	"user_id" text NOT NULL,
+	"account_id" text collate "C" NOT NULL,
+	"user_id" text collate "C" NOT NULL,
 	"first_met_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"asked_at" timestamp with time zone,
-	"is_known" boolean,
-	"failures" integer DEFAULT 0 NOT NULL,
-	"last_error" text,
-	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"named_at" timestamp with time zone,
 	CONSTRAINT "user_lookups_account_id_user_id_pk" PRIMARY KEY("account_id","user_id")
 );
 --> statement-breakpoint
-CREATE TABLE "safety"."reporting_settings" (
-	"account_id" text NOT NULL,
-	"timezone" text NOT NULL,
-	"changed_at" timestamp with time zone NOT NULL,
-	"followup_url" text,
-	"resource_url" text,
-	"equipment_url" text,
-	"employee_url" text,
-	CONSTRAINT "reporting_settings_account_id_pk" PRIMARY KEY("account_id")
+CREATE TABLE "safety_sync"."account_changes" (
+	"account_id" text collate "C" NOT NULL,
+	"renamed_to" text collate "C",
+	"began_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "account_changes_account_id_pk" PRIMARY KEY("account_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."sources" (
+	"account_id" text collate "C" NOT NULL,
+	"address" text NOT NULL,
+	"service_id" text collate "C",
+	"service_name" text,
+	"moved_at" timestamp with time zone,
+	CONSTRAINT "sources_account_id_pk" PRIMARY KEY("account_id")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."calendar" (
@@ -438,37 +483,56 @@ CREATE TABLE "safety"."calendar" (
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."labels" (
-	"account_id" text NOT NULL,
-	"kind" text NOT NULL,
-	"id" text NOT NULL,
-	"label" text NOT NULL,
-	"parent_id" text,
+	"account_id" text collate "C" NOT NULL,
+	"kind" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
+	"label" text,
+	"parent_id" text collate "C",
 	CONSTRAINT "labels_account_id_kind_id_pk" PRIMARY KEY("account_id","kind","id"),
 	CONSTRAINT "labels_kind_check" CHECK ("safety"."labels"."kind" in ('form', 'training', 'equipment_type', 'schedule', 'category', 'field_office', 'client', 'line_of_business', 'metafield', 'metafield_item'))
 );
 --> statement-breakpoint
-CREATE TABLE "safety"."counted_days" (
-	"account_id" text NOT NULL,
-	"stream" text NOT NULL,
+CREATE TABLE "safety"."reporting_settings" (
+	"account_id" text collate "C" NOT NULL,
 	"timezone" text NOT NULL,
+	"changed_at" timestamp with time zone NOT NULL,
+	"followup_url" text,
+	"resource_url" text,
+	"equipment_url" text,
+	"employee_url" text,
+	CONSTRAINT "reporting_settings_account_id_pk" PRIMARY KEY("account_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."equipment_completions" (
+	"account_id" text collate "C" NOT NULL,
+	"equipment_id" text collate "C" NOT NULL,
+	"schedule_id" text collate "C" NOT NULL,
+	"completed_at" timestamp with time zone NOT NULL,
+	"was_due_at" timestamp with time zone,
+	CONSTRAINT "equipment_completions_account_id_equipment_id_schedule_id_completed_at_pk" PRIMARY KEY("account_id","equipment_id","schedule_id","completed_at")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."counted_days" (
+	"account_id" text collate "C" NOT NULL,
+	"stream" text collate "C" NOT NULL,
+	"timezone" text NOT NULL,
+	"history_from" date NOT NULL,
 	"counted_to" date NOT NULL,
-	"final_before" date,
-	"is_valid" boolean DEFAULT true NOT NULL,
+	"counted" datemultirange NOT NULL,
 	CONSTRAINT "counted_days_account_id_stream_pk" PRIMARY KEY("account_id","stream")
 );
 --> statement-breakpoint
-CREATE TABLE "safety"."followup_days" (
-	"account_id" text NOT NULL,
-	"counted_by" text NOT NULL,
-	"id" text NOT NULL,
+CREATE TABLE "safety"."day_counts" (
+	"account_id" text collate "C" NOT NULL,
+	"stream" text collate "C" NOT NULL,
+	"counted_by" text collate "C" NOT NULL,
+	"id" text collate "C" NOT NULL,
+	"status" text collate "C" NOT NULL,
 	"from_on" date NOT NULL,
 	"to_on" date NOT NULL,
-	"days" date[] NOT NULL,
-	"open" integer[] NOT NULL,
-	"overdue" integer[] NOT NULL,
-	"closed" integer[] NOT NULL,
-	"unknown" integer[] NOT NULL,
-	CONSTRAINT "followup_days_account_id_counted_by_id_from_on_pk" PRIMARY KEY("account_id","counted_by","id","from_on")
+	"records" integer NOT NULL,
+	"in_service" integer NOT NULL,
+	CONSTRAINT "day_counts_account_id_stream_counted_by_id_status_from_on_pk" PRIMARY KEY("account_id","stream","counted_by","id","status","from_on")
 );
 --> statement-breakpoint
 ALTER TABLE "safety"."equipment_asked_types" ADD CONSTRAINT "equipment_asked_types_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -478,12 +542,11 @@ ALTER TABLE "safety"."followup_attachments" ADD CONSTRAINT "followup_attachments
 ALTER TABLE "safety"."followup_messages" ADD CONSTRAINT "followup_messages_followup_fk" FOREIGN KEY ("account_id","followup_id") REFERENCES "safety"."followups"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "safety"."resource_versions" ADD CONSTRAINT "resource_versions_resource_fk" FOREIGN KEY ("account_id","resource_id") REFERENCES "safety"."resources"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "safety"."training_completions" ADD CONSTRAINT "training_completions_status_fk" FOREIGN KEY ("account_id","user_id") REFERENCES "safety"."training_employee_status"("account_id","user_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "safety"."equipment_completions" ADD CONSTRAINT "equipment_completions_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "equipment_type_idx" ON "safety"."equipment" USING btree ("equipment_type_id");--> statement-breakpoint
 CREATE INDEX "equipment_schedules_expires_idx" ON "safety"."equipment_schedules" USING btree ("expires_at");--> statement-breakpoint
 CREATE INDEX "followup_states_ended_idx" ON "safety"."followup_states" USING btree ("valid_to");--> statement-breakpoint
 CREATE INDEX "followups_created_idx" ON "safety"."followups" USING brin ("created_at") WITH (pages_per_range=32);--> statement-breakpoint
-CREATE INDEX "followups_reopened_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."is_open" and not "safety"."followups"."_was_open";--> statement-breakpoint
-CREATE INDEX "followups_due_moved_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."_due_moved";--> statement-breakpoint
 CREATE INDEX "resource_versions_creator_idx" ON "safety"."resource_versions" USING btree ("creator_id");--> statement-breakpoint
 CREATE INDEX "training_completions_expires_idx" ON "safety"."training_completions" USING btree ("expires_on");--> statement-breakpoint
 CREATE INDEX "data_issues_open_idx" ON "safety_sync"."data_issues" USING btree ("account_id","stream","record_id") WHERE "safety_sync"."data_issues"."resolved_at" is null;--> statement-breakpoint
@@ -491,4 +554,4 @@ CREATE INDEX "data_issues_new_fields_idx" ON "safety_sync"."data_issues" USING b
 CREATE INDEX "runs_stream_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "runs_running_idx" ON "safety_sync"."runs" USING btree ("account_id","stream") WHERE "safety_sync"."runs"."status" = 'running';--> statement-breakpoint
 CREATE INDEX "runs_reconcile_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST) WHERE "safety_sync"."runs"."kind" = 'reconcile';--> statement-breakpoint
-CREATE INDEX "user_lookups_due_idx" ON "safety_sync"."user_lookups" USING btree ("due_at");
+CREATE INDEX "day_counts_last_idx" ON "safety"."day_counts" USING btree ("stream","account_id") WHERE "safety"."day_counts"."to_on" = 'infinity';

@@ -2,8 +2,15 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ApiClient, createApiClient } from './engine/api/client.ts';
+import {
+  type BudgetStore,
+  createMemoryStore,
+  createRequestBudget,
+  evenRateOf,
+  rateOf,
+} from './engine/api/request-budget.ts';
 import { logRequest } from './engine/api/requests.ts';
-import { type AccountConfig, offReasonsOf } from './config/account-config.ts';
+import { type AccountConfig, offReasonsOf, requestsPerMinuteOf } from './config/account-config.ts';
 import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { readSecretFile, readTokenFile } from './config/read-variables.ts';
@@ -14,11 +21,12 @@ import { createOutageLog } from './operate/health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
 import { createRedactor } from './shared/redact.ts';
-import { formatDuration } from './shared/format.ts';
-import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
+import { formatTime } from './shared/format.ts';
+import { type Clock, systemClock } from './shared/time.ts';
 import { STREAM_NAMES } from './engine/streams/index.ts';
 import type { RunContext, RunEvents } from './engine/sync/run.ts';
-import { toDatabaseError } from './engine/database/database-error.ts';
+import { createSourceGuard, IDENTITY_METHOD } from './engine/sync/source.ts';
+import { createBudgetStore } from './engine/control-tables/request-budget.ts';
 import type { MigrateOptions } from './warehouse/migrate.ts';
 import { openWarehouse } from './warehouse/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
@@ -51,9 +59,13 @@ export function buildLogger(config: Config, secrets: readonly string[] = secrets
 
 interface BuildApiClientOptions {
   readonly log: Logger;
+  /** The budget that the account's processes share; null: none can be read, so requests start at an even rate. */
+  readonly store: BudgetStore | null;
   readonly clock?: Clock;
   /** Records retries; during an outage, retries are logged at debug level. */
   readonly health?: AccountHealth;
+  /** Refuses requests to a service that the account does not belong to. */
+  readonly admit?: (method: string) => Promise<void>;
   /** Adds secrets that were read later, for example a new token. */
   readonly addSecrets?: (secrets: readonly string[]) => void;
 }
@@ -61,37 +73,45 @@ interface BuildApiClientOptions {
 export function buildApiClient(
   { service }: AccountConfig,
   settings: ApiConfig,
-  { log, clock = systemClock, health, addSecrets }: BuildApiClientOptions,
+  { log, store, clock = systemClock, health, admit, addSecrets }: BuildApiClientOptions,
 ): ApiClient {
   if (service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
   }
-  const { tokenFile } = service;
+  const { tokenFile, baseUrl } = service;
+  const { requestsPerMinute: setting, ...limits } = settings;
+  const perMinute = requestsPerMinuteOf(baseUrl, setting);
+  const toRate = store === null ? evenRateOf : rateOf;
   return createApiClient({
-    ...settings,
+    ...limits,
     ...service,
+    budget: createRequestBudget({
+      store: store ?? createMemoryStore(clock),
+      rate: perMinute === null ? null : toRate(perMinute),
+      clock,
+      random: Math.random,
+      onBlocked: (untilMs) =>
+        log.warn(
+          { blocked_until: new Date(untilMs).toISOString() },
+          `waiting for the request limit until ${formatTime(untilMs)}`,
+        ),
+    }),
     ...(tokenFile === undefined ? {} : { readToken: () => readTokenFile(tokenFile) }),
+    ...(admit === undefined ? {} : { admit }),
     onNewToken: (token) => {
       addSecrets?.([token]);
       log.info('the token was replaced in its file: using the new one');
     },
     clock,
-    random: Math.random,
     userAgent: `safety-sync/${VERSION}`,
     // Registered at debug level only, because describing a request takes time.
     ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
     onRetry: (event) => {
-      const { method, attempt, delayMs, error } = event;
+      const { method, attempt, error } = event;
       health?.recordRetry();
       log[health?.outage === undefined ? 'warn' : 'debug'](
-        {
-          method,
-          attempt,
-          delay_ms: Math.round(delayMs),
-          error_code: error.code,
-          request_id: error.requestId,
-        },
-        `${error.message}; retrying in ${delayMs < SECOND_MS ? 'less than a second' : formatDuration(delayMs)}`,
+        { method, attempt, error_code: error.code, request_id: error.requestId },
+        `${error.message}; retrying`,
       );
     },
   });
@@ -144,7 +164,7 @@ export async function createApp(options: CreateAppOptions) {
         ? log
         : log.child({ account_id: accountId }, { msgPrefix: `${accountId}: ` });
     const offReasons = offReasonsOf(account);
-    const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
+    const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] !== 'not scheduled');
     let api: ApiClient | undefined;
     const health = createAccountHealth({
       accountId,
@@ -155,12 +175,21 @@ export async function createApp(options: CreateAppOptions) {
       delays: options.trialDelays,
       hasNewToken: () => api?.hasNewToken === true,
     });
+    const source = createSourceGuard({
+      accountId,
+      address: account.service?.baseUrl ?? '',
+      api: () => made.api,
+      db,
+      clock,
+      signal,
+    });
     const made = {
       config: account,
       id: accountId,
       /** Adds the account to each line when there are several. */
       log: ownLog,
       health,
+      source,
       /** Streams with a schedule. */
       scheduled,
       /** Why the other streams have no schedule. */
@@ -173,8 +202,12 @@ export async function createApp(options: CreateAppOptions) {
         if (api !== undefined) return api;
         api = buildApiClient(account, config.api, {
           log: ownLog,
+          store: createBudgetStore(db, accountId),
           clock,
           health,
+          admit: async (method) => {
+            if (method !== IDENTITY_METHOD) await source.assertSame();
+          },
           addSecrets,
         });
         clients.push(api);
@@ -205,6 +238,21 @@ export async function createApp(options: CreateAppOptions) {
     return made;
   }
 
+  async function writeReportingSettings(): Promise<void> {
+    const zones = config.accounts.map(({ accountId, reportingTimezone: timezone }) => ({
+      accountId,
+      timezone,
+    }));
+    const moved = await writeReportingTimezones(db, zones);
+    await writeRecordUrls(db, accountIds, config.recordUrls);
+    for (const { accountId, timezone, before } of moved) {
+      log.warn(
+        { account_id: accountId, timezone, before },
+        `days begin in ${timezone} from now on (REPORTING_TIMEZONE) and no longer in ${before}: past days are counted again`,
+      );
+    }
+  }
+
   return {
     config,
     log,
@@ -224,27 +272,15 @@ export async function createApp(options: CreateAppOptions) {
     accountIds,
     /** Aborted when a stop of the process is requested. */
     signal,
-    /** Applies migrations, and writes each account's reporting time zone. */
-    async migrate(how?: MigrateOptions) {
-      const outcome = await warehouse.migrate(how);
-      try {
-        const zones = config.accounts.map(({ accountId, reportingTimezone: timezone }) => ({
-          accountId,
-          timezone,
-        }));
-        const moved = await writeReportingTimezones(db, zones);
-        await writeRecordUrls(db, accountIds, config.recordUrls);
-        for (const { accountId, timezone, before } of moved) {
-          log.warn(
-            { account_id: accountId, timezone, before },
-            `days begin in ${timezone} from now on (REPORTING_TIMEZONE) and no longer in ${before}: past days are counted again`,
-          );
-        }
-      } catch (error) {
-        throw toDatabaseError(error);
-      }
-      return outcome;
-    },
+    /** Applies migrations; as soon as the tables are migrated, writes each account's reporting time zone. */
+    migrate: (how?: MigrateOptions) =>
+      warehouse.migrate({
+        ...how,
+        onTables: async () => {
+          await writeReportingSettings();
+          await how?.onTables?.();
+        },
+      }),
     async close() {
       await Promise.all(clients.map((client) => client.close()));
       await warehouse.close();

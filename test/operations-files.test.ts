@@ -11,8 +11,7 @@ import { VARIABLES } from '../src/config/variables.ts';
 import { EXIT } from '../src/cli/run-results.ts';
 import { buildStatus } from '../src/operate/status/build-status.ts';
 import { createMetrics } from '../src/operate/status/metrics.ts';
-import { createSandbox } from '../src/sandbox/index.ts';
-import { folderForTest, untilTestEnds } from './support/lifetime.ts';
+import { folderForTest } from './support/lifetime.ts';
 import { statusFacts } from './support/status-facts.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -216,11 +215,6 @@ describe('manifests', () => {
     for (const [name, { logging }] of Object.entries(services)) {
       expect(logging?.driver, name).toBe('local');
     }
-  });
-
-  it('the comment in docker-compose.yml lists the equipment types of the sandbox', async () => {
-    const { equipmentTypes } = untilTestEnds(await createSandbox());
-    expect(read('docker-compose.yml')).toContain(`#   SAFETY_EQUIPMENT_TYPES=${equipmentTypes.join(',')}\n`);
   });
 
   it('the container in Kubernetes has minimal rights and has probes', () => {

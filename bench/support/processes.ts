@@ -7,13 +7,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { equipmentTypes } from '../../src/sandbox/generate/equipment-types.ts';
 import type { defaultSize } from '../../src/sandbox/index.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = join(ROOT, 'dist/main.js');
 /** Below node_modules, where Node finds the packages that are not bundled. */
 const COMPILED = join(ROOT, 'node_modules/.cache/safety-sync-bench');
-const SETTINGS = ['SAFETY_BASE_URL', 'SAFETY_TOKEN', 'SAFETY_EQUIPMENT_TYPES'] as const;
+const SETTINGS = ['SAFETY_BASE_URL', 'SAFETY_TOKEN'] as const;
+/** The sandbox's. */
+const SAFETY_EQUIPMENT_TYPES = equipmentTypes.map(({ id }) => id).join(',');
 
 export type ServiceSize = Partial<typeof defaultSize>;
 
@@ -47,7 +50,7 @@ export async function startService({
     env[name] = value;
     if (SETTINGS.every((setting) => setting in env)) break;
   }
-  return { env, pid: child.pid ?? 0, close: () => end(child) };
+  return { env: { ...env, SAFETY_EQUIPMENT_TYPES }, pid: child.pid ?? 0, close: () => end(child) };
 }
 
 async function end(child: ChildProcess): Promise<void> {

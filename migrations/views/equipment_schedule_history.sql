@@ -1,12 +1,11 @@
--- Labels are joined grouped by their key, because Citus (13.2) reads a union of all accounts through the coordinator where a
--- left join has a plain table on its outer side.
 create or replace view safety.equipment_schedule_history as
 select h.account_id, h.equipment_id, h.schedule_id, h.status, h.expires_at, h.expiring_at, h.last_completed_at,
-  h.valid_from, h.valid_to, coalesce(schedule.label, h.schedule_id) as schedule_label,
+  h.valid_from, h.valid_to, coalesce(schedule.label, h.schedule_id collate "default") as schedule_label,
   (h.expires_at at time zone coalesce(z.timezone, 'UTC'))::date as expires_on,
   (h.expiring_at at time zone coalesce(z.timezone, 'UTC'))::date as expiring_on,
   (h.last_completed_at at time zone coalesce(z.timezone, 'UTC'))::date as last_completed_on,
-  h.account_id || '/' || h.equipment_id as equipment_key
+  h.account_id || '/' || h.equipment_id as equipment_key,
+  h.account_id || '/' || h.schedule_id as schedule_key
 from (
   select account_id, equipment_id, schedule_id, status, expires_at, expiring_at, last_completed_at, valid_from, valid_to
   from safety.equipment_schedule_states
@@ -18,5 +17,5 @@ from (
   join safety.equipment e on e.account_id = c.account_id and e.id = c.equipment_id
 ) h
 left join safety.reporting_clock z on z.account_id = h.account_id
-left join (select account_id, id, max(label) as label from safety.labels where kind = 'schedule' group by 1, 2) schedule
-  on schedule.account_id = h.account_id and schedule.id = h.schedule_id;
+left join safety.id_labels schedule
+  on schedule.kind = 'schedule' and schedule.account_id = h.account_id and schedule.id = h.schedule_id;

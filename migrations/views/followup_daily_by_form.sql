@@ -1,10 +1,16 @@
+-- The last number of each status goes on to today. The planner expects ten elements of an array, which is about right, but a
+-- thousand rows of generate_series, and would compile the plan for longer than the query takes.
 create or replace view safety.followup_daily_by_form as
-select n.account_id, s.from_on + days.after as date, v.status, v.followups::bigint as followups, nullif(d.id, '')::bigint as form_id,
-  coalesce(form.label, nullif(d.id, '')) as form_label, (now() at time zone n.timezone)::date - (s.from_on + days.after) as days_ago
-from safety.counted_days n
-join safety.followup_days d on d.account_id = n.account_id and d.counted_by = 'form' and d.from_on <= n.counted_to
-cross join lateral unnest(d.days, d.days[2:] || d.to_on, d.open, d.overdue, d.closed, d.unknown) as s (from_on, to_on, open, overdue, closed, unknown)
-cross join lateral (values ('open', s.open), ('overdue', s.overdue), ('closed', s.closed), ('unknown', s.unknown)) as v (status, followups)
-cross join lateral generate_series(greatest(date '2000-01-01' - s.from_on, 0), least(s.to_on, n.counted_to + 1) - s.from_on - 1) as days (after)
-left join safety.labels form on form.account_id = d.account_id and form.kind = 'form' and form.id = d.id
-where n.stream = 'followups' and v.followups > 0;
+select d.account_id, d.date, d.status, d.records::bigint as followups, nullif(d.id, '')::bigint as form_id,
+  coalesce(form.label, nullif(d.id, '') collate "default") as form_label,
+  d.today - d.date as days_ago, d.counted @> d.date as is_counted,
+  d.account_id || '/' || nullif(d.id, '') as form_key, form.group_label as form_group
+from (
+  select c.account_id, c.id, c.status, c.records, c.in_service, n.today, n.counted,
+    c.from_on + days.number::int - 1 as date
+  from (select account_id, counted, (now() at time zone timezone)::date as today from safety.counted_days where stream = 'followups') n
+  join safety.day_counts c on c.account_id = n.account_id and c.stream = 'followups' and c.counted_by = 'form'
+  cross join lateral unnest(array_fill(0, array[greatest(least(c.to_on, n.today + 1) - c.from_on, 0)])) with ordinality as days (zero, number)
+  where c.records > 0
+) d
+left join safety.id_labels form on form.account_id = d.account_id and form.kind = 'form' and form.id = d.id;

@@ -1,8 +1,6 @@
--- Labels are joined grouped by their key, because Citus (13.2) reads a union of all accounts through the coordinator where a
--- left join has a plain table on its outer side.
 create or replace view safety.followup_history as
 select h.account_id, h.id, h.form_id, h.response_id, h.is_open, h.created_at, h.updated_at, h.observer_id, h.assigner_id,
-  h.assignee_id, h.due_on, h.resolved_at, h.completer_id, h.valid_from, h.valid_to,
+  h.assignee_id, h.due_on, h.resolved_at, h.completer_id, h.is_in_progress, h.field_id, h.valid_from, h.valid_to,
   coalesce(form.label, h.form_id::text) as form_label,
   (h.created_at at time zone coalesce(z.timezone, 'UTC'))::date as created_on,
   (h.updated_at at time zone coalesce(z.timezone, 'UTC'))::date as updated_on,
@@ -10,25 +8,26 @@ select h.account_id, h.id, h.form_id, h.response_id, h.is_open, h.created_at, h.
   h.account_id || '/' || h.id as followup_key,
   observer.name as observer_name, assigner.name as assigner_name, assignee.name as assignee_name, completer.name as completer_name,
   h.account_id || '/' || nullif(h.observer_id, '') as observer_key, h.account_id || '/' || nullif(h.assigner_id, '') as assigner_key,
-  h.account_id || '/' || nullif(h.assignee_id, '') as assignee_key, h.account_id || '/' || nullif(h.completer_id, '') as completer_key
+  h.account_id || '/' || nullif(h.assignee_id, '') as assignee_key, h.account_id || '/' || nullif(h.completer_id, '') as completer_key,
+  h.account_id || '/' || h.form_id as form_key, form.group_label as form_group
 from (
   select account_id, id, form_id, response_id, is_open, created_at, updated_at, observer_id, assigner_id, assignee_id,
-    due_on, resolved_at, completer_id, valid_from, valid_to
+    due_on, resolved_at, completer_id, is_in_progress, field_id, valid_from, valid_to
   from safety.followup_states
   union all
   select account_id, id, form_id, response_id, is_open, created_at, updated_at, observer_id, assigner_id, assignee_id,
-    due_on, resolved_at, completer_id, _valid_from,
+    due_on, resolved_at, completer_id, is_in_progress, field_id, _valid_from,
     case when _deleted_at is not null then greatest(_deleted_at, _valid_from + interval '1 microsecond') end
   from safety.followups
 ) h
 left join safety.reporting_clock z on z.account_id = h.account_id
-left join (select account_id, id, max(name) as name from safety.users group by 1, 2) observer
+left join safety.users observer
   on observer.account_id = h.account_id and observer.id = h.observer_id
-left join (select account_id, id, max(name) as name from safety.users group by 1, 2) assigner
+left join safety.users assigner
   on assigner.account_id = h.account_id and assigner.id = h.assigner_id
-left join (select account_id, id, max(name) as name from safety.users group by 1, 2) assignee
+left join safety.users assignee
   on assignee.account_id = h.account_id and assignee.id = h.assignee_id
-left join (select account_id, id, max(name) as name from safety.users group by 1, 2) completer
+left join safety.users completer
   on completer.account_id = h.account_id and completer.id = h.completer_id
-left join (select account_id, id, max(label) as label from safety.labels where kind = 'form' group by 1, 2) form
-  on form.account_id = h.account_id and form.id = h.form_id::text;
+left join safety.id_labels form
+  on form.kind = 'form' and form.account_id = h.account_id and form.id = h.form_id::text;

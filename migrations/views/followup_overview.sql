@@ -4,7 +4,7 @@ create or replace view safety.followup_overview as
 select f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.updated_at,
   f.observer_id, observer.name as observer_name, f.assigner_id, assigner.name as assigner_name,
   f.assignee_id, assignee.name as assignee_name, f.due_on, case when f.is_open is not true then f.resolved_at end as resolved_at,
-  f.completer_id, completer.name as completer_name,
+  f.completer_id, completer.name as completer_name, f.is_in_progress, f.field_id, f.display_id,
   coalesce(f.is_open and f.due_on < f.today, false) as is_overdue,
   case when f.is_open is not true then null when f.created_on > f.today then 0 else f.today - f.created_on end as age_days,
   case when f.is_open then null when f.resolved_on < f.created_on then 0 else f.resolved_on - f.created_on end as days_to_resolve,
@@ -19,17 +19,28 @@ select f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.
   end as age_bucket,
   case when not f.is_open then f.resolved_on <= f.due_on end as closed_in_time,
   f.first_response_at, f.first_response_on,
-  f.due_changes::bigint as due_changes, f.reopen_count::bigint as reopen_count,
+  coalesce(h.due_changes + (f.due_on is distinct from h.last_due)::int, 0) as due_changes,
+  coalesce(h.reopen_count + (f.is_open and not h.last_open)::int, h.reopen_count, 0) as reopen_count,
   f.account_id || '/' || f.id as followup_key, f.account_id || '/' || nullif(f.assignee_id, '') as assignee_key,
   f.account_id || '/' || nullif(f.observer_id, '') as observer_key, f.account_id || '/' || nullif(f.assigner_id, '') as assigner_key,
-  f.account_id || '/' || nullif(f.completer_id, '') as completer_key, f.first_due_on,
-  case when f.id ~ '^[A-Za-z0-9._~-]+$' then replace(f.followup_url, '{id}', f.id) end as record_url
+  f.account_id || '/' || nullif(f.completer_id, '') as completer_key, case when h.id is null then f.due_on else h.first_due end as first_due_on,
+  case when (f.followup_url not like '%{id}%' or f.id ~ '^[A-Za-z0-9._~-]+$') and (f.followup_url not like '%{response_id}%' or f.response_id is not null)
+      and (f.followup_url not like '%{form_id}%' or f.form_id is not null) then
+    replace(replace(replace(f.followup_url, '{id}', f.id), '{response_id}', coalesce(f.response_id::text, '')), '{form_id}', coalesce(f.form_id::text, ''))
+  end as record_url,
+  f.account_id || '/' || f.form_id as form_key, form.group_label as form_group,
+  (select m.note from safety.followup_messages m where m.account_id = f.account_id and m.followup_id = f.id
+    order by m.position limit 1) as first_note,
+  (select m.note from safety.followup_messages m where m.account_id = f.account_id and m.followup_id = f.id
+    order by m.position desc limit 1) as last_note,
+  coalesce(assignee.name, nullif(f.assignee_id, '') collate "default", assigner.name, nullif(f.assigner_id, '') collate "default") as responsible_name,
+  (select string_agg(o.label, ', ' order by o.label) from safety.people_field_offices o
+    where o.account_id = f.account_id and o.user_id = f.assignee_id) as field_offices,
+  (select s.name from safety.users s where s.account_id = f.account_id and s.id = assignee.supervisor_id) as supervisor_name
 from (
   select c.account_id, c.id, c.form_id, c.response_id, c.is_open, c.created_at, c.updated_at, c.observer_id, c.assigner_id,
-    c.assignee_id, c.due_on, c.resolved_at, c.completer_id, c._message_count as message_count,
+    c.assignee_id, c.due_on, c.resolved_at, c.completer_id, c.is_in_progress, c.field_id, c.display_id, c._message_count as message_count,
     c._reassignment_count as reassignment_count, c._last_message_at as last_message_at, c._first_response_at as first_response_at,
-    c._due_changes as due_changes, c._reopen_count as reopen_count,
-    case when c._due_changes = 0 then c.due_on else c._first_due end as first_due_on,
     coalesce(z.today, (now() at time zone 'UTC')::date) as today, z.followup_url,
     (c.created_at at time zone coalesce(z.timezone, 'UTC'))::date as created_on,
     (c.updated_at at time zone coalesce(z.timezone, 'UTC'))::date as updated_on,
@@ -44,4 +55,15 @@ left join safety.users observer on observer.account_id = f.account_id and observ
 left join safety.users assigner on assigner.account_id = f.account_id and assigner.id = f.assigner_id
 left join safety.users assignee on assignee.account_id = f.account_id and assignee.id = f.assignee_id
 left join safety.users completer on completer.account_id = f.account_id and completer.id = f.completer_id
-left join safety.labels form on form.account_id = f.account_id and form.kind = 'form' and form.id = f.form_id::text;
+left join safety.id_labels form on form.account_id = f.account_id and form.kind = 'form' and form.id = f.form_id::text
+left join (
+  select s.account_id, s.id, count(*) filter (where s.is_moved) as due_changes,
+    count(*) filter (where s.is_open and not s.was_open) as reopen_count, min(s.due_on) filter (where s.is_first) as first_due,
+    min(s.due_on) filter (where s.is_last) as last_due, bool_and(s.is_open) filter (where s.is_last) as last_open
+  from (
+    select h.account_id, h.id, h.due_on, h.is_open, lag(h.is_open) over w as was_open, row_number() over w = 1 as is_first,
+      lead(h.id) over w is null as is_last, row_number() over w > 1 and h.due_on is distinct from lag(h.due_on) over w as is_moved
+    from safety.followup_states h window w as (partition by h.account_id, h.id order by h.valid_from)
+  ) s
+  group by s.account_id, s.id
+) h on h.account_id = f.account_id and h.id = f.id;

@@ -9,7 +9,7 @@ select t.account_id, t.stream, t.last_success_at,
   (t.last_success_at at time zone coalesce(z.timezone, 'UTC'))::date as last_success_on,
   (l.finished_at at time zone coalesce(z.timezone, 'UTC'))::date as last_finished_on,
   coalesce(u.live, 0) as unread_rows, u.parts as unread_types, u.since as unread_since,
-  (u.since at time zone coalesce(z.timezone, 'UTC'))::date as unread_since_on, n.counted_to, t.complete_until
+  (u.since at time zone coalesce(z.timezone, 'UTC'))::date as unread_since_on, n.counted_to, n.history_from, t.complete_until
 from safety_sync.stream_state t
 left join safety.counted_days n on n.account_id = t.account_id and n.stream = t.stream
 left join safety.reporting_clock z on z.account_id = t.account_id

@@ -1,8 +1,8 @@
--- Names are joined grouped by their key: see equipment_history.
 create or replace view safety.training_completion_history as
 select h.account_id, h.user_id, h.training_id, h.completed_on, h.expires_on, h.starts_expiring_on, h.is_required,
   h.valid_from, h.valid_to, u.name as user_name, coalesce(training.label, h.training_id::text) as training_label,
-  h.account_id || '/' || h.user_id as user_key
+  h.account_id || '/' || h.user_id as user_key,
+  h.account_id || '/' || h.training_id as training_key
 from (
   select account_id, user_id, training_id, completed_on, expires_on, starts_expiring_on, is_required, valid_from, valid_to
   from safety.training_completion_states
@@ -13,7 +13,7 @@ from (
   from safety.training_completions c
   join safety.training_employee_status s on s.account_id = c.account_id and s.user_id = c.user_id
 ) h
-left join (select account_id, id, max(name) as name from safety.users group by 1, 2) u
+left join safety.users u
   on u.account_id = h.account_id and u.id = h.user_id
-left join (select account_id, id, max(label) as label from safety.labels where kind = 'training' group by 1, 2) training
-  on training.account_id = h.account_id and training.id = h.training_id::text;
+left join safety.id_labels training
+  on training.kind = 'training' and training.account_id = h.account_id and training.id = h.training_id::text;

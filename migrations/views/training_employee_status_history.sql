@@ -1,4 +1,3 @@
--- Names are joined grouped by their key: see equipment_history.
 create or replace view safety.training_employee_status_history as
 select h.account_id, h.user_id, h.status, h.percent_complete, h.incomplete_training_ids, h.complete_training_ids,
   h.calculated_at, h.valid_from, h.valid_to,
@@ -15,5 +14,5 @@ from (
   from safety.training_employee_status
 ) h
 left join safety.reporting_clock z on z.account_id = h.account_id
-left join (select account_id, id, max(name) as name from safety.users group by 1, 2) u
+left join safety.users u
   on u.account_id = h.account_id and u.id = h.user_id;

@@ -1,8 +1,5 @@
--- Assigned trainings with their completion, and completions of trainings that are not assigned. A training in both
--- lists is not complete. Names and labels are joined grouped by their key, because Citus (13.2) reads a union of all
--- accounts through the coordinator where a left join has a plain table on its outer side. The condition at the end is
--- always true: it keeps the clock in every plan, and without that join Citus does not see that both parts of the union
--- have the same key.
+-- Assigned trainings with their completion, and completions of trainings that are not assigned. A training in both lists is
+-- not complete.
 create or replace view safety.training_matrix as
 select m.account_id, m.user_id, m.training_id,
   case
@@ -14,13 +11,19 @@ select m.account_id, m.user_id, m.training_id,
   coalesce(m.is_required, case when m.is_assigned then true end) as is_required, m.expires_on,
   m.expires_on - coalesce(z.today, (now() at time zone 'UTC')::date) as days_until_expiry,
   m.is_assigned, m.completed_on, u.name as user_name,
-  coalesce(training.label, m.training_id::text) as training_label, m.account_id || '/' || m.user_id as user_key
+  coalesce(training.label, m.training_id::text) as training_label, m.account_id || '/' || m.user_id as user_key,
+  m.is_complete, m.starts_expiring_on,
+  m.account_id || '/' || m.training_id as training_key
 from (
   select a.account_id, a.user_id, a.training_id, a.is_complete, true as is_assigned,
     c.is_required, c.completed_on, c.starts_expiring_on, c.expires_on
   from (
-    select b.account_id, b.user_id, b.training_id, bool_and(b.is_complete) as is_complete
-    from safety.training_assignments b group by b.account_id, b.user_id, b.training_id
+    select s.account_id, s.user_id, ids.training_id, bool_and(list.is_complete) as is_complete
+    from safety.training_employee_status s
+    cross join lateral (values (true, s.complete_training_ids), (false, s.incomplete_training_ids)) as list (is_complete, training_ids)
+    cross join lateral unnest(list.training_ids) as ids (training_id)
+    where s._deleted_at is null
+    group by s.account_id, s.user_id, ids.training_id
   ) a
   left join safety.training_completions c
     on c.account_id = a.account_id and c.user_id = a.user_id and c.training_id = a.training_id
@@ -33,8 +36,6 @@ from (
     and (c.training_id = any (s.incomplete_training_ids)) is not true
 ) m
 left join safety.reporting_clock z on z.account_id = m.account_id
-left join (select account_id, id, max(name) as name from safety.users group by 1, 2) u
-  on u.account_id = m.account_id and u.id = m.user_id
-left join (select account_id, id, max(label) as label from safety.labels where kind = 'training' group by 1, 2) training
-  on training.account_id = m.account_id and training.id = m.training_id::text
-where z.timezone is null or z.timezone is not null;
+left join safety.users u on u.account_id = m.account_id and u.id = m.user_id
+left join safety.id_labels training
+  on training.account_id = m.account_id and training.kind = 'training' and training.id = m.training_id::text;

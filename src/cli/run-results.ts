@@ -4,6 +4,7 @@ import type { ErrorCode } from '../shared/errors.ts';
 import type { Recovery } from '../shared/service-errors.ts';
 import type { RunResult } from '../engine/sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
+import { groupBy } from '../shared/group-by.ts';
 import { toJsonResult } from '../operate/worker/run-log.ts';
 import { accountColumn, type ColumnOf, countColumn, renderRows } from './table.ts';
 import { type Colors, type Terminal } from './terminal.ts';
@@ -100,17 +101,16 @@ export interface Failure {
   readonly requestId?: string | null | undefined;
 }
 
-/** Each advice is printed once, above its streams. */
+/** Each advice is printed once, above its streams, and so is a message. */
 export function renderFailures(failures: readonly Failure[], colors: Colors): string[] {
-  const heading = ({ code, advice }: Failure) => `${colors.red(code)}: ${advice}`;
-  return [...new Set(failures.map(heading))].flatMap((text) => [
-    text,
-    ...failures
-      .filter((failure) => heading(failure) === text)
-      .map(({ stream, message, requestId }) => {
-        const request = requestId == null ? '' : ` [request ${requestId}]`;
-        return `  ${colors.bold(stream)}: ${message}${request}`;
-      }),
+  const heading = ({ code, advice }: Failure): string => `${colors.red(code)}: ${advice}`;
+  const text = ({ message, requestId }: Failure): string =>
+    requestId == null ? message : `${message} [request ${requestId}]`;
+  return groupBy(failures, heading).flatMap((same) => [
+    heading(same[0]),
+    ...groupBy(same, text).map(
+      (equal) => `  ${equal.map(({ stream }) => colors.bold(stream)).join(', ')}: ${text(equal[0])}`,
+    ),
   ]);
 }
 

@@ -65,12 +65,16 @@ export async function runVerb(
   options: CommonOptions,
   { streams, describe = () => [], ...request }: RunVerbRequest,
 ): Promise<number> {
-  return await runWithApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
-    const all = await runAccounts(app, {
-      ...request,
-      streamsOf: () => streams,
-      isAtTerminal: isAtTerminal(context, app, options),
-    });
-    return outputOf(all, context.terminal, describe(all));
-  });
+  return await runWithApp(
+    context,
+    { ...options, needsService: true, migrates: true, stores: true },
+    async (app) => {
+      const all = await runAccounts(app, {
+        ...request,
+        streamsOf: () => streams,
+        isAtTerminal: isAtTerminal(context, app, options),
+      });
+      return outputOf(all, context.terminal, describe(all));
+    },
+  );
 }

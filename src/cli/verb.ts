@@ -7,11 +7,12 @@ import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
-import { stringifyExactJson } from '../shared/exact-json.ts';
 import { nameSome } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
+import { settleProtection } from '../engine/sync/forget.ts';
+import { buildRunEvents } from '../operate/worker/run-log.ts';
 import { startTracing } from '../operate/worker/open-telemetry.ts';
 import { EXIT } from './run-results.ts';
 import type { Terminal } from './terminal.ts';
@@ -28,7 +29,7 @@ export interface Verb<Options = never> {
   readonly about: string;
   /** Takes names of streams. */
   readonly hasStreams?: true;
-  /** Its other arguments, all of them required. */
+  /** Its other arguments; one with a question mark may be left out. */
   readonly takes?: readonly (readonly [name: string, about: string])[];
   /** Takes --account; a text describes its meaning for this verb. */
   readonly hasAccounts?: true | string;
@@ -55,16 +56,23 @@ export function printOutput(
   options: CommonOptions,
   { json, lines, code = EXIT.ok }: Output,
 ): number {
-  terminal.print(options.json ? stringifyExactJson(json) : lines().join('\n'));
+  terminal.print(options.json ? JSON.stringify(json) : lines().join('\n'));
   return code;
 }
 
 /** Options that most verbs have. */
 export interface CommonOptions {
+  /** Of verbs that store. */
+  readonly liftPrivacy?: true;
   /** Without names: all accounts. */
   readonly account?: readonly string[];
   readonly json?: true | undefined;
 }
+
+export const LIFT_PRIVACY_OPTION = [
+  '--lift-privacy',
+  'accept settings that protect less than those recorded in the warehouse, and record them',
+] as const;
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
 /** Meanings of --account: for a verb about all accounts, and for a verb about one (`onlyAccountOf`). */
@@ -89,7 +97,8 @@ export function toCommand(root: Verb, context: CommandContext, exit: (code: numb
       );
     }
     if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
-    for (const [taken, about] of verb.takes ?? []) command.argument(`<${taken}>`, about);
+    for (const [taken, about] of verb.takes ?? [])
+      command.argument(taken.endsWith('?') ? `[${taken.slice(0, -1)}]` : `<${taken}>`, about);
     for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
     return command.action(async () =>
       exit(await verb.run(context, command.opts<Record<string, unknown>>() as never, command.args)),
@@ -106,6 +115,8 @@ interface WithAppOptions extends CommonOptions {
    * state of the warehouse.
    */
   readonly migrates?: boolean | 'by_itself';
+  /** It stores what the service sends: its settings must protect as much as the recorded ones. */
+  readonly stores?: boolean;
   /** Called with the configuration before files and connections are opened. */
   readonly begin?: (config: Config, log: Logger) => void;
 }
@@ -117,6 +128,13 @@ export function configOf({ env, terminal }: CommandContext, options: WithAppOpti
     accounts: options.account ?? [],
   });
 }
+
+/** Errors: `privacy_less`. */
+export const settlePrivacy = (app: App, { liftPrivacy }: CommonOptions): Promise<void> =>
+  settleProtection(
+    app.accounts.map((account) => account.runContext(buildRunEvents(account))),
+    liftPrivacy === true,
+  );
 
 /** Work that does not end within this time after a signal is abandoned, so that a stop takes less than ten seconds. */
 const GIVE_UP_MS = 7 * SECOND_MS;
@@ -156,6 +174,7 @@ export async function runWithApp(
     } else {
       await app.warehouse.assertMigrated();
     }
+    if (options.stores) await settlePrivacy(app, options);
     return await work(app);
   }
   try {

@@ -1,11 +1,12 @@
 /** One account of the service: the settings that differ between accounts of one warehouse. */
 import { isIP } from 'node:net';
+import { nameSome } from '../shared/format.ts';
 import type { TokenSource } from '../shared/token-source.ts';
-import { STREAMS } from '../engine/streams/index.ts';
+import { STREAMS, streamNamed } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
 interface ServiceConfig {
-  /** Without `/v1` and without a slash at the end. */
+  /** Normalized: host in lower case, without the scheme's own port, without `/v1` and without a slash at the end. */
   readonly baseUrl: string;
   readonly token: string;
   /** The file with the token; absent: the configuration itself has it. */
@@ -37,7 +38,7 @@ export interface AccountConfig {
   readonly schedule: ScheduleConfig;
 }
 
-export type OffReason = 'no equipment types' | 'not scheduled';
+export type OffReason = 'no equipment types' | 'not offered' | 'not scheduled';
 export type OffReasons = Readonly<Partial<Record<StreamName, OffReason>>>;
 
 /** Streams without a schedule, with the reason: they are neither stale nor failed. */
@@ -46,12 +47,22 @@ export function offReasonsOf({
   equipmentTypes,
 }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>): OffReasons {
   const reasons: Partial<Record<StreamName, OffReason>> = {};
-  for (const { name, readMode } of STREAMS) {
-    const isByType = readMode.kind === 'snapshot' && readMode.per === 'equipment_type';
-    if (isByType && equipmentTypes.length === 0) reasons[name] = 'no equipment types';
-    else if ((schedule.streams[name] ?? null) === null) reasons[name] = 'not scheduled';
+  for (const { name, partitionedBy } of STREAMS) {
+    if ((schedule.streams[name] ?? null) === null) reasons[name] = 'not scheduled';
+    // Only where the service does not list them: see `offReasonOf`.
+    else if (partitionedBy !== undefined && equipmentTypes.length === 0) reasons[name] = 'no equipment types';
   }
   return reasons;
+}
+
+/** Why a stream is not synced by a schedule; null: it is. `isOffered`: the service has the optional methods of the stream. */
+export function offReasonOf(
+  reasons: OffReasons,
+  { stream, isOffered }: { readonly stream: StreamName; readonly isOffered: boolean },
+): OffReason | null {
+  const reason = reasons[stream] ?? null;
+  if (isOffered) return reason === 'no equipment types' ? null : reason;
+  return reason ?? (streamNamed(stream).partitionedBy === undefined ? 'not offered' : null);
 }
 
 /** For advice: without the token. */
@@ -63,6 +74,34 @@ export const tokenSourceOf = ({ service }: Pick<AccountConfig, 'service'>): Toke
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** Half of what a customer of the service usually has for all its integrations. */
+const USUAL_REQUESTS_PER_MINUTE = 40;
+
+/** The request budget of a service. `setting`: API_REQUESTS_PER_MINUTE; null: off. Returns null where there is no limit. */
+export function requestsPerMinuteOf(baseUrl: string, setting: number | null | undefined): number | null {
+  if (setting !== undefined) return setting;
+  return isLoopback(new URL(baseUrl).hostname) ? null : USUAL_REQUESTS_PER_MINUTE;
+}
+
+/** null: every account whose service is on another machine has a request budget. */
+export function describeUnlimited(
+  accounts: readonly Pick<AccountConfig, 'accountId' | 'service'>[],
+  setting: number | null | undefined,
+): string | null {
+  const without = accounts.filter(
+    ({ service }) => service !== undefined && !isLoopback(new URL(service.baseUrl).hostname),
+  );
+  if (setting !== null || without.length === 0) return null;
+  const whose =
+    accounts.length === 1
+      ? ''
+      : ` for ${nameSome(
+          without.map(({ accountId: id }) => id),
+          5,
+        )}`;
+  return `API_REQUESTS_PER_MINUTE=off: there is no request limit${whose}. Over its own limit the service refuses the requests of every integration of the customer`;
 }
 
 /** Plain http to another machine: every host on the way can read the requests. */
@@ -78,9 +117,6 @@ export function baseUrlProblems(
   const problems: string[] = [];
   if (url.username !== '' || url.password !== '') problems.push('leave user and password out');
   if (/[?#]/.test(text)) problems.push('leave out what follows ? or #');
-  if (/\/v1(\/|$)/.test(url.pathname)) {
-    problems.push('leave /v1 out; the worker adds /v1/METHOD itself');
-  }
   if (isPlainHttp(url) && !allowsInsecureHttp) {
     problems.push(
       `plain http:// to ${url.hostname} would send the token in the clear; use https://, or set ${permission}`,
@@ -89,4 +125,8 @@ export function baseUrlProblems(
   return problems;
 }
 
-export const withoutSlash = (baseUrl: string): string => baseUrl.replace(/\/+$/, '');
+/** The worker itself adds `/v1/METHOD`. Takes a usable base URL. */
+export function normalizeBaseUrl(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/(\/+v1)?\/*$/, '');
+}

@@ -6,7 +6,12 @@
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
-import { type AccountConfig, baseUrlProblems, type ScheduleConfig, withoutSlash } from './account-config.ts';
+import {
+  type AccountConfig,
+  baseUrlProblems,
+  normalizeBaseUrl,
+  type ScheduleConfig,
+} from './account-config.ts';
 import { readSmallFile, shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './value-forms.ts';
 
@@ -159,7 +164,7 @@ function parseEntry(content: unknown, folder: string, defaults: AccountDefaults)
   read('allow_insecure_http', value.flag);
   const isWhole = name !== undefined && baseUrl !== undefined && token !== undefined;
   if (!isWhole || problems.length > 0) return { name, problems, token };
-  const service = { baseUrl: withoutSlash(baseUrl), token, tokenFile, entry: name };
+  const service = { baseUrl: normalizeBaseUrl(baseUrl), token, tokenFile, entry: name };
   const account: AccountConfig = { accountId: name, service, ...settings };
   return { name, account, problems, token };
 }

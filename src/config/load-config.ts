@@ -4,7 +4,12 @@ import { RECORD_KINDS, type RecordUrls } from '../shared/record-urls.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../engine/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
-import { type AccountConfig, baseUrlProblems, type ScheduleConfig, withoutSlash } from './account-config.ts';
+import {
+  type AccountConfig,
+  baseUrlProblems,
+  normalizeBaseUrl,
+  type ScheduleConfig,
+} from './account-config.ts';
 import { type AccountDefaults, type FoundAccounts, readAccountsFile } from './accounts-file.ts';
 import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
@@ -79,7 +84,7 @@ function accountOfVariables(
   return {
     ...common,
     accountId: values.SAFETY_ACCOUNT,
-    service: isDescribed ? { baseUrl: withoutSlash(baseUrl), token, tokenFile } : undefined,
+    service: isDescribed ? { baseUrl: normalizeBaseUrl(baseUrl), token, tokenFile } : undefined,
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
   };
 }
@@ -144,6 +149,7 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
     /** Limits of each account's service. */
     api: {
       concurrency: values.API_CONCURRENCY,
+      /** null: off; undefined: not set. */
       requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
       requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
       mostRetries: values.RETRY_ATTEMPTS,
@@ -184,6 +190,7 @@ export function loadConfig(env: Environment, options: LoadConfigOptions): Config
   const privacy: PrivacyConfig = {
     omit: values.PRIVACY_OMIT,
     pseudonymize: values.PRIVACY_PSEUDONYMIZE,
+    keep: values.USERS_KEEP,
     key: values.PRIVACY_KEY,
   };
   const isKeyBad = isNamed(problems, 'PRIVACY_KEY');

@@ -7,6 +7,8 @@ export interface PrivacyConfig {
   /** `table.column` each. */
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
+  /** Words of USERS_KEEP. */
+  readonly keep: readonly string[];
   readonly key: string | undefined;
 }
 
@@ -27,7 +29,7 @@ const listed = (columns: readonly StoredColumn[]): string => columns.map(columnN
 
 /** Returns one sentence for each invalid setting; an empty list means that all settings are valid. */
 export function privacyProblems(
-  { omit, pseudonymize, key }: PrivacyConfig,
+  { omit, pseudonymize, key }: Omit<PrivacyConfig, 'keep'>,
   streams: readonly StreamDefinition[],
 ): string[] {
   if (omit.length + pseudonymize.length === 0) return [];

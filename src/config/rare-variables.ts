@@ -16,16 +16,17 @@ export const RARE = {
   ),
   API_CONCURRENCY: variable(
     form.wholeNumber(1, 100),
-    'Most requests in flight, over all streams of an account; fewer while the service responds with `rate_limit_exceeded`.',
+    'Most requests in flight in a process, over all streams of an account.',
     { default: '4' },
   ),
   API_REQUESTS_PER_MINUTE: variable(
-    form.wholeNumber(1, 1_000_000, 'a whole number from 1'),
-    'Most requests a minute, over all streams of an account. Not set: unlimited.',
+    form.numberOrOff(4, 30_000),
+    'Most requests that an account starts in any minute, over all its processes ([request budget](operations.md#the-request-budget)); `off`: no limit. Not set: 40, and no limit for a service at a loopback address.',
+    { example: '40' },
   ),
   REQUEST_TIMEOUT_MS: variable(
     form.wholeNumber(1, MAX_TIMER_MS, 'ms, from 1'),
-    'How long the service may keep one request waiting, in ms.',
+    'Longest time of one request, from its start to the end of its response, in ms; lists that come whole are given twice as much.',
     { default: '60000' },
   ),
   RETRY_ATTEMPTS: variable(
@@ -35,12 +36,12 @@ export const RARE = {
   ),
   RETRY_MIN_DELAY_MS: variable(
     form.wholeNumber(0, MAX_TIMER_MS, 'ms, from 0'),
-    'Longest first delay, in ms; it doubles with every retry, and the delay is drawn at random below it.',
+    'Longest first delay, in ms; it doubles with every retry, and the delay is drawn at random between its half and all of it.',
     { default: '1000' },
   ),
   RETRY_MAX_DELAY_MS: variable(
     form.wholeNumber(0, MAX_TIMER_MS, 'ms, from 0'),
-    'Longest delay before any retry, in ms.',
+    'Longest delay before a retry, in ms; the pause after `rate_limit_exceeded` is not a delay.',
     { default: '60000' },
   ),
   SYNC_CONCURRENCY: variable(
@@ -64,7 +65,7 @@ export const RARE = {
       .regex(/^(0(\.\d+)?|1(\.0+)?)$/)
       .transform(Number)
       .describe('a number from 0 to 1'),
-    'A snapshot that would mark more than this share of 20 or more live rows as deleted fails instead.',
+    'A run that would mark more than this share of 20 or more live rows as deleted fails instead.',
     { default: '0.5' },
   ),
   RETENTION_DELETED_DAYS: variable(

@@ -4,6 +4,7 @@
  */
 import { validate as isCron } from 'node-cron';
 import * as z from 'zod';
+import { KEEPABLE } from '../engine/streams/users.ts';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
 
 export const wholeNumber = (min: number, max: number, expected = `a whole number from ${min} to ${max}`) =>
@@ -13,6 +14,12 @@ export const wholeNumber = (min: number, max: number, expected = `a whole number
     .transform(Number)
     .refine((value) => value >= min && value <= max)
     .describe(expected);
+
+/** null: off. */
+export const numberOrOff = (min: number, max: number) =>
+  z
+    .union([z.literal('off').transform(() => null), wholeNumber(min, max)])
+    .describe(`a whole number from ${min} to ${max}, or off`);
 
 export const flag = z
   .enum(['true', 'false', '1', '0', 'yes', 'no'])
@@ -48,9 +55,7 @@ export const namedTimezone = timezone
 export const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
 
-export const baseUrl = url('https:', 'http:').describe(
-  'an https:// URL without /v1, e.g. https://service.example.com',
-);
+export const baseUrl = url('https:', 'http:').describe('an https:// URL, e.g. https://service.example.com');
 
 /** Its password is readable: a % in it is written %25. */
 export const urlWithPassword = (...protocols: string[]) =>
@@ -64,12 +69,12 @@ export const urlWithPassword = (...protocols: string[]) =>
     }
   });
 
-/** URL template of a record’s page; it contains the placeholder `{id}`. */
+/** URL template of a record’s page. */
 export const recordUrl = z
   .string()
   .refine(isRecordUrlTemplate)
   .describe(
-    'an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}',
+    'an https:// URL with {id}, {response_id} or {form_id} behind the host name, e.g. https://service.example.com/followups/{id}',
   );
 
 /** `expected`: describes the file or directory at the path. */
@@ -115,6 +120,11 @@ export const lineOfText = z
 export const columnList = commaList
   .refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)))
   .describe('table.column, with commas between');
+
+const isKeepable = (word: string): boolean => KEEPABLE.some((one) => one === word);
+export const keptOfUsers = commaList
+  .refine((words) => words.every(isKeepable))
+  .describe(`any of ${KEEPABLE.join(', ')}, with commas between`);
 
 export interface Variable<T, Default extends string | undefined> {
   readonly schema: z.ZodType<T, string>;

@@ -1,6 +1,7 @@
 /** Every environment variable: form, default, meaning. docs/configuration.md and .env.example are generated from them. */
 import * as z from 'zod';
 import { STREAMS } from '../engine/streams/index.ts';
+import { KEEPABLE } from '../engine/streams/users.ts';
 import type { StreamDefinition, StreamName } from '../engine/streams/stream.ts';
 import { databaseUrlProblem } from './database-url.ts';
 import { RARE } from './rare-variables.ts';
@@ -17,7 +18,7 @@ const recordUrlVariable = (about: string, options: { readonly example?: string }
 const SERVICE = {
   SAFETY_BASE_URL: variable(
     form.baseUrl,
-    'Address of the service, without `/v1`. Plain `http://` only to this machine.',
+    'Address of the service; `/v1` at its end may be left out. Plain `http://` only to this machine.',
     { example: 'https://service.example.com' },
   ),
   SAFETY_TOKEN: variable(
@@ -27,7 +28,7 @@ const SERVICE = {
   ),
   SAFETY_EQUIPMENT_TYPES: variable(
     form.commaList.describe('equipmentType_id values with commas between'),
-    'equipmentType_id values with commas between; equipment of other types is not read. The service has no list of them: ask its administrator. Empty: `equipments` is off everywhere.',
+    'equipmentType_id values with commas between; equipment of other types is not read. Empty: every type that the service lists; where it lists none, `equipments` is skipped.',
     { default: '' },
   ),
   SAFETY_ACCOUNT: variable(
@@ -59,6 +60,11 @@ const WAREHOUSE = {
   PRIVACY_PSEUDONYMIZE: variable(
     form.columnList,
     'A list of the same form: stored as a keyed hash, equal values stay equal.',
+    { default: '' },
+  ),
+  USERS_KEEP: variable(
+    form.keptOfUsers,
+    `Of people, also stored: any of ${KEEPABLE.map((word) => `\`${word}\``).join(', ')}, with commas between ([privacy](privacy.md#people)).`,
     { default: '' },
   ),
   PRIVACY_KEY: variable(
@@ -153,7 +159,7 @@ const ALERTS = {
     'The organisation’s name, at the head of its [report](cli.md). Not set: the account is named.',
   ),
   RECORD_URL_TEMPLATE_FOLLOWUP: recordUrlVariable(
-    'Page of a follow-up in the service, with `{id}` in the place of its id: the report, its mail and its lists [link to it](operations.md#take-the-report-along), and views have it as [`record_url`](bi.md#links-to-records). Not set: the last one that was set applies, if any.',
+    'Page of a follow-up in the service, with `{id}` in the place of its id, or `{response_id}` and `{form_id}` in the place of those of its form response: the report, its mail and its lists [link to it](operations.md#take-the-report-along), and views have it as [`record_url`](bi.md#links-to-records). Not set: the last one that was set applies, if any.',
     { example: 'https://service.example.com/followups/{id}' },
   ),
   RECORD_URL_TEMPLATE_RESOURCE: recordUrlVariable('Page of a document, in the same form.'),

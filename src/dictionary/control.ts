@@ -25,7 +25,8 @@ export const describeControl = (stream: string): Descriptions => ({
       inserted: 'Number of new records.',
       updated: 'Number of records that had changed, or came back after a deletion.',
       unchanged: 'Number of records that needed no write.',
-      deleted: 'Number of records marked as deleted.',
+      deleted:
+        'Number of records marked as deleted, also those that the service sends as deleted (they are none of the updated ones).',
       rejected: 'Number of records without a usable key, or that PostgreSQL refused: see data_issues.',
       repaired:
         'reconcile: number of changes that earlier runs should have stored, 0 when all is well; null for other kinds.',
@@ -47,24 +48,21 @@ export const describeControl = (stream: string): Descriptions => ({
       'followups: every change that the service made up to this time (by its own clock) is stored; null before the first sync.',
     backfill_from: 'followups: lower bound of the current or the last backfill; null: none.',
     backfill_to: 'followups: upper bound of that backfill; null: none.',
-    backfill_watermark: 'followups: watermark that the backfill sets at its end; null without a backfill.',
-    backfill_clock_offset_ms: 'followups: clock_offset_ms of that watermark; null without a backfill.',
+    backfill_watermark:
+      'followups: watermark that the backfill sets at its end; null when it is done, and without a backfill.',
     backfill_started_at: 'followups: start of the backfill; null without a backfill.',
     calculated_at: 'training: last_updated of the newest stored list; null before the first sync.',
-    clock_offset_ms:
-      'Lead of the service’s clock over the worker’s clock in ms, when watermark or calculated_at was recorded; null where the service sent no time.',
-    older_since:
-      'training: start of the period in which the service has sent only older lists, by the worker’s clock; null while it sends current lists.',
-    checked_at: 'training: last request for the list, by the worker’s clock; null before the first request.',
-    checked_at_database: 'training: last request for the list, by the database’s clock.',
+    checked_at: 'training: last request for the list; null before the first request.',
     fresh_for_ms: 'training: period in ms after this request during which the list cannot have changed.',
     last_success_at: 'End of the last successful run; null before the first.',
     complete_until:
       'Time directly after the last transaction that stored records of the stream; safety.freshness shows it. null before the first.',
     read_parts:
       'equipments: each type that a successful run requested, with the time of the last such run; null before the first.',
-    keyless:
-      'For the worker: records without a usable key in the last complete read, by content, and the keys of rows that may be these records; null: none.',
+    complete_read_at: 'followups: last attempt to read everything again; null before the first.',
+    complete_read_ms: 'followups: duration in ms of the last complete read; null before the first.',
+    difference:
+      'followups: how many more follow-ups the service counted after the last complete read than it showed (negative: fewer); 0 or null: none. A sync that finds another difference reads everything again.',
     retained_at:
       'Last removal of everything that is older than RETENTION_… allows; null: never removed, or retention is off.',
   }),
@@ -72,16 +70,14 @@ export const describeControl = (stream: string): Descriptions => ({
     'Ledger of a first sync or backfill of follow-ups, with one row per slice of creation time.',
     {
       stream,
-      created_from: 'Lower bound of the creation time.',
-      created_to: 'Upper bound of the creation time.',
+      created_from: 'Lower bound of the creation time; the year 1970: none.',
+      created_to: 'Upper bound of the creation time; the year 2100: none.',
       status:
-        'State of the slice: pending, done or failed. A slice with failures that is not done is left out of reads of changes; later runs try it again at growing intervals.',
+        'State of the slice: pending, done or failed. A failed slice is a range that the service does not return: every sync reads it again, and fails while there is one.',
       read_to:
-        'Everything that was created from this time on is stored, so an interrupted slice without failures continues here; null before the first store.',
+        'Everything that was created from this time on is stored, so an interrupted slice continues here; null before the first store.',
       expected: 'Total that the service sent at the start of the slice; null before the start.',
       records: 'Number of distinct records read.',
-      failures:
-        'Number of consecutive attempts for which the service failed for every response with a certain record of the slice; 1 also for a slice of a new backfill that contains such a record; 0: none.',
       finished_at: 'End of the slice; null before.',
     },
   ),
@@ -125,15 +121,12 @@ export const describeControl = (stream: string): Descriptions => ({
     },
   ),
   user_lookups: describeControlTable(
-    'Every user id in the records of a stream, with the time of its next lookup.',
+    'Every id of a person in the rows of a stream. users.info is asked for those that users lacks, and again after a week.',
     {
-      user_id: 'Id of the user.',
+      user_id: 'Id of the person.',
       first_met_at: 'First record with the id.',
-      asked_at: 'Last request to the service; null before the first.',
-      is_known: 'Whether the service knew the id; null before the first request.',
-      failures: 'Number of failed lookups since the last successful one; 0: none.',
-      last_error: 'Error code of the last lookup; null when it succeeded.',
-      due_at: 'Time of the next request.',
+      asked_at: 'Last request of users.info; null before the first.',
+      named_at: 'When users.info named the person; null without that, or when users.list was read since.',
     },
   ),
   outbox: describeControlTable(
@@ -155,6 +148,16 @@ export const describeControl = (stream: string): Descriptions => ({
         'Cause of the last failed attempt, for the report its error code (docs/errors.md); null when it did not fail.',
     },
   ),
+  request_budget: describeControlTable(
+    'Requests that an account may still start (API_REQUESTS_PER_MINUTE), and its pause after the service refused one. All processes share the row.',
+    {
+      saved_since: 'Time since which starts are saved up.',
+      blocked_at: 'Start of the latest pause; null: there was none.',
+      blocked_until: 'End of the pause; null after a request succeeded, or when there was none.',
+      probe_until:
+        'Time until which the one request after a pause has to end; null: no such request is under way.',
+    },
+  ),
   account_changes: describeControlTable(
     'Accounts that are being renamed or removed (safety-sync accounts), one row each until the change is finished. No run of these accounts starts meanwhile.',
     {
@@ -162,13 +165,35 @@ export const describeControl = (stream: string): Descriptions => ({
       began_at: 'Start of the change.',
     },
   ),
+  sources: describeControlTable(
+    'The service that each account belongs to: the one from which it was first read. Runs refuse another one.',
+    {
+      address: 'Address of the service: scheme, host, port and path.',
+      service_id: 'Id of the account at the service (account.info); null: the service sent none.',
+      service_name: 'Name of the account at the service, only shown; null: the service sent none.',
+      moved_at: 'Time of the last safety-sync accounts move; null: never moved.',
+    },
+  ),
+  optional_methods: describeControlTable(
+    'Methods that are used where the service has them, one row for each that was ever requested.',
+    {
+      method: 'The method.',
+      asked_at: 'Last request.',
+      read_at: 'Last request that was answered and stored; null: none.',
+      code: 'Error code of the last request; null when it was answered. After api_method_not_found, token_permission or parameter_unexpected the method counts as not offered and is requested again after a week.',
+      form: 'users.info: the parameter with the id that worked, id or user; null: none did yet.',
+      unnamed:
+        'Ids, as kind:id, that were met and had no name before the last answered request; null for a method without names.',
+    },
+  ),
   migrations: {
-    comment: 'Applied migrations; one row is for the functions and views of the program.',
+    comment: 'Applied migrations: of tables, and one row for each function file and view.',
     columns: {
       id: 'Order of application.',
-      hash: 'Hash of the migration’s text, or of all functions and views.',
+      hash: 'Hash of the text of the migration, function or view.',
       created_at:
-        'Number that orders the migrations: the time at which the migration was written, in ms; null: functions and views.',
+        'Number that orders the migrations of tables: the time at which the migration was written, in ms; null: a function or view.',
+      name: 'Name of the function or view; null: a migration of tables.',
       program_version: 'The version of safety-sync that applied it.',
     },
   },

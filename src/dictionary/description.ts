@@ -23,13 +23,15 @@ export const BOOKKEEPING = {
   _synced_at:
     'Start of the transaction that last changed this row or one of its child rows here (insert, update, deletion). Rows of different accounts and streams become visible in another order, so read changes only up to complete_until of safety.freshness (docs/bi.md, "Reading changes").',
   _deleted_at:
-    'Time at which a complete read no longer found the record at the source; null while the source has it. A row is live while _deleted_at is null.',
+    'Time at which a complete read no longer found the record at the source, or of the last change of a record that the service sends as deleted; null while the source has it. A row is live while _deleted_at is null.',
   _run_id: 'Run that last changed the row: safety_sync.runs.run_id.',
 } as const;
 
 /** The columns that views have in addition to ids and times. */
 export const labelMeaning = (what: string): string =>
-  `Name of ${what} in safety.labels; without a label, the id as text.`;
+  `Name of ${what}: the label in safety.labels, else the name in safety.names, else the id as text.`;
+export const groupMeaning = (what: string): string =>
+  `Group of ${what}: the label of the parent in safety.labels; null without a parent.`;
 const localDay = (column: string): string => `Day of ${column} in the reporting time zone.`;
 /** The day of each time: `created` has `created_on` for `created_at`. */
 export const localDays = (...times: readonly string[]): Meanings =>
@@ -50,6 +52,8 @@ export const person = (column: string, named: string, Named: string): Meanings =
 export const DAY = {
   date: 'The day, in the reporting time zone.',
   days_ago: 'Number of days since that day (reporting time zone): 0 = today.',
+  is_counted:
+    'True when a run has counted the numbers on that day; false: they were counted later, from states, or are those of the last counted day.',
 } as const;
 
 /** A relation of an account, with its other columns. */
@@ -88,21 +92,18 @@ export function historyOf(
     what,
     since,
     shown,
-    kept = {},
   }: {
     readonly what: string;
     readonly since: string;
     /** Columns that only the view has. */
     readonly shown: Meanings;
-    /** Columns that only the table has. */
-    readonly kept?: Meanings;
   },
 ): Descriptions {
   const own = allBut(table);
   return {
     [`${name}_states`]: {
       comment: `Superseded states of ${what}. Read the …_history view, which also has the present states.`,
-      columns: { ...own, ...PERIOD, ...kept },
+      columns: { ...own, ...PERIOD },
     },
     [`${name}_history`]: {
       comment: `Every observed state of ${what}. Each state is one row, without gaps or overlaps while the object existed. The state at a moment t: valid_from <= t and (valid_to is null or valid_to > t).`,

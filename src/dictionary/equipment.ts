@@ -4,6 +4,7 @@ import {
   columnsOf,
   DAY,
   type Descriptions,
+  groupMeaning,
   historyOf,
   keyTo,
   labelMeaning,
@@ -20,19 +21,26 @@ const SINCE =
 const equipment_id = { equipment_id: 'Equipment: equipment.id.' };
 const equipment_key = keyTo('The equipment', 'equipment_id');
 const equipment_type_label = labelMeaning('the type');
-const line_of_business_label = labelMeaning('the line of business');
-const schedule_label = labelMeaning('the inspection schedule');
+const line_of_business = {
+  line_of_business_label: labelMeaning('the line of business'),
+  line_of_business_group: groupMeaning('the line of business'),
+};
+const schedule = {
+  schedule_label: labelMeaning('the inspection schedule'),
+  schedule_key: keyTo('The schedule', 'schedule_id'),
+};
 const scheduleDays = {
-  schedule_label,
+  ...schedule,
   ...localDays('last_completed', 'expiring', 'expires'),
   equipment_key,
 };
 /** The columns that every view of complete equipment has in addition. */
 const shown = {
   equipment_type_label,
-  line_of_business_label,
+  ...line_of_business,
   ...localDays('created'),
   equipment_key: keyTo('The equipment', 'id'),
+  ...person('assigned_user', 'the person that it is assigned to', 'Person that it is assigned to'),
 };
 type EquipmentTable = 'equipment' | 'equipment_schedules' | 'equipment_metavalues' | 'equipment_asked_types';
 
@@ -81,6 +89,8 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
       ...equipment_id,
       field_office_id: 'Field office. Source: element of fieldOffice_id.',
       field_office_label: labelMeaning('the field office'),
+      field_office_group: groupMeaning('the field office'),
+      field_office_key: keyTo('The field office', 'field_office_id'),
       equipment_key,
     }),
     equipment_clients: relation('One row for each client of each live equipment.', {
@@ -89,16 +99,14 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
       client_label: labelMeaning('the client'),
       equipment_key,
     }),
-    equipment_metavalue_items: relation('One row for each selected item in a field of a live equipment.', {
+    equipment_projects: relation('One row for each project of each live equipment.', {
       ...equipment_id,
-      ...columnsOf(equipment_metavalues, 'metafield_id'),
-      item_id: 'The item. Source: element of item_ids.',
-      metafield_label: labelMeaning('the field'),
-      item_label: labelMeaning('the item'),
+      project_id: 'Project. Source: id of an element of projects.',
+      project_label: labelMeaning('the project'),
       equipment_key,
     }),
     equipment_fields: relation(
-      'One row for each field of each live equipment, with its number or text. Both are null when items are selected: see equipment_metavalue_items.',
+      'One row for each field of each live equipment, with its number, its text or its selected items.',
       {
         ...equipment_id,
         ...columnsOf(equipment, 'title', 'equipment_type_id'),
@@ -107,6 +115,7 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
         metafield_label: labelMeaning('the field'),
         is_empty: 'True when the field has no number, no text and no list of items.',
         equipment_key,
+        items: 'The names of the selected items, separated by commas; an item without a name by its id.',
       },
     ),
     equipment_assigned_users: relation('One row for each person that a live equipment is assigned to.', {
@@ -117,11 +126,20 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
     }),
     equipment_overview: {
       comment:
-        'Live equipment with the names of its type and line of business. Offices, clients and people have their own views.',
+        'Live equipment with the names of its type and line of business. Offices, clients, projects and people have their own views.',
       columns: {
-        ...allBut(equipment, 'field_office_ids', 'client_ids', 'assigned_user_ids', 'metavalues'),
+        ...allBut(
+          equipment,
+          'field_office_ids',
+          'client_ids',
+          'assigned_user_ids',
+          'project_ids',
+          'metavalues',
+        ),
         ...shown,
         record_url: linkTo('the equipment', 'EQUIPMENT'),
+        field_offices: 'Names of its field offices, separated by commas.',
+        responsible_name: 'Name of the person that it is assigned to, else of all assigned people.',
       },
     },
     equipment_inspections: {
@@ -140,7 +158,7 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
         days_until_expiry:
           'Calendar days from today to expires_at (reporting time zone): 0 today, negative when it is past; null when the inspection does not expire.',
         equipment_type_label,
-        line_of_business_label,
+        ...line_of_business,
         ...scheduleDays,
       },
     },
@@ -159,12 +177,36 @@ export function describeEquipment(own: Readonly<Record<EquipmentTable, Meanings>
           'Whether the inspection was done on the due day or before; null when the due day is unknown.',
         ...localDays('completed', 'was_due'),
         equipment_type_label,
-        schedule_label,
+        ...schedule,
         equipment_key,
       },
     },
+    due_inspections: {
+      comment:
+        'Due days of inspections of live equipment that came, one row each. Shares of it count what was never done, too; inspection_completions has only what was done. A due day that was moved without an inspection is no row.',
+      columns: {
+        ...columnsOf(equipment_schedules, 'account_id', 'equipment_id', 'schedule_id'),
+        ...columnsOf(equipment, 'title', 'equipment_type_id'),
+        due_on: 'The due day.',
+        done_on: 'Day of the inspection; null: not done.',
+        done_in_time:
+          'Whether it was done on the due day or before; false: later, or not at all; null on the due day itself while it is not done.',
+        equipment_type_label,
+        ...schedule,
+        equipment_key,
+      },
+    },
+    equipment_completions: {
+      comment:
+        'Completions that were noted when a schedule got another state, for inspection_completions and due_inspections.',
+      columns: {
+        ...columnsOf(equipment_schedules, 'account_id', 'equipment_id', 'schedule_id'),
+        completed_at: 'Time of the inspection.',
+        was_due_at: 'expires_at of the previous state; null when none is known.',
+      },
+    },
     equipment_status_daily: relation(
-      'Number of pieces of equipment in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
+      'Number of pieces of equipment in each status at the end of each day (reporting time zone; today: as of the last run), from the first day with a known state to today. Days after the last run have its numbers.',
       {
         ...DAY,
         status: 'A status of equipment; unknown where the source sent none.',

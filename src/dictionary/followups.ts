@@ -3,6 +3,7 @@ import {
   BOOKKEEPING,
   DAY,
   type Descriptions,
+  groupMeaning,
   historyOf,
   keyTo,
   labelMeaning,
@@ -13,9 +14,14 @@ import {
   relation,
 } from './description.ts';
 
+const form = {
+  form_label: labelMeaning('the form'),
+  form_key: keyTo('The form', 'form_id'),
+  form_group: groupMeaning('the form'),
+};
 /** The columns that every view of complete follow-ups has in addition. */
 const shown = {
-  form_label: labelMeaning('the form'),
+  ...form,
   ...localDays('created', 'updated', 'resolved'),
   followup_key: keyTo('The follow-up', 'id'),
 };
@@ -40,30 +46,21 @@ const keptOf = (kept: Meanings): Meanings =>
     Object.entries(kept).map(([name, meaning]) => [name, `For followup_overview: ${meaning}`]),
   );
 
-type Group =
-  | 'followups'
-  | 'messageSummary'
-  | 'differences'
-  | 'changes'
-  | 'firstDue'
-  | 'followup_messages'
-  | 'followup_attachments';
+type Group = 'followups' | 'stateless' | 'messageSummary' | 'followup_messages' | 'followup_attachments';
 
 /** @param own The columns that the stream declares; those of follow-ups in groups. */
 export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descriptions {
   const followups = relation('Follow-up tasks that were raised in form responses (source: followups.list).', {
     ...own.followups,
+    ...own.stateless,
     _valid_from: 'Start of the present state; see followup_history.',
     ...BOOKKEEPING,
     ...keptOf(own.messageSummary),
-    ...own.differences,
-    ...keptOf(own.changes),
-    ...own.firstDue,
   });
   const followup_overview = {
     comment: 'Live follow-ups with names, figures about due days and age, and a summary of their messages.',
     columns: {
-      ...allBut(followups),
+      ...allBut(followups, 'is_deleted_at_source'),
       resolved_at:
         'Time of the completion. Source: resolved_on (ms); null while the follow-up is open, even if the service still sends the time after a reopening.',
       is_overdue:
@@ -83,11 +80,17 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       closed_in_time:
         'Whether a closed follow-up was completed on its due day or before; null without a due day, and while it is open. The due day may have changed: see due_changes.',
       ...localDays('first_response'),
-      ...shownOf(own.changes),
+      due_changes: 'Number of changes of its due day, as far as syncs read them; 0 for never.',
+      reopen_count: 'Number of reopenings after it was closed, as far as syncs read them; 0 for never.',
       ...people,
       first_due_on:
         'Original due day: the due day of the first state that a sync read; equal to due_on if the due day never changed. Null when the first state had none.',
       record_url: linkTo('the follow-up', 'FOLLOWUP'),
+      first_note: 'The first message: what was found.',
+      last_note: 'The last message.',
+      responsible_name: 'Name of the assignee, else of the assigner; without a name, the id.',
+      field_offices: 'Names of the field offices of the assignee, separated by commas.',
+      supervisor_name: 'Name of the supervisor of the assignee.',
     },
   };
 
@@ -100,12 +103,11 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     followup_attachments: relation('Files of messages (source: followups.list, messages, attachments).', {
       ...own.followup_attachments,
     }),
-    ...historyOf('followup', followups, {
-      what: 'follow-ups (all their columns except updated_at, which changes with every message; it shows its last value in the state)',
+    ...historyOf('followup', relation('', own.followups), {
+      what: 'follow-ups (their columns except updated_at, which changes with every message; it shows its last value in the state)',
       since:
         'updated_on of the record, but not later than its first read and never before the end of the previous state.',
       shown: { ...shown, ...people },
-      kept: own.differences,
     }),
     followup_overview,
     followup_events: relation(
@@ -126,7 +128,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       },
     ),
     followup_daily: relation(
-      'Number of follow-ups in each status at the end of each day (reporting time zone; today: now), from the day of the first follow-up, at the earliest 2000-01-01. The statuses exclude each other, and their sum is the number of all follow-ups. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion. Today shows the follow-ups as they are now.',
+      'Number of follow-ups in each status at the end of each day (reporting time zone; today: as of the last run), from the day of the first follow-up, at the earliest 2000-01-01, to today. Days after the last run have its numbers. The statuses exclude each other, and their sum is the number of all follow-ups. A day that is over is not changed by follow-ups that arrive later. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion.',
       {
         ...DAY,
         status,
@@ -134,7 +136,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       },
     ),
     followup_daily_by_assignee: relation(
-      'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day. Numbers of 0 have no row.',
+      'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day; before the first sync messages tell who that was, and before the first message that hands a follow-up on nobody is known. Numbers of 0 have no row.',
       {
         ...DAY,
         status,
@@ -150,30 +152,44 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
         status,
         followups: 'Number of follow-ups, at least 1.',
         form_id: 'Form of the responses that raised them; null where the source sent none.',
-        form_label: labelMeaning('the form'),
+        ...form,
       },
     ),
-    followup_days: relation(
-      'Periods of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A row holds the periods that begin in one year. Periods in the future show the counts that result if nothing changes.',
+    due_followups: relation(
+      'Due days of live follow-ups that came, one row each: the present due day up to today, and an earlier one that was the due day at its end and was moved later. Shares of it count what was never done, too; closed_in_time of followup_overview has only what was closed.',
       {
-        counted_by: 'View that uses the periods: all, assignee or form.',
-        id: 'Assignee or form; empty: none, or all follow-ups.',
-        from_on: 'First day of the first period.',
-        to_on: 'Day after the last period; infinity: the last period has no end.',
-        days: 'First day of each period. A period ends before the next one begins.',
-        open: 'Open follow-ups that are not overdue, per period.',
-        overdue: 'Open follow-ups after their due day, per period.',
-        closed: 'Closed follow-ups, per period.',
-        unknown: 'Follow-ups without a value for open from the source, per period.',
+        followup_id: 'Follow-up: followups.id.',
+        due_on: 'The due day.',
+        done_on: 'Day of the completion; null: not completed, or only after this due day was moved.',
+        done_in_time:
+          'Whether it was completed on its due day or before; false: later, or not at all; null on the due day itself while it is not completed.',
+        form_id: 'Form of the response that raised it.',
+        ...form,
+        assignee_id: 'Assignee: users.id; of a due day that was moved, the assignee at its end.',
+        ...assignee,
+        followup_key: keyTo('The follow-up', 'followup_id'),
       },
     ),
-    counted_days: relation('Last counted day of the daily views, per stream.', {
+    day_counts: relation(
+      'Numbers of records by status, for the …_daily views; a row for each change of a number.',
+      {
+        stream: 'followups, training-employee-status or equipments.',
+        counted_by: 'all, assignee or form.',
+        id: 'Assignee or form; empty: none, or all records.',
+        status: 'Status at the end of these days.',
+        from_on: 'First day with this number.',
+        to_on: 'The day on which another number begins; infinity: none yet.',
+        records: 'Number of records.',
+        in_service: 'equipments: number of these in service; otherwise 0.',
+      },
+    ),
+    counted_days: relation('The days that runs have counted, per stream.', {
       stream: 'followups, training-employee-status or equipments.',
-      timezone: 'Reporting time zone of the days; after a change the next run counts all days again.',
+      timezone:
+        'Reporting time zone of the days; after a change the next run counts all days again, from states.',
+      history_from: 'Day of the first run, in the time zone of then.',
       counted_to: 'Newest counted day, which is the day of the last successful run.',
-      final_before:
-        'Days before this day count rows that were removed (RETENTION_DELETED_DAYS), so they stay as they are.',
-      is_valid: 'False when rows were changed in place, so the next run counts all days again.',
+      counted: 'The days that a run has counted; the others are counted from states.',
     }),
   };
 }

@@ -1,13 +1,30 @@
 /** The tables and views that belong to no stream: days, labels, and the age of the data. */
-import { type Descriptions, keyTo, localDays, relation } from './description.ts';
+import {
+  type Descriptions,
+  groupMeaning,
+  keyTo,
+  labelMeaning,
+  localDays,
+  person,
+  relation,
+} from './description.ts';
 
 /** The addresses of records, in the table of settings and in the view that the other views read. */
 const recordUrls = {
-  followup_url: 'Address of a follow-up in the service, with {id} for its id (RECORD_URL_TEMPLATE_FOLLOWUP).',
+  followup_url:
+    'Address of a follow-up in the service, with {id}, {response_id} or {form_id} for its ids (RECORD_URL_TEMPLATE_FOLLOWUP).',
   resource_url: 'Address of a document, in the same form (RECORD_URL_TEMPLATE_RESOURCE).',
   equipment_url: 'Address of a piece of equipment, in the same form (RECORD_URL_TEMPLATE_EQUIPMENT).',
   employee_url: 'Address of a person, in the same form (RECORD_URL_TEMPLATE_EMPLOYEE).',
 };
+
+const ofPerson = (what: string) => ({
+  user_id: 'Identifier of the person.',
+  user_key: keyTo('The person', 'user_id'),
+  id: `Id of the ${what}.`,
+  label: labelMeaning(`the ${what}`),
+});
+const groupOf = (what: string) => ({ group_label: groupMeaning(`the ${what}`) });
 
 /** `stream`: the description of the column `stream`. */
 export const describeReporting = (stream: string): Descriptions => ({
@@ -29,7 +46,7 @@ export const describeReporting = (stream: string): Descriptions => ({
   ),
   calendar: {
     comment:
-      'One row for every day from 2000-01-01 to ten years after the last start of a worker. BI tools use it as a date table, and the …_daily views take their days from it. Weeks follow ISO 8601.',
+      'One row for every day from 2000-01-01 to ten years after the last start of a worker. BI tools use it as a date table. Weeks follow ISO 8601.',
     columns: {
       date: 'The day.',
       iso_year: 'Year of the ISO week; around New Year it may differ from the year of the day.',
@@ -44,11 +61,12 @@ export const describeReporting = (stream: string): Descriptions => ({
     },
   },
   labels: relation(
-    'Names for the ids that the service sends without a name, one row each. People write them (labels import), and a sync never changes them.',
+    'Names that people give to ids, one row each; they go before those that the service gives (names). People write them (labels import), and a sync never changes them.',
     {
       kind: 'Kind of object that the id identifies: form, training, equipment_type, schedule, category, field_office, client, line_of_business, metafield or metafield_item.',
       id: 'The id as text, also for numeric ids.',
-      label: 'Name of the object. Views show it as …_label, and show the id as text when it has no label.',
+      label:
+        'Name of the object. Views show it as …_label; null: the name that the service gives, in the group of parent_id.',
       parent_id:
         'Id of the parent, a label of the same kind, for example the region to which a field office belongs; null without a parent.',
     },
@@ -57,13 +75,36 @@ export const describeReporting = (stream: string): Descriptions => ({
     'One row for every person with an id in a stored row, now or earlier. Each …_key of a person in another view therefore has its row here.',
     {
       user_id: 'Identifier of the person: users.id; a pseudonym after the person was forgotten.',
-      name: 'Name in users; the id if the service sends no name, or if the name was not requested yet.',
+      name: 'Name in users; the id if the service sends no name, or if the name was not read yet.',
       is_trained_here:
         'Whether the training list contains the person, that is, training_employee_status has a live row.',
       is_forgotten: 'Whether the person was forgotten (safety-sync forget).',
       user_key: keyTo('The person', 'user_id'),
+      job_title: 'Name of the job title; without a name, its id.',
+      field_office: 'Name of the first field office; people_field_offices has all of them.',
+      line_of_business: 'Name of the first line of business; people_lines_of_business has all of them.',
+      ...person('supervisor', 'the supervisor', 'The supervisor'),
+      ...person('manager', 'the manager', 'The manager'),
+      is_active: 'False from the day of termination on; null for a person of no list.',
     },
   ),
+  people_clients: relation('One row for each client of each person.', ofPerson('client')),
+  people_field_offices: relation('One row for each field office of each person.', {
+    ...ofPerson('field office'),
+    ...groupOf('field office'),
+    field_office_key: keyTo('The field office', 'id'),
+  }),
+  people_lines_of_business: relation('One row for each line of business of each person.', {
+    ...ofPerson('line of business'),
+    ...groupOf('line of business'),
+  }),
+  accounts: relation('One row for each account.', {
+    name: 'Name of the account at the service; without one, account_id.',
+    timezone: 'Time zone of the days (REPORTING_TIMEZONE).',
+    today: 'Today in that time zone.',
+    history_from:
+      'Day from which the daily views of all streams show what was observed: the latest first run of them; null before.',
+  }),
   freshness: relation(
     'Time of the last update of each stream, one row per account and stream that was ever tried. max(_synced_at) only shows the last change, so it cannot distinguish a source without changes from a worker that has stopped; this view can.',
     {
@@ -84,7 +125,9 @@ export const describeReporting = (stream: string): Descriptions => ({
         'equipments: last read of the type that has been unread for the longest time; null: none, or the read was not recorded yet.',
       unread_since_on: 'Day of unread_since in the reporting time zone.',
       counted_to:
-        'Newest day in the daily views of this stream, which is the day of its last successful run; null: the stream has no daily views.',
+        'Newest day that a run has counted for the daily views of this stream, which is the day of its last successful run; null: the stream has no daily views. Later days have its numbers.',
+      history_from:
+        'Day of the first successful run (reporting time zone of then): what a history shows before it is what the source told then; null: the stream has no daily views.',
       complete_until:
         'For readers of changes: every row of this account and stream with an earlier _synced_at is visible, and no further row will appear before this time (docs/bi.md, "Reading changes"). null before the first stored record. The time never goes back, even if the clock of the database is set back.',
     },

@@ -1,10 +1,11 @@
 import {
-  allBut,
   BOOKKEEPING,
   columnsOf,
   DAY,
   type Descriptions,
+  groupMeaning,
   historyOf,
+  keyTo,
   labelMeaning,
   linkTo,
   localDays,
@@ -13,7 +14,10 @@ import {
   relation,
 } from './description.ts';
 
-const training_label = labelMeaning('the training');
+const training = {
+  training_label: labelMeaning('the training'),
+  training_key: keyTo('The training', 'training_id'),
+};
 const employee = person('user', 'the employee', 'The employee');
 const calculated = localDays('calculated');
 
@@ -50,14 +54,7 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
     ...historyOf('training_completion', training_completions, {
       what: 'completions of trainings; a state ends when the completion changes, or when the completion or its employee disappears',
       since: SINCE,
-      shown: { ...employee, training_label },
-    }),
-    training_assignments: relation('One row for each training that is assigned to each live employee.', {
-      ...columnsOf(training_employee_status, 'user_id'),
-      training_id: 'Training. Source: element of complete_training_ids or incomplete_training_ids.',
-      is_complete: 'True when it comes from complete_training_ids.',
-      training_label,
-      ...employee,
+      shown: { ...employee, ...training },
     }),
     training_compliance: {
       comment: 'Live employees with a summary of their training status.',
@@ -79,20 +76,36 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
           'The next day, today included (reporting time zone), on which a completion expires. Completions of trainings that are known not to be required are left out. null when no completion expires.',
         ...calculated,
         record_url: linkTo('the person', 'EMPLOYEE'),
+        missing_trainings:
+          'Required trainings that are missing or have expired, separated by commas; null: none.',
+        field_office: 'Name of the first field office of the employee.',
+        line_of_business: 'Name of the first line of business of the employee.',
+        job_title: 'Name of the job title.',
+        supervisor_name: 'Name of the supervisor.',
+        is_active: 'False for a leaver; null for a person of no list.',
       },
     },
-    training_expiry: {
-      comment: 'Completions of live employees that have an expiry day.',
-      columns: {
-        ...allBut(training_completions),
+    training_compliance_by_area: relation(
+      'How many people of each area are compliant. Somebody of several areas counts in each; leavers and people without required trainings are left out.',
+      {
+        area_kind: 'field_office, line_of_business or job_title.',
+        area: 'Name of the area.',
+        area_group: groupMeaning('the area'),
+        people: 'Number of people.',
+        compliant: 'Number of these that are compliant.',
+        share: 'compliant / people, 0 to 1.',
+      },
+    ),
+    training_due: relation(
+      'Required trainings that live employees have to do, one row each: missing, expired or expiring; and those whose yearly window is open and that were not done since it opened.',
+      {
+        ...columnsOf(training_completions, 'user_id', 'training_id'),
         ...employee,
-        days_until_expiry:
-          'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past.',
-        expiry_status:
-          'Status as of today (reporting time zone): expired (the expiry day is past), expiring (from starts_expiring_on on) or active.',
-        training_label,
+        ...training,
+        reason: 'missing, expired, expiring or window.',
+        due_on: 'Day of the expiry (expired, expiring), else last day of the open window; null: none.',
       },
-    },
+    ),
     training_matrix: relation(
       'One row for each live employee and each training that is assigned to the employee or was ever completed.',
       {
@@ -107,11 +120,13 @@ export function describeTraining(own: Readonly<Record<TrainingTable, Meanings>>)
         is_assigned: 'Whether the training list shows it as complete or incomplete for the employee.',
         completed_on: 'Day of the last completion; null when the service sends none.',
         ...employee,
-        training_label,
+        ...training,
+        is_complete: 'False when the training list shows it as incomplete for the employee.',
+        ...columnsOf(training_completions, 'starts_expiring_on'),
       },
     ),
     training_status_daily: relation(
-      'Number of employees in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
+      'Number of employees in each status at the end of each day (reporting time zone; today: as of the last run), from the first day with a known state to today. Days after the last run have its numbers.',
       {
         ...DAY,
         status: 'A status of training_employee_status; unknown where the source sent none.',

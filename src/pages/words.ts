@@ -52,7 +52,7 @@ export const NOT_READ = 'not read yet';
 export function badgeOf(stream: StreamDetail, database: Known): Badge {
   const { offReason, freshness, running } = stream;
   if (running === null && offReason !== null)
-    return { level: 'off', text: offReason === 'not scheduled' ? offReason : `off: ${offReason}` };
+    return { level: 'off', text: offReason === 'no equipment types' ? `off: ${offReason}` : offReason };
   if (!areAccountsRead(database)) return { level: 'off', text: NOT_READ };
   if (running !== null) {
     const text = running.kind === 'sync' ? 'syncing' : running.kind;

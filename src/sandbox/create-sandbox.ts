@@ -3,7 +3,6 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-import { MINUTE_MS } from '../shared/time.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
 import { buildWorld, defaultSize, STREAM } from './generate/world.ts';
 import { createLiveSource, type LiveSource } from './live/live-source.ts';
@@ -48,16 +47,16 @@ export async function createSandbox({
 }: SandboxOptions = {}): Promise<Sandbox> {
   const serviceClock = { aheadMs: 0 };
   const clock = (): number => trueClock() + serviceClock.aheadMs;
-  const { size, oddities = true, cacheMs = 15 * MINUTE_MS } = options;
+  const { size, oddities = true } = options;
   const world = buildWorld({ seed, now: clock(), size: { ...defaultSize, ...size }, oddities });
   const context: ServiceContext = {
-    store: createStore(world, clock, cacheMs),
+    store: createStore(world, clock),
     readings: { ...defaultReadings, ...options.readings },
     hooks: { ...options.hooks },
     methods: options.methods ?? {},
     access: new Access(token),
     faults: new FaultPlan(options.faults ?? {}, Random.of(seed, STREAM.faults)),
-    log: createRequestLog(options.requestLogSize ?? 10_000),
+    log: createRequestLog(),
     load: { inFlight: 0, peak: 0 },
     clock,
     latencyMs: options.latencyMs ?? 0,
@@ -78,7 +77,7 @@ export async function createSandbox({
     ...context,
     url: `${options.tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     token,
-    equipmentTypes: [...context.store.metafields.keys()],
+    equipmentTypes: [...context.store.lists.equipmenttypes.keys()],
     live,
     serviceClock,
     requests: context.log.entries,

@@ -1,15 +1,14 @@
 export { createSandbox } from './create-sandbox.ts';
 export type { Sandbox } from './create-sandbox.ts';
 export { defaultSize } from './generate/world.ts';
-export { sandboxLabels } from './generate/labels.ts';
 export type { SandboxOptions } from './options.ts';
 export type { Fault, FaultKind, FaultOptions } from './faults/fault.ts';
-export type { RecordOddity, ResponseOddity } from './faults/oddity.ts';
 export { RawNumber } from './raw-number.ts';
 export type * from './records.ts';
 export type { RequestLogEntry } from './request-log.ts';
 export type { TokenState } from './service/access.ts';
 export type { Method } from './service/method.ts';
+export { listMethods } from './service/methods/lists.ts';
 export { defaultReadings, optionalFields } from './service/readings.ts';
 export type { Readings, UnaskedPaging } from './service/readings.ts';
 export { errorConditions } from './service/service-error.ts';

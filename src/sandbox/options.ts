@@ -23,8 +23,6 @@ export interface SandboxOptions {
   latencyMs?: number;
   /** Adds odd but allowed values, and omits optional fields. Default true. */
   oddities?: boolean;
-  /** How long a cached training list is served, ms. Default 15 minutes. */
-  cacheMs?: number;
   /** Rate of changes after `live.start()`. */
   live?: LiveOptions;
   faults?: FaultOptions;
@@ -32,8 +30,6 @@ export interface SandboxOptions {
   hooks?: Hooks;
   /** Additional methods by the name in their path. */
   methods?: Readonly<Record<string, Method>>;
-  /** Requests kept in `sandbox.requests`. Default 10 000. */
-  requestLogSize?: number;
   /** Called once per request, when its response was sent or has failed. */
   onRequest?: (entry: RequestLogEntry) => void;
   /** Serves HTTPS with this certificate; at least TLS 1.2, unless set otherwise here. */

@@ -47,11 +47,15 @@ export class Random {
     return chosen;
   }
 
-  alphanumeric(length: number): string {
-    const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
+  alphanumeric(length: number, alphabet = '0123456789abcdefghijklmnopqrstuvwxyz'): string {
     let text = '';
-    while (text.length < length) text += alphabet.charAt(this.int(0, 35));
+    while (text.length < length) text += alphabet.charAt(this.int(0, alphabet.length - 1));
     return text;
+  }
+
+  /** The form of many ids of the service. */
+  hexadecimal24(): string {
+    return this.alphanumeric(24, '0123456789abcdef');
   }
 }
 

@@ -1,11 +1,10 @@
-/** The service's records as sent ("Resources and their fields"). */
+/** The service's records, as observed; times of follow-ups are numbers here and text when sent. */
 
 export interface Resource {
   id: string;
   title: string;
   created: number;
   sequence: number;
-  category_id: string;
   tags: string[];
   shouldBeAvailableOffline: boolean;
   versions: ResourceVersion[];
@@ -18,8 +17,12 @@ export interface ResourceVersion {
   version: string;
   description: string;
   type: string;
+  /** null for links. */
   file: string | null;
-  link: string;
+  /** Only for files. */
+  size?: number;
+  /** Only for links. */
+  link?: string;
 }
 
 export interface Followup {
@@ -36,22 +39,25 @@ export interface Followup {
   resolved_on?: number;
   m_completer_id?: string;
   messages: FollowupMessage[];
+  deleted: boolean;
+  in_progress: boolean;
+  field_id: string;
 }
 
 export interface FollowupMessage {
   id: string;
   date: number;
   m_user_id: string;
-  note: string;
-  m_reassignee_id?: string;
-  signature?: null;
+  note: string | null;
+  m_reassignee_id?: string | null;
+  signature?: object | null;
   attachments?: Attachment[];
   notify?: boolean;
 }
 
 export interface Attachment {
   key: string;
-  caption: string;
+  caption?: string;
 }
 
 /** Stored with every completion; the service omits fields that a request does not include. */
@@ -77,24 +83,27 @@ export interface Equipment {
   serialNumber: string;
   equipmentType_id: string;
   created: number;
-  parent_id: string;
+  parent_id?: string;
   fieldOffice_id: string[];
   lineOfBusiness_id: string;
   clients_id?: string[];
   assignedUsers_id: string[];
+  assignedUser_id?: string;
+  projects: { id: number; name: string }[];
   title?: string;
   notes: string;
   isInService: boolean;
   metavalues: Record<string, Metavalue>;
-  status: string;
-  schedules: Schedule[];
+  /** Both absent for equipment without inspections. */
+  status?: string;
+  schedules?: Schedule[];
 }
 
 /** "The list of valid column names: not shown": here, every field of an equipment. */
 // prettier-ignore
 export const equipmentFields = [
   'id', 'serialNumber', 'equipmentType_id', 'created', 'parent_id', 'fieldOffice_id', 'lineOfBusiness_id', 'clients_id',
-  'assignedUsers_id', 'title', 'notes', 'isInService', 'metavalues', 'status', 'schedules',
+  'assignedUsers_id', 'assignedUser_id', 'projects', 'title', 'notes', 'isInService', 'metavalues', 'status', 'schedules',
 ] as const satisfies readonly (keyof Equipment)[];
 
 export type Metavalue = number | string | { item_ids: number[] };
@@ -107,7 +116,46 @@ export interface Schedule {
   lastCompletedOn: number | null;
 }
 
+/** As observed: names in two fields; only the first block is always sent. Times are ms since 1970. */
 export interface User {
   id: string;
-  name: string;
+  firstname: string;
+  lastname: string;
+  employeeNumber: string;
+  email: string;
+  username: string;
+  role_id: string;
+  created: number;
+  fieldOffice_id: string[];
+  lineOfBusiness_id: string[];
+  clients_id: string[];
+  projects_id: string[];
+  isDriver: boolean;
+  isRegulatedDriver: boolean;
+
+  jobTitle_id?: string;
+  supervisor_id?: string;
+  manager_id?: string;
+  hireDate?: number;
+  terminationDate?: number;
+  lastWebAccess?: number;
+  lastMobileAccess?: number;
+  cellPhone?: string;
+  emergencyContact?: string;
+  metavalues?: Record<string, Metavalue>;
+  creator_id?: object;
+}
+
+export interface CompletedTraining {
+  id: number;
+  training_id: number;
+  m_user_id: string;
+  created: number;
+  date_number: number;
+  special_expiration_date_number: number | null;
+  m_instructor_id: string | null;
+  group_training_id: number | null;
+  notes: string | null;
+  signature: unknown;
+  files: object[];
 }

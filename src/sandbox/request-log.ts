@@ -16,8 +16,6 @@ export interface RequestLogEntry {
   /** The SVC-Request-ID that was sent; null when the response did not come from the service. */
   requestId: string | null;
   fault: FaultKind | null;
-  /** The exact effect of an `oddRecord` or `oddResponse`. */
-  oddity: string | null;
   /** Records in the response. */
   records: number;
   /** Real ms until the response was sent. */
@@ -26,8 +24,10 @@ export interface RequestLogEntry {
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
+const MOST_KEPT = 10_000;
+
 /** Recent requests, oldest first. The oldest are dropped in a long run. */
-export function createRequestLog(size: number) {
+export function createRequestLog() {
   const entries: RequestLogEntry[] = [];
   let count = 0;
   return {
@@ -42,13 +42,12 @@ export function createRequestLog(size: number) {
         outcome: 'pending',
         requestId: null,
         fault: null,
-        oddity: null,
         records: 0,
         durationMs: 0,
       };
       entries.push(entry);
       // Trimmed rarely, because removing from the front of a long list costs its length.
-      if (entries.length > size * 1.1) entries.splice(0, entries.length - size);
+      if (entries.length > MOST_KEPT * 1.1) entries.splice(0, entries.length - MOST_KEPT);
       return entry;
     },
   };

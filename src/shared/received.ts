@@ -3,7 +3,6 @@
  * warehouse does not know these bytes.
  */
 import { SafetySyncError } from './errors.ts';
-import { parseExactJson, stringifyExactJson } from './exact-json.ts';
 
 /** Deeper records cannot be stored: PostgreSQL and recursive functions fail somewhere beyond a thousand levels. */
 export const DEEPEST = 200;
@@ -13,8 +12,6 @@ interface About {
   readonly fields: Readonly<Record<string, unknown>>;
   /** The reason why the record cannot be stored as a row, and is not complete here; null: it can. */
   readonly excess?: string | null;
-  /** A number of it may have more digits than a double. */
-  readonly hasLongNumber?: boolean;
   /** Its value if it was not received as text. */
   readonly value?: { readonly parsed: unknown } | undefined;
 }
@@ -22,17 +19,15 @@ interface About {
 export class Received {
   readonly bytes: Buffer;
   readonly excess: string | null;
-  readonly hasLongNumber: boolean;
   /** Set by `recordKey`, because readers need the key several times; undefined: not read yet. */
   key: string | null | undefined;
   private readonly fields: Readonly<Record<string, unknown>>;
   private readonly value: About['value'];
 
-  constructor(bytes: Buffer, { fields, excess = null, hasLongNumber = false, value }: About) {
+  constructor(bytes: Buffer, { fields, excess = null, value }: About) {
     this.bytes = bytes;
     this.fields = fields;
     this.excess = excess;
-    this.hasLongNumber = hasLongNumber;
     this.value = value;
   }
 
@@ -44,8 +39,8 @@ export class Received {
       const flat = Object.entries(fields).filter(([, inner]) => typeof inner !== 'object');
       return new Received(Buffer.alloc(0), { fields: Object.fromEntries(flat), excess: TOO_DEEP });
     }
-    const bytes = Buffer.from(stringifyExactJson(value));
-    return new Received(bytes, { fields, hasLongNumber: true, value: { parsed: value } });
+    const bytes = Buffer.from(JSON.stringify(value));
+    return new Received(bytes, { fields, value: { parsed: value } });
   }
 
   /** One of the fields that readers use; undefined: the record has none of this name. */
@@ -60,7 +55,7 @@ export class Received {
   /** Error: `response_not_json`. A record that is too large or too deep has only its fields here. */
   parse(text = this.text): unknown {
     if (this.value !== undefined) return this.value.parsed;
-    return this.excess === null ? parseReceived(text, this.hasLongNumber) : this.fields;
+    return this.excess === null ? parseReceived(text) : this.fields;
   }
 
   /** The record with another value. */
@@ -79,9 +74,9 @@ function isTooDeep(value: unknown, depth = 0): boolean {
 }
 
 /** Error: `response_not_json`. */
-export function parseReceived(text: string, hasLongNumber: boolean): unknown {
+export function parseReceived(text: string): unknown {
   try {
-    return hasLongNumber ? parseExactJson(text) : (JSON.parse(text) as unknown);
+    return JSON.parse(text) as unknown;
   } catch {
     // The message of JSON.parse quotes the failing text, which may contain anything, so it is not passed on.
     throw new SafetySyncError('response_not_json', 'an element of the list is not JSON');

@@ -6,25 +6,38 @@ export type RecordKind = (typeof RECORD_KINDS)[number];
 /** The template of each kind; a kind without one has no links. */
 export type RecordUrls = Readonly<Partial<Record<RecordKind, string | undefined>>>;
 
-const ID = '{id}';
+/** What identifies a record in a template; a follow-up has all of them. */
+const PLACEHOLDER = /\{(id|response_id|form_id)\}/g;
 /** Also of a shortened pseudonym. */
 const PSEUDONYM_PREFIX = 'pseudonym:';
 
-/** https or http, with `{id}` behind the host name: an id must not choose the host. */
+/** https or http, with a placeholder behind the host name: an id must not choose the host. */
 export function isRecordUrlTemplate(template: string): boolean {
   const urlOf = (id: string) => {
-    const text = template.replaceAll(ID, id);
+    const text = template.replaceAll(PLACEHOLDER, id);
     return URL.canParse(text) ? new URL(text) : null;
   };
   const [url, other] = [urlOf('1'), urlOf('2')];
-  if (url === null || other === null || !template.includes(ID)) return false;
+  if (url === null || other === null || url.href === other.href) return false;
   const isPlain = url.username === '' && url.password === '' && !/[\s\p{Cc}]/u.test(template);
   return isPlain && ['https:', 'http:'].includes(url.protocol) && url.origin === other.origin;
 }
 
-/** null: there is no template, no id, or the id is not stored (a pseudonym). */
-export function recordUrlOf(urls: RecordUrls, kind: RecordKind, id: string | null): string | null {
+/** Values of a record by placeholder. */
+export type RecordIds = Readonly<Record<'id', string | null>> &
+  Readonly<Partial<Record<'response_id' | 'form_id', string | null>>>;
+
+/** null: there is no template, an id that it names is not known, or is not stored (a pseudonym). */
+export function recordUrlOf(
+  urls: RecordUrls,
+  kind: RecordKind,
+  of: RecordIds | string | null,
+): string | null {
+  const ids = typeof of === 'object' && of !== null ? of : { id: of };
   const template = urls[kind];
-  if (template === undefined || id === null || id === '' || id.startsWith(PSEUDONYM_PREFIX)) return null;
-  return template.replaceAll(ID, () => encodeURIComponent(id));
+  if (template === undefined) return null;
+  const idOf = (name: string): string => ids[name as keyof RecordIds] ?? '';
+  const used = [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => idOf(name));
+  if (used.some((id) => id === '' || id.startsWith(PSEUDONYM_PREFIX))) return null;
+  return template.replaceAll(PLACEHOLDER, (_, name: string) => encodeURIComponent(idOf(name)));
 }

@@ -32,9 +32,9 @@ export const SERVICE_ERRORS = {
   api_method_not_found: {
     recovery: 'fail_stream',
     meaning: 'The service knows no method at the address of the request.',
-    advice: 'Check SAFETY_BASE_URL (without /v1): the service does not know this method there.',
+    advice: 'Check SAFETY_BASE_URL: the service does not know this method there.',
     details:
-      'Without `users.info` the stream `users` is skipped with that reason and nothing is wrong. For any other method look at the path of the address: `check` shows it.',
+      'For a method that a service may lack nothing is wrong: `status` names it as not offered. For any other method look at the path of the address: `check` shows it.',
   },
   request_method_invalid: {
     recovery: 'fail_stream',
@@ -50,9 +50,10 @@ export const SERVICE_ERRORS = {
   rate_limit_exceeded: {
     recovery: 'retry',
     meaning:
-      'The service throttles: the token sent more requests than it may (also any response with HTTP 429). All streams of the account pause together and go on with half the requests in flight. The pause is random, from `RETRY_MIN_DELAY_MS` to twice that, with an upper end that doubles with every further pause in a row; a longer `Retry-After` counts instead. Neither exceeds `RETRY_MAX_DELAY_MS`. The worker learns the rate that the service allows. The stream fails only when `RETRY_ATTEMPTS` retries of one request were throttled too.',
-    advice: 'Lower API_CONCURRENCY or set API_REQUESTS_PER_MINUTE; other users of the token count too.',
-    details: 'Several workers do not count each other’s requests: give each its share.',
+      'The service refused a request because the customer sent more than it allows, all integrations together (also any response with HTTP 429). No request of the account starts, in no process, for what `Retry-After` says (an hour at most), else for a minute and up to a tenth more. Then one request goes alone: its success lets the others go, its refusal begins another pause. The run fails when a request was refused again after `RETRY_ATTEMPTS` repetitions.',
+    advice:
+      'All integrations of the customer share the limit: lower API_REQUESTS_PER_MINUTE, or slow the others down.',
+    details: 'Worker, verbs and replicas of an account share one budget; each account has its own.',
   },
   token_missing: {
     recovery: 'fail_run',
@@ -74,7 +75,7 @@ export const SERVICE_ERRORS = {
   token_permission: {
     recovery: 'fail_run',
     meaning:
-      'The token is known, but may not use this method. The worker stops the requests of this stream only, and continues with the others. Without the right to `users.info` the stream `users` is skipped, which is not a failure.',
+      'The token is known, but may not use this method. The worker stops the requests of this stream only, and continues with the others. For a method that a service may lack this is no failure: `status` names it as not offered.',
     advice: 'The token lacks a permission that the service requires; have its rights extended.',
     details: '`check` shows which methods the token may use.',
   },
@@ -136,13 +137,13 @@ export const TRANSPORT_ERRORS = {
   request_timeout: {
     recovery: 'retry',
     meaning:
-      'The service kept a request waiting for `REQUEST_TIMEOUT_MS`. Only waiting counts: a large response that keeps arriving does not time out.',
+      'The response was not complete within `REQUEST_TIMEOUT_MS`, or twice that for a list that comes whole.',
     advice: 'No response in time; raise REQUEST_TIMEOUT_MS if the service is slow but well.',
   },
   response_not_json: {
     recovery: 'retry',
     meaning:
-      'The body is not the JSON object that the service sends; the message quotes its beginning. Redirects count too: the client does not follow them, because the token is in the body.',
+      'The body is not the JSON object in UTF-8 that the service sends; the message quotes its beginning. Redirects count too: the client does not follow them, because the token is in the body.',
     advice: 'Something between worker and service responded in its place (a proxy, a gateway, a login page).',
   },
   response_cut: {
@@ -150,6 +151,13 @@ export const TRANSPORT_ERRORS = {
     meaning:
       'The response began and ended early. The whole request is repeated; the part that had arrived is dropped.',
     advice: 'The response ended in the middle; check the network between the worker and the service.',
+  },
+  response_too_large: {
+    recovery: 'fail_stream',
+    meaning:
+      'A response has more than 256 MB, without its compression. It is refused before it is read to its end.',
+    advice:
+      'The response is larger than this program reads; ask the operator of the service why, with the request ID.',
   },
   response_invalid: {
     recovery: 'retry',
@@ -164,7 +172,7 @@ export const READ_ERRORS = {
   read_incomplete: {
     recovery: 'fail_stream',
     meaning:
-      'In every repetition of the read, responses contradict their own totals or announce pages that cannot be read. The records that arrived are stored, and the watermark does not move.',
+      'In every repetition of the read, responses contradict their own totals or announce pages that cannot be read. The records that arrived are stored, and nothing is marked deleted. Of follow-ups, the range of creation time that the message names stays open in `safety_sync.backfill_slices` with the status `failed`, and every sync reads it again; other changes are stored, and the watermark moves.',
     advice:
       'The service announces other records than it delivers; the records that arrived are stored, no row was deleted.',
     details:
@@ -173,7 +181,7 @@ export const READ_ERRORS = {
   range_unreadable: {
     recovery: 'fail_stream',
     meaning:
-      'The service fails for every response that contains one certain follow-up, and for no other. The message names the creation time of that record, to the millisecond. All other follow-ups and their changes are stored, and the watermark moves; `safety_sync.backfill_slices` has the range with the status `failed` and the number of `failures`. A run that meets more than 25 such records leaves out whole ranges with the rest of them; later runs search these.\n\nA scheduled run tries the range again after 15 minutes, then after delays that double up to a day; a manual `sync` tries it at once. Until it is read every run fails, and a `reconcile` does not mark rows as deleted.',
+      'The service fails for every response that contains a certain follow-up, and for no other. The message names the range of creation time between its neighbours. All other follow-ups and their changes are stored, and the watermark moves; `safety_sync.backfill_slices` has the range with the status `failed`.\n\nEvery sync reads the range again. Until it is read every run fails, and no row is marked as deleted.',
     advice:
       'The service fails for every response that holds a certain record; give its operator the range and the request ID. All records outside of the range are stored; it is tried again by itself.',
   },
@@ -192,12 +200,20 @@ export const READ_ERRORS = {
       'Set PRIVACY_KEY to the key with which they were forgotten: with another one the source would bring them back.',
     details: 'If it is lost: [privacy](privacy.md#turning-it-on-changing-it-turning-it-off).',
   },
+  privacy_less: {
+    recovery: 'fix_usage',
+    meaning:
+      'The settings of this command protect less than those with which the account was filled: a column is missing in `PRIVACY_OMIT` or `PRIVACY_PSEUDONYMIZE`, or `USERS_KEEP` has a word more. Nothing is read or stored.',
+    advice:
+      'Give this command the settings that the others have; or, if less protection is meant, give one command --lift-privacy once.',
+    details: 'More: [privacy](privacy.md#turning-it-on-changing-it-turning-it-off).',
+  },
   delete_guard: {
     recovery: 'fail_stream',
     meaning:
-      'A complete snapshot lacks more than `MAX_DELETE_RATIO` of at least 20 live rows. Its changes are not stored; for equipment only the type in question is left alone.',
+      'A complete snapshot lacks more than `MAX_DELETE_RATIO` of at least 20 live rows, or the service sends so many of them as deleted. The changes are not stored; for equipment only the type in question is left alone.',
     advice:
-      'Too many records are missing at once. Check in the source whether these records were deleted; if so, sync the stream with --allow-mass-delete.',
+      'Too many records are missing or deleted at once. Check in the source whether these records were deleted; if so, sync the stream with --allow-mass-delete.',
     details: 'See [deletions](operations.md#deletions).',
   },
 } as const satisfies Record<string, ErrorKind>;

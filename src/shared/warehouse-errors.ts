@@ -24,8 +24,22 @@ export const WAREHOUSE_ERRORS = {
     advice:
       'Use that version of safety-sync, or a newer one; to go back, restore the backup from before the upgrade.',
   },
-  database_too_old: {
+  view_in_the_way: {
     recovery: 'fail_stream',
+    meaning:
+      'A migration changes columns that a view which is not safety-sync’s reads. It was stopped before it changed anything, because such a view is never dropped. The message names the view.',
+    advice: 'Drop that view, run safety-sync migrate, and create it again.',
+  },
+  migration_blocked: {
+    recovery: 'fail_stream',
+    meaning:
+      'Sessions that read the warehouse held locks for ten minutes, and a migration gives way to readers. The message names them. (`start` does not give up.)',
+    advice: 'End the session that is named, then run: safety-sync migrate',
+    details:
+      'Often a BI tool or psql that is idle in a transaction. What was applied stays; the next attempt goes on there.',
+  },
+  database_too_old: {
+    recovery: 'fix_usage',
     meaning:
       'The server is older than PostgreSQL 14, or the warehouse was made by a build from before 1.0, whose schema is not taken over.',
     advice: 'PostgreSQL 14 or later is needed.',
@@ -65,8 +79,16 @@ export const WAREHOUSE_ERRORS = {
   account_busy: {
     recovery: 'fail_stream',
     meaning:
-      'A rename or removal of the account was cut off: some of its rows may have the new name, or be gone. Or the account cannot be renamed or removed, because a run of it is under way.',
+      'A rename or removal of the account was cut off: some of its rows may have the new name, or be gone. Or the account cannot be renamed, moved or removed, because a run of it is under way.',
     advice: 'Wait for the run that is under way, or finish the change that is: safety-sync accounts',
+  },
+  source_changed: {
+    recovery: 'fix_usage',
+    meaning:
+      'The account was first read from another service than the configured one: scheme, host, port or path of the address differ, or the id that `account.info` sends. No list was requested. With several accounts only this one is refused.',
+    advice:
+      'Remove what is stored (safety-sync accounts remove), move the account to the new address of the same service (safety-sync accounts move), or set another SAFETY_ACCOUNT.',
+    details: 'See [one source](operations.md#another-address-of-the-service).',
   },
   lock_lost: {
     recovery: 'fail_stream',

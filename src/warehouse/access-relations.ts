@@ -16,11 +16,11 @@ export const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid 
 const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
 
 /** The views that read another schema all the same, with the rights of their owner. */
-const OWNERS_VIEWS = `('freshness', 'people')`;
+const OWNERS_VIEWS = `('accounts', 'freshness', 'people')`;
 
 /**
  * The relations `c` of schema safety that a confined role may read: tables with policies, and views with
- * `security_invoker`; also the calendar, which is equal for all accounts, and `freshness` and `people`, which
+ * `security_invoker`; also the calendar, which is equal for all accounts, and `accounts`, `freshness` and `people`, which
  * read the control tables as their owner and filter their rows themselves.
  */
 export const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}

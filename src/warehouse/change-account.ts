@@ -1,94 +1,149 @@
 /**
- * Renames or removes an account. It holds the locks of all streams and records the change first, because it may be killed
- * at any point: then no run of the account begins until the same change has finished.
+ * Renames, removes or moves an account, under the locks of all its streams. A rename or removal is recorded first, because it
+ * may be killed at any point: then no run of the account begins until the same change has finished.
  */
 import {
   type AccountChange,
   assertUnchanged,
   commandOf,
   readAccountChanges,
+  readStoredAccounts,
   recordAccountChange,
   removeAccountChange,
 } from '../engine/control-tables/account-changes.ts';
+import { moveSource, type Source } from '../engine/control-tables/sources.ts';
+import { streamLockKey } from '../engine/control-tables/stream-session.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
+import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
+import { streamShape } from '../engine/database/table-shape.ts';
+import { STREAM_NAMES, STREAMS } from '../engine/streams/index.ts';
+import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { confinementsIn, readPolicyTables } from './access.ts';
-import {
-  type AccountTable,
-  countAccountRows,
-  isOfConfiguration,
-  readAccountTables,
-  changeNextRows,
-} from './account-tables.ts';
+import { HAS_ACCOUNT } from './access-relations.ts';
 import { grantAccess, revokeAccess } from './change-access.ts';
 import { readCitus } from './citus.ts';
-import type { Connection, TextQueries } from '../engine/database/connection.ts';
-import {
-  openStreamSession,
-  type StreamSession,
-  tryStreamLock,
-} from '../engine/control-tables/stream-session.ts';
-import { SafetySyncError, usageError } from '../shared/errors.ts';
-import { formatNumber } from '../shared/format.ts';
-import { STREAM_NAMES } from '../engine/streams/index.ts';
+
+/** A table with an account. Rows of its children go with its own, because foreign keys hold after every statement. */
+interface AccountTable {
+  readonly name: string;
+  /** Columns of the primary key, with commas between. */
+  readonly key: string;
+}
+
+/** Parents only, with the columns that hold the key of a record. */
+const FAMILIES = STREAMS.map(streamShape).map(({ parent, children }) => ({
+  name: `safety.${parent.name}`,
+  key: parent.key[0],
+  children: children.map((child) => ({ name: `safety.${child.name}`, key: child.key[0] })),
+}));
+const CHILDREN = FAMILIES.flatMap(({ children }) => children.map(({ name }) => name));
+
+/** A worker or a check writes a row or two there for every configured account, before anything is stored. */
+const OF_THE_CONFIGURATION = [
+  'safety.reporting_settings',
+  'safety_sync.outbox',
+  'safety_sync.request_budget',
+  'safety_sync.optional_methods',
+  'safety_sync.sources',
+];
+
+/**
+ * Rows of the source come before `stream_state`, so `complete_until` never covers rows that were not renamed yet.
+ * `account_changes` is not changed, because it records the change.
+ */
+const ACCOUNT_TABLES = `select n.nspname || '.' || c.relname as name, (
+    select string_agg(quote_ident(a.attname), ', ') from pg_index i
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey) where i.indrelid = c.oid and i.indisprimary) as key
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and ${HAS_ACCOUNT} and c.relname <> 'account_changes'
+  order by n.nspname, c.relname`;
+
+const readTables = (connection: TextQueries) => connection.query<AccountTable>(ACCOUNT_TABLES);
+
+/** The rows of an account, and the tables that have some. */
+export async function countAccountRows(connection: TextQueries, account: string) {
+  const counts = (await readTables(connection)).map(
+    ({ name }) => `select count(*) as rows from ${name} where account_id = $1`,
+  );
+  const [all] = await connection.query<{ rows: number; tables: number }>(
+    `select sum(rows)::float8 as rows, (count(*) filter (where rows > 0))::int as tables from (${counts.join(' union all ')}) one`,
+    [account],
+  );
+  return all ?? { rows: 0, tables: 0 };
+}
+
+/** Rows of a statement, without their children. */
+const ROWS_AT_ONCE = 1000;
+
+/** Changes the next rows of an account; returns their number. `$1`: the account, `$2`: its new name. */
+function changeStatement({ name, key }: AccountTable, isRename: boolean): string {
+  const next = `select ${key} from ${name} where account_id = $1 limit ${ROWS_AT_ONCE}`;
+  const counted = `select count(*)::int as rows from changed`;
+  if (!isRename)
+    return `with changed as (delete from ${name} where (${key}) in (${next}) returning 1 as one) ${counted}`;
+  const family = FAMILIES.find((one) => one.name === name);
+  const children = (family?.children ?? []).map(
+    (child, index) => `child_${index} as (update ${child.name} c set account_id = $2 from next
+      where c.account_id = $1 and c.${child.key} = next.${family?.key}), `,
+  );
+  return `with next as materialized (${next}), ${children.join('')}changed as (update ${name} set account_id = $2
+    where (${key}) in (select ${key} from next) returning 1 as one) ${counted}`;
+}
 
 interface ChangeContext {
   readonly databaseUrl: string;
   /** Changes the roles that may read the account, outside of the session with the locks. */
   readonly connection: Connection;
   readonly signal: AbortSignal;
-  /** Called after each table. `rows`: with the rows of its children. */
-  readonly onTable?: (table: string, rows: number) => void;
 }
 
-const busy = (message: string): SafetySyncError =>
-  new SafetySyncError('account_busy', message, {
-    advice: 'Stop the worker, or wait until the run is over; then try again.',
+/** Runs `work` in a session with the locks of all streams of these accounts. Error: `account_busy`. */
+async function withLocks<T>(
+  databaseUrl: string,
+  accounts: readonly string[],
+  work: (session: Connection) => Promise<T>,
+): Promise<T> {
+  const session = openConnection({
+    url: databaseUrl,
+    applicationName: 'safety-sync accounts',
+    max: 1,
+    isSession: true,
   });
-
-/** Opens a session with the locks of all streams of these accounts. */
-async function lockAccounts(context: ChangeContext, accounts: readonly string[]): Promise<StreamSession> {
-  const keys = accounts.flatMap((accountId) => STREAM_NAMES.map((stream) => ({ accountId, stream })));
-  const refuse = ({ stream, accountId }: (typeof keys)[number]) =>
-    busy(`a run of ${stream} of account ${accountId} is under way`);
-  const [first, ...others] = keys;
-  if (first === undefined) throw new TypeError('no account to lock');
-  const { databaseUrl } = context;
-  const session = await openStreamSession({ databaseUrl, ...first, whenBusy: 'skip', changesAccount: true });
-  if (session === undefined) throw refuse(first);
   try {
-    for (const key of others) if (!(await tryStreamLock(session, key))) throw refuse(key);
-    return session;
-  } catch (error) {
+    const locks = await session.query<{ account: string; stream: string; locked: boolean }>(
+      `select account, stream, pg_try_advisory_lock(${streamLockKey('account', 'stream')}) as locked
+       from unnest($1::text[]) account, unnest($2::text[]) stream`,
+      [toArrayLiteral(accounts), toArrayLiteral(STREAM_NAMES)],
+    );
+    const busy = locks.find(({ locked }) => !locked);
+    if (busy !== undefined) {
+      throw new SafetySyncError(
+        'account_busy',
+        `a run of ${busy.stream} of account ${busy.account} is under way`,
+        { advice: 'Stop the worker, or wait until the run is over; then try again.' },
+      );
+    }
+    return await work(session);
+  } finally {
     await session.close();
-    throw error;
   }
 }
 
 /** Returns whether the change was begun before. Errors: `usage_invalid`, `account_busy`. */
-async function hasBegun(
-  connection: TextQueries,
-  tables: readonly AccountTable[],
-  change: AccountChange,
-): Promise<boolean> {
-  const { from, to } = change;
-  const begun = await readAccountChanges(connection, to === null ? [from] : [from, to]);
+async function hasBegun(connection: TextQueries, { from, to }: AccountChange): Promise<boolean> {
+  const accounts = to === null ? [from] : [from, to];
+  const begun = await readAccountChanges(connection, accounts);
   if (begun.some((one) => one.from === from && one.to === to)) return true;
-  for (const account of to === null ? [from] : [from, to]) await assertUnchanged(connection, account);
-  if ((await countAccountRows(connection, tables, from)).size === 0) {
+  for (const account of accounts) await assertUnchanged(connection, account);
+  if ((await countAccountRows(connection, from)).rows === 0) {
     throw usageError(
       `nothing is stored of account ${from}`,
       'Accounts of which something is stored: safety-sync accounts',
     );
   }
-  if (to === null) return false;
-  const taken = await countAccountRows(
-    connection,
-    tables.filter((table) => !isOfConfiguration(table)),
-    to,
-  );
-  if (taken.size > 0) {
-    const rows = [...taken.values()].reduce((sum, count) => sum + count, 0);
+  if (to !== null && (await readStoredAccounts(connection)).includes(to)) {
     throw usageError(
-      `account ${to} has ${formatNumber(rows, 'stored row')} already, in ${[...taken.keys()].join(', ')}`,
+      `something is stored of account ${to} already`,
       `Choose another name, or, if these rows may go, first: ${commandOf({ from: to, to: null })} (while ${to} is not configured).`,
     );
   }
@@ -105,33 +160,33 @@ async function changeReaders(
   for (const { role, accounts } of confined) if (accounts.includes(from)) await change(role);
 }
 
-async function changeTable(
-  session: StreamSession,
-  table: AccountTable,
-  { from, to, signal }: AccountChange & { readonly signal: AbortSignal },
-): Promise<number> {
-  let rows = 0;
-  let after: readonly string[] | undefined;
-  for (;;) {
-    if (signal.aborted) {
-      throw new SafetySyncError('interrupted', `account ${from} was not changed to the end`, {
-        advice: `To go on: ${commandOf({ from, to })}`,
-      });
+/** Every statement is a step that is committed alone. */
+async function changeTables(session: TextQueries, { from, to }: AccountChange, signal: AbortSignal) {
+  for (const table of await readTables(session)) {
+    const { name } = table;
+    if (CHILDREN.includes(name)) continue;
+    if (to !== null && OF_THE_CONFIGURATION.includes(name)) {
+      const isMoving = `exists (select from ${name} where account_id = $1)`;
+      await session.query(`delete from ${name} where account_id = $2 and ${isMoving}`, [from, to]);
     }
-    await session.begin();
-    const done = await changeNextRows(session.connection, table, { from, to, after });
-    await session.commit({ isDurable: true });
-    if (done === undefined) return rows;
-    rows += done.rows;
-    after = done.end;
+    const statement = changeStatement(table, to !== null);
+    for (let rows = 1; rows > 0;) {
+      if (signal.aborted) {
+        throw new SafetySyncError('interrupted', `account ${from} was not changed to the end`, {
+          advice: `To go on: ${commandOf({ from, to })}`,
+        });
+      }
+      const [done] = await session.query<{ rows: number }>(statement, to === null ? [from] : [from, to]);
+      rows = done?.rows ?? 0;
+    }
   }
 }
 
 /**
- * Returns the number of rows that it has changed now. Errors: `usage_invalid` (the account has no rows, or the new name has
- * some), `account_busy`, `database_permission`.
+ * Gives all rows of an account another name, or removes them if there is none. Errors: `usage_invalid` (the account has no
+ * rows, or the new name has some), `account_busy`, `database_permission`.
  */
-export async function changeAccount(context: ChangeContext, change: AccountChange): Promise<number> {
+export async function changeAccount(context: ChangeContext, change: AccountChange): Promise<void> {
   const { from, to } = change;
   const { connection, signal } = context;
   if (to !== null && (await readCitus(connection))?.isDistributed === true) {
@@ -140,34 +195,28 @@ export async function changeAccount(context: ChangeContext, change: AccountChang
       `Configure ${to}, let it read everything anew (safety-sync sync), and then: ${commandOf({ from, to: null })}`,
     );
   }
-  const session = await lockAccounts(context, to === null ? [from] : [from, to]);
-  try {
-    const tables = await readAccountTables(session.connection);
-    const isBegun = await hasBegun(session.connection, tables, change);
+  await withLocks(context.databaseUrl, to === null ? [from] : [from, to], async (session) => {
+    const isBegun = await hasBegun(session, change);
+    const revoke = (role: string) => revokeAccess(connection, { role, accounts: [from] });
     await changeReaders(
       connection,
-      (role) =>
-        to === null
-          ? revokeAccess(connection, { role, accounts: [from] })
-          : grantAccess(connection, { role, accounts: [to], configured: [to] }),
+      to === null ? revoke : (role) => grantAccess(connection, { role, accounts: [to], configured: [to] }),
       from,
     );
-    if (!isBegun) await recordAccountChange(session.connection, change);
-    let all = 0;
-    for (const table of tables) {
-      const rows = await changeTable(session, table, { ...change, signal });
-      if (rows > 0) context.onTable?.(table.name, rows);
-      all += rows;
-    }
-    if (to !== null) {
-      await changeReaders(connection, (role) => revokeAccess(connection, { role, accounts: [from] }), from);
-    }
-    await removeAccountChange(session.connection, change);
-    return all;
-  } catch (error) {
-    await session.rollback();
-    throw error;
-  } finally {
-    await session.close();
-  }
+    if (!isBegun) await recordAccountChange(session, change);
+    await changeTables(session, change, signal);
+    if (to !== null) await changeReaders(connection, revoke, from);
+    await removeAccountChange(session, change);
+  });
+}
+
+/** Lets the account be read from another address: everything is read from there as if for the first time. Error: `account_busy`. */
+export async function moveAccount(
+  { databaseUrl, connection }: Pick<ChangeContext, 'databaseUrl' | 'connection'>,
+  { accountId, source }: { readonly accountId: string; readonly source: Source },
+): Promise<void> {
+  await withLocks(databaseUrl, [accountId], async (session) => {
+    await assertUnchanged(session, accountId);
+    await moveSource(connection.db, accountId, source);
+  });
 }

@@ -123,12 +123,13 @@ export async function distribute(connection: TextQueries): Promise<readonly stri
 const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync', 'usage')
     and has_column_privilege(oid, 'safety_sync.stream_state', 'complete_until', 'select')
     and has_column_privilege(oid, 'safety_sync.runs', 'finished_at', 'select')
-    and has_column_privilege(oid, 'safety_sync.user_lookups', 'user_id', 'select')
-    and has_column_privilege(oid, 'safety_sync.forgotten', 'person', 'select'), false) as may
+    and has_column_privilege(oid, 'safety_sync.user_lookups', 'named_at', 'select')
+    and has_column_privilege(oid, 'safety_sync.forgotten', 'person', 'select')
+    and has_column_privilege(oid, 'safety_sync.sources', 'service_name', 'select'), false) as may
   from pg_roles where rolname = '${READER_ROLE}'`;
 
 /**
- * The views `safety.freshness` and `people` read the control tables as their owner, but Citus sends the
+ * The views `safety.accounts`, `freshness` and `people` read the control tables as their owner, but Citus sends the
  * content of a view to the nodes as a statement of the current user. So the reader may read those columns,
  * and no others.
  */
@@ -138,8 +139,9 @@ begin
   grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts, complete_until)
     on safety_sync.stream_state to ${READER_ROLE};
   grant select (account_id, stream, run_id, status, finished_at, requests) on safety_sync.runs to ${READER_ROLE};
-  grant select (account_id, user_id) on safety_sync.user_lookups to ${READER_ROLE};
+  grant select (account_id, user_id, named_at) on safety_sync.user_lookups to ${READER_ROLE};
   grant select (account_id, person) on safety_sync.forgotten to ${READER_ROLE};
+  grant select (account_id, service_name) on safety_sync.sources to ${READER_ROLE};
 exception when insufficient_privilege then null;
 end $$`;
 

@@ -13,7 +13,8 @@ const NEEDED: readonly ColumnName[] = ['kind', 'id', 'label'];
 export interface Label {
   readonly kind: LabelKind;
   readonly id: string;
-  readonly label: string;
+  /** null: the name that the service gives. */
+  readonly label: string | null;
   /** null: no parent. */
   readonly parentId: string | null;
 }
@@ -122,9 +123,6 @@ function lineProblem(kind: LabelKind, cell: CellReader): string | undefined {
     return `${kind} ${id} has a label of more than ${MOST_LABEL} characters; shorten it`;
   }
   if (CSV_COLUMNS.some((column) => cell(column).includes('\0'))) return 'holds a NUL character; remove it';
-  if (cell('label') === '' && cell('parent_id') !== '') {
-    return `${kind} ${id} has a parent_id and no label; give it one (its id will do)`;
-  }
   return undefined;
 }
 
@@ -152,9 +150,15 @@ export function readLabelsFile(bytes: Uint8Array): LabelsFile {
     kinds.add(kind);
     const problem = lineProblem(kind, cell);
     if (problem !== undefined) bad.push({ line, problem });
-    else if (cell('label') === '') unfilled += 1;
+    else if (cell('label') === '' && cell('parent_id') === '') unfilled += 1;
     else
-      lines.push({ line, kind, id: cell('id'), label: cell('label'), parentId: cell('parent_id') || null });
+      lines.push({
+        line,
+        kind,
+        id: cell('id'),
+        label: cell('label') || null,
+        parentId: cell('parent_id') || null,
+      });
   }
   return { lines, kinds, unfilled, bad };
 }
@@ -164,8 +168,8 @@ type TemplateLine = { readonly kind: string; readonly seen?: number } & Pick<Lab
 
 export function renderLabelsFile(lines: readonly TemplateLine[]): string {
   return stringify(
-    lines.map(({ kind, id, label = '', parentId, seen }) => [
-      ...[kind, id, label, parentId ?? ''].map(toSpreadsheet),
+    lines.map(({ kind, id, label, parentId, seen }) => [
+      ...[kind, id, label ?? '', parentId ?? ''].map(toSpreadsheet),
       seen ?? '',
     ]),
     { header: true, columns: [...CSV_COLUMNS] },

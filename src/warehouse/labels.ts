@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm';
 import { check, primaryKey, text } from 'drizzle-orm/pg-core';
-import { accountId, safetySchema } from '../engine/streams/columns.ts';
+import { accountId, safetySchema, idText } from '../engine/streams/columns.ts';
 
 /** The kinds of ids that have labels. */
 export const LABEL_KINDS = [
@@ -25,12 +25,13 @@ export const labels = safetySchema.table(
   'labels',
   {
     account_id: accountId(),
-    kind: text().$type<LabelKind>().notNull(),
+    kind: idText().$type<LabelKind>().notNull(),
     /** As text, numbers too. */
-    id: text().notNull(),
-    label: text().notNull(),
+    id: idText().notNull(),
+    /** null: the name that the service gives, in the group of its parent. */
+    label: text(),
     /** Another label of the same kind: the parent of this one. */
-    parent_id: text(),
+    parent_id: idText(),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.kind, t.id] }),

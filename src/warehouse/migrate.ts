@@ -1,25 +1,32 @@
-import { ignoreRejection, SafetySyncError } from '../shared/errors.ts';
+/** Applies the migrations beside workers and readers: tables in one transaction, then views (migrate-views.ts). */
 import { STREAM_NAMES } from '../engine/streams/index.ts';
+import { holderName } from '../engine/control-tables/lock-holders.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
+import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
+import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
+import {
+  DEFINITIONS,
+  LEDGER,
+  MIGRATION_FILES,
+  readMigrationStatus,
+  type MigrationStatus,
+} from '../engine/database/migration-status.ts';
+import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
 import { VERSION } from '../version.ts';
 import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
-import { toArrayLiteral } from '../engine/database/array-literal.ts';
-import { type Connection, openConnection, type TextQueries } from '../engine/database/connection.ts';
-import { holderName } from '../engine/control-tables/lock-holders.ts';
-import { SECOND_MS } from '../shared/time.ts';
-import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
-import { toDatabaseError } from '../engine/database/database-error.ts';
-import { applyDefinitions } from '../engine/database/definitions.ts';
 import {
-  DEFINITIONS,
-  type Ledger,
-  MIGRATION_FILES,
-  MIGRATIONS,
-  READ_LEDGER,
-  readMigrationStatus,
-} from '../engine/database/migration-status.ts';
+  applyDefinitions,
+  applyStep,
+  dropViews,
+  planViews,
+  readViewsInTheWay,
+  type ViewStep,
+} from './migrate-views.ts';
 import { grantReader } from './reader-role.ts';
 
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
@@ -32,19 +39,31 @@ export const ENCODING = 'UTF8';
 export const ENCODING_ADVICE =
   'Create a database whose texts are UTF8: createdb --encoding=UTF8 --template=template0 NAME';
 
+/** How long a command waits for sessions that hold locks. */
+const PATIENCE_MS = 10 * MINUTE_MS;
+/** A statement that waits for a lock makes all later readers wait, so it gives way after this time. */
+const LOCK_TIMEOUT_MS = SECOND_MS;
+/** Readers that have waited go on before the next attempt. */
+const PAUSE_MS = 2 * SECOND_MS;
+const GIVES_WAY = new Set(['55P03', '40P01']);
+
 export interface MigrateOptions {
   /** Distributes the warehouse over the nodes of a Citus cluster. A distributed one remains so without it. */
   readonly onCitus?: boolean;
-  /** Receives a warning when the migration begins to wait for locks of other sessions. */
+  /** Time to wait for locks of other sessions; default: ten minutes. */
+  readonly patienceMs?: number | undefined;
+  /** Called when the tables are those of this program; its views may still wait for readers. */
+  readonly onTables?: (() => Promise<void>) | undefined;
+  /** Receives a warning when the migration waits for locks of other sessions. */
   readonly warn?: ((message: string) => void) | undefined;
   /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const CREATE_LEDGER = [
-  `create schema if not exists ${MIGRATIONS.schema}`,
-  `create table if not exists ${MIGRATIONS.schema}.${MIGRATIONS.table} (
-     id serial primary key, hash text not null, created_at bigint, program_version text not null)`,
+  `create schema if not exists safety_sync`,
+  `create table if not exists ${LEDGER} (
+     id serial primary key, hash text not null, created_at bigint, name text, program_version text not null)`,
 ];
 
 /** Ends the sessions of runs, as far as this role may end them. */
@@ -60,62 +79,123 @@ async function endRuns(connection: Connection): Promise<void> {
     `select to_regclass('safety_sync.runs') is not null as present`,
   );
   if (runs?.present !== true) return;
-  await connection.query(
-    `lock table ${MIGRATIONS.schema}.${MIGRATIONS.table}, safety_sync.runs in access exclusive mode`,
-  );
+  await connection.query(`lock table ${LEDGER}, safety_sync.runs in access exclusive mode`);
   await connection.query(END_RUNS, [toArrayLiteral(STREAM_NAMES.map((stream) => `safety-sync ${stream}`))]);
 }
 
-const NOTE = `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at, program_version) values ($1, $2, $3)`;
-
-/** All of them or none, together with the readers' access to the new relations. */
-async function applyMissing(connection: Connection, isDistributed: boolean): Promise<void> {
-  const { pending } = await readMigrationStatus(connection);
-  if (pending > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
-  await connection.query('begin');
-  if (pending > 0) {
-    const [ledger] = await connection.query<Ledger>(READ_LEDGER);
-    const missing = MIGRATION_FILES.filter(({ folderMillis }) => folderMillis > Number(ledger?.newest));
-    if (missing.length > 0) await endRuns(connection);
-    // Statements over several tables that foreign keys tie together, in one transaction.
-    if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
-    for (const { sql: statements, hash, folderMillis } of missing) {
-      for (const statement of statements) {
-        await connection.query(statement);
-        // A new table has to be distributed before the next statement refers to it.
-        if (isDistributed && /create table/i.test(statement)) await distribute(connection);
-      }
-      await connection.query(NOTE, [hash, folderMillis, VERSION]);
+/**
+ * Part of a transaction: all missing migrations of tables. Views that read a column which goes or changes its type are
+ * dropped before, and made again here. Returns the steps for the remaining views. Error: `view_in_the_way`.
+ */
+async function migrateTables(
+  connection: Connection,
+  status: MigrationStatus,
+  isDistributed: boolean,
+): Promise<ViewStep[]> {
+  const missing = MIGRATION_FILES.slice(MIGRATION_FILES.length - status.pendingTables);
+  const isNew = missing.length === MIGRATION_FILES.length;
+  if (missing.length > 0) await endRuns(connection);
+  // Statements over several tables that foreign keys tie together, in one transaction.
+  if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
+  const inTheWay: string[] = [];
+  const grants: string[] = [];
+  for (const { sql: statements, hash, folderMillis } of missing) {
+    for (const statement of statements) {
+      const views = await readViewsInTheWay(connection, statement);
+      inTheWay.push(...views);
+      grants.push(...(await dropViews(connection, views)));
+      await connection.query(statement);
+      // A new table has to be distributed before the next statement refers to it.
+      if (isDistributed && /create table/i.test(statement)) await distribute(connection);
     }
-    if (ledger?.definitions !== DEFINITIONS.hash) {
-      await applyDefinitions(connection, DEFINITIONS);
-      await connection.query(`delete from ${MIGRATIONS.schema}.${MIGRATIONS.table} where created_at is null`);
-      await connection.query(NOTE, [DEFINITIONS.hash, null, VERSION]);
-    }
+    await connection.query(`insert into ${LEDGER} (hash, created_at, program_version) values ($1, $2, $3)`, [
+      hash,
+      folderMillis,
+      VERSION,
+    ]);
   }
-  await completeAccess(connection);
-  await connection.query('commit');
+  if (isNew) {
+    await applyDefinitions(connection, DEFINITIONS);
+    return [];
+  }
+  const changed = DEFINITIONS.filter((one) => status.changed.includes(one) || inTheWay.includes(one.name));
+  const steps = await planViews(connection, { changed, dropped: status.dropped });
+  if (inTheWay.length > 0) {
+    for (const step of steps) await applyStep(connection, step);
+    for (const statement of grants) await connection.query(statement);
+    return [];
+  }
+  if (missing.length > 0) await completeAccess(connection);
+  return steps;
 }
 
-const LOCK_CHECK_MS = 2 * SECOND_MS;
+interface Patience {
+  readonly deadlineMs: number;
+  readonly watcher: TextQueries;
+  readonly pid: number;
+  readonly warn: MigrateOptions['warn'];
+  readonly signal: AbortSignal | undefined;
+  /** What was said last about the sessions in the way. */
+  said: string;
+}
 
 const BLOCKERS = `select a.pid, a.usename as role, a.application_name as application
   from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid order by 1`;
 
-/** Names the sessions that a migration waits for, because a forgotten transaction would let it wait without a reason in the log. */
-function warnOfLocks(connection: TextQueries, migrator: number, warn: (message: string) => void) {
-  let known = '';
-  const check = async (): Promise<void> => {
-    const blockers = await connection.query<Parameters<typeof holderName>[0]>(BLOCKERS, [migrator]);
-    const names = blockers.map(
-      (one) => `${holderName(one)}, to end it: select pg_terminate_backend(${one.pid})`,
-    );
-    const message = names.length === 0 ? '' : `the migration waits for a lock of ${names.join('; ')}`;
-    if (message !== '' && message !== known) warn(message);
-    known = message;
-  };
-  // A failed check changes nothing: the migration itself reports a lost database.
-  return setInterval(() => void ignoreRejection(check()), LOCK_CHECK_MS);
+/** Names the sessions that the migration waits for, because a forgotten transaction would let it wait without a reason in the log. */
+async function nameHolders(patience: Patience): Promise<void> {
+  const blockers = await patience.watcher.query<Parameters<typeof holderName>[0]>(BLOCKERS, [patience.pid]);
+  const names = blockers.map(
+    (one) => `${holderName(one)}, to end it: select pg_terminate_backend(${one.pid})`,
+  );
+  if (names.length === 0) return;
+  const message = `the migration waits for a lock of ${names.join('; ')}`;
+  if (message !== patience.said) patience.warn?.(message);
+  patience.said = message;
+}
+
+/** Runs `work` in a transaction; where locks of others are in its way, again and again. Error: `migration_blocked`. */
+async function untilLocked<T>(
+  connection: Connection,
+  patience: Patience,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    // A failed look changes nothing: the migration itself reports a lost database.
+    const look = setInterval(() => void nameHolders(patience).catch(() => undefined), LOCK_TIMEOUT_MS / 3);
+    try {
+      await connection.query('begin');
+      await connection.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      const result = await work();
+      await connection.query('commit');
+      return result;
+    } catch (error) {
+      await connection.query('rollback').catch(() => undefined);
+      if (patience.signal?.aborted === true || !GIVES_WAY.has(databaseCode(error) ?? '')) throw error;
+      if (performance.now() > patience.deadlineMs) {
+        const said = patience.said === '' ? 'another session holds a lock' : patience.said;
+        throw new SafetySyncError('migration_blocked', said, { cause: error });
+      }
+    } finally {
+      clearInterval(look);
+    }
+    await sleep(PAUSE_MS, patience.signal);
+  }
+}
+
+/** Takes the lock of the migration. Error: `migration_blocked`. */
+async function waitForOthers(connection: Connection, patienceMs: number): Promise<void> {
+  const timeoutMs = Number.isFinite(patienceMs) ? patienceMs : 0;
+  try {
+    await connection.query(`set lock_timeout = ${timeoutMs}`);
+    await connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+    await connection.query('set lock_timeout = 0');
+  } catch (error) {
+    if (!GIVES_WAY.has(databaseCode(error) ?? '')) throw error;
+    throw new SafetySyncError('migration_blocked', 'another process migrates this warehouse', {
+      cause: error,
+    });
+  }
 }
 
 /** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
@@ -131,9 +211,10 @@ async function assertUnconfined(connection: Connection): Promise<void> {
 
 /**
  * Applies the missing migrations; several processes may do so at once. Errors: `database_unreachable`,
- * `database_too_old`, `database_error`.
+ * `database_too_old`, `database_newer`, `view_in_the_way`, `migration_blocked`, `database_error`.
  */
-export async function migrateDatabase(url: string, { onCitus = false, warn, signal }: MigrateOptions = {}) {
+export async function migrateDatabase(url: string, options: MigrateOptions = {}) {
+  const { onCitus = false, patienceMs = PATIENCE_MS, onTables, warn, signal } = options;
   const connection = openConnection({
     url,
     applicationName: 'safety-sync migrate',
@@ -143,37 +224,41 @@ export async function migrateDatabase(url: string, { onCitus = false, warn, sign
   });
   // Connects with its first statement.
   const watcher = openConnection({ url, applicationName: 'safety-sync', max: 1 });
-  let timer: NodeJS.Timeout | undefined;
   try {
     const [server] = await connection.query<{ version: string; encoding: string; pid: number }>(
       `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding, pg_backend_pid() as pid, ${OWN_SETTINGS}`,
     );
-    if (warn !== undefined && server !== undefined) timer = warnOfLocks(watcher, server.pid, warn);
     if (Number(server?.version ?? 0) < OLDEST_SERVER) {
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);
     }
     if (onCitus) await assertCitus(connection);
-    await connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
-    const before = await readMigrationStatus(connection);
-    if (before.pending === before.known && server?.encoding !== ENCODING) {
+    const deadlineMs = performance.now() + patienceMs;
+    const patience: Patience = { deadlineMs, watcher, pid: server?.pid ?? 0, warn, signal, said: '' };
+    const inTransaction = <T>(work: () => Promise<T>): Promise<T> => untilLocked(connection, patience, work);
+    await waitForOthers(connection, patienceMs);
+    const status = await readMigrationStatus(connection);
+    if (status.pending === status.known && server?.encoding !== ENCODING) {
       const message = `the encoding of this database is ${String(server?.encoding)}, not ${ENCODING}`;
       throw new SafetySyncError('database_error', message, { advice: ENCODING_ADVICE });
     }
+    if (status.pending > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
     const isDistributed = (await readCitus(connection))?.isDistributed === true;
-    await applyMissing(connection, isDistributed);
+    const steps = await inTransaction(() => migrateTables(connection, status, isDistributed));
     if (onCitus) await assertUnconfined(connection);
     /** Tables that were distributed now. */
     const distributed = onCitus || isDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
-    // Not part of the migrations: both may be outdated when a program changes only comments or grants.
+    await onTables?.();
+    for (const step of steps) await inTransaction(() => applyStep(connection, step));
+    // Not part of the migrations: these may be outdated when a program changes only comments or grants.
+    await inTransaction(() => completeAccess(connection));
     await writeComments(connection);
     const reader = await grantReader(connection);
     if (onCitus || isDistributed) await grantControl(connection);
-    return { applied: before.pending, known: before.known, reader, distributed };
+    return { applied: status.pending, known: status.known, reader, distributed };
   } catch (error) {
     throw toDatabaseError(error);
   } finally {
-    clearInterval(timer);
     await watcher.close();
     // Ends the session, and with it the lock.
     await connection.close();

@@ -28,6 +28,9 @@ describe('generated data', () => {
     expectBoth(followups, (followup) => followup.due !== undefined);
     expectBoth(messages, (message) => message.m_reassignee_id !== undefined);
     expectBoth(messages, (message) => message.signature === null);
+    expectBoth(messages, (message) => typeof message.signature === 'object' && message.signature !== null);
+    expectBoth(messages, (message) => message.m_reassignee_id === null);
+    expectBoth(messages, (message) => message.note === null);
     expectBoth(messages, (message) => message.attachments !== undefined);
     expectBoth(messages, (message) => message.notify !== undefined);
     expectBoth(equipment, (item) => item.clients_id !== undefined);
@@ -38,17 +41,17 @@ describe('generated data', () => {
     const messages = followups.flatMap((followup) => followup.messages);
     const notes = messages.map((message) => message.note);
     for (const odd of ['', '\n', '\t', '"', '\\', '👷', '安', "'"]) {
-      expect(notes.some((note) => (odd === '' ? note === '' : note.includes(odd)))).toBe(true);
+      expect(notes.some((note) => (odd === '' ? note === '' : note?.includes(odd)))).toBe(true);
     }
     expect(followups.some((followup) => followup.messages.length === 0)).toBe(true);
     expect(messages.some((message) => message.attachments?.length === 0)).toBe(true);
     expect(new Set(messages.map((message) => message.notify))).toEqual(new Set([undefined, true, false]));
-    expect(equipment.some((item) => item.schedules.length === 0)).toBe(true);
-    expect(equipment.some((item) => item.schedules.length > 1)).toBe(true);
+    expectBoth(equipment, (item) => item.schedules === undefined && item.status === undefined);
+    expect(equipment.some((item) => (item.schedules?.length ?? 0) > 1)).toBe(true);
     expect(equipment.some((item) => Object.keys(item.metavalues).length === 0)).toBe(true);
     expect(equipment.some((item) => item.fieldOffice_id.length === 0)).toBe(true);
     expect(equipment.some((item) => item.clients_id?.length === 0)).toBe(true);
-    const schedules = equipment.flatMap((item) => item.schedules);
+    const schedules = equipment.flatMap((item) => item.schedules ?? []);
     expectBoth(schedules, (schedule) => schedule.expiresOn === null && schedule.lastCompletedOn === null);
     const metavalues = equipment.flatMap((item) => Object.values(item.metavalues));
     expect(new Set(metavalues.map((value) => typeof value))).toEqual(new Set(['number', 'string', 'object']));
@@ -70,9 +73,9 @@ describe('generated data', () => {
   });
 
   it('generated equipment has existing parents or no parent', () => {
-    expectBoth(equipment, (item) => item.parent_id !== '');
+    expectBoth(equipment, (item) => item.parent_id !== undefined);
     for (const { parent_id: parent } of equipment) {
-      if (parent !== '') expect(sandbox.store.equipment.has(parent)).toBe(true);
+      if (parent !== undefined) expect(sandbox.store.equipment.has(parent)).toBe(true);
     }
   });
 
@@ -81,7 +84,7 @@ describe('generated data', () => {
     const ids = [...plain.store.users.keys()];
     expect(ids.every((id) => /^\d+$/.test(id))).toBe(true);
     for (const followup of plain.store.followups.values()) {
-      expect(followup.messages.every((message) => message.note.length > 3)).toBe(true);
+      expect(followup.messages.every((message) => (message.note?.length ?? 0) > 3)).toBe(true);
     }
   });
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Followup } from '../../src/sandbox/index.ts';
-import { NOON, ask, askList, errorOf, createSmallSandbox, testRefusals } from './sandbox-ask.ts';
+import { NOON, ask, askList, createSmallSandbox, testRefusals } from './sandbox-ask.ts';
 import { forAllTests } from '../support/lifetime.ts';
 
 const sandbox = forAllTests(() => createSmallSandbox());
@@ -55,14 +55,14 @@ describe('order and pages', () => {
     expect(ids(await list({ limit: 70 }))).toEqual(ids(pages.slice(0, 70)));
   });
 
-  it('a page beyond last_page returns parameter_invalid', async () => {
-    expect(await errorOf(sandbox, 'followups.list', { limit: 100, page: 4 })).toBe('parameter_invalid');
+  it('a page beyond last_page is empty, with paging', async () => {
+    const { body } = await ask(sandbox, 'followups.list', { limit: 100, page: 4 });
+    expect(body).toEqual({ ok: true, paging: { total: 240, last_page: 3 }, followups: [] });
   });
 
   it('page 1 of an empty result is an empty list', async () => {
     const { body } = await ask(sandbox, 'followups.list', { form_id: 1 });
     expect(body).toEqual({ ok: true, paging: { total: 0, last_page: 0 }, followups: [] });
-    expect(await errorOf(sandbox, 'followups.list', { form_id: 1, page: 2 })).toBe('parameter_invalid');
   });
 });
 
@@ -102,10 +102,27 @@ describe('parameters', () => {
     created_after: ['1700000000000', null],
     updated_before: ['1700000000000', null],
     updated_after: ['1700000000000', null],
+    followup_display_id: ['true', 1, null],
   });
 });
 
 describe('records', () => {
+  it('times are numeric text, and an open follow-up has null for what its completion will set', async () => {
+    for (const sent of await list({ limit: 500 })) {
+      const { created_on, updated_on, resolved_on } = sandbox.store.followups.get(sent.id) ?? sent;
+      expect(sent).toMatchObject({ created_on: String(created_on), updated_on: String(updated_on) });
+      expect(sent.resolved_on).toBe(resolved_on === undefined ? null : String(resolved_on));
+      expect([sent.due, sent.m_completer_id]).not.toContain(undefined);
+      expect(typeof sent.deleted).toBe('boolean');
+    }
+  });
+
+  it('followup_display_id adds the number that people see', async () => {
+    const sent = await list({ limit: 2, followup_display_id: true });
+    expect(sent).toMatchObject([{ followup_display_id: '240' }, { followup_display_id: '239' }]);
+    expect((await list({ limit: 1 }))[0]).not.toHaveProperty('followup_display_id');
+  });
+
   it('a completed follow-up has resolved_on and m_completer_id, a pending one has neither', () => {
     for (const followup of all) {
       expect(Object.hasOwn(followup, 'resolved_on')).toBe(!followup.open);

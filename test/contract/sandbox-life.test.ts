@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { NOON, ask, askList, createTestSandbox } from './sandbox-ask.ts';
+import { CRANES } from '../support/equipment-types.ts';
 
 const everything = (sandbox: Sandbox): string =>
   JSON.stringify([
@@ -106,9 +107,19 @@ describe('a source that changes', () => {
 describe('the store that tests write to', () => {
   it('any stored JSON is sent unchanged', async () => {
     const sandbox = await createTestSandbox();
-    const bad = { id: null, created_on: 'yesterday', updated_on: -1, messages: 'none', open: 'perhaps' };
+    const bad = {
+      ...{
+        id: null,
+        created_on: 'yesterday',
+        updated_on: 0.5,
+        resolved_on: null,
+        messages: 'none',
+        open: 'perhaps',
+      },
+      ...{ due: null, m_completer_id: null },
+    };
     const employee = { m_user_id: 'x', last_completed: 'never' };
-    const equipment = { id: 'y', equipmentType_id: '21', isInService: true, schedules: null };
+    const equipment = { id: 'y', equipmentType_id: CRANES, isInService: true, schedules: null };
     const resource = { id: 'z', versions: {} };
     sandbox.store.followups.put(bad, 'bad');
     sandbox.store.employees.put(employee);
@@ -116,12 +127,12 @@ describe('the store that tests write to', () => {
     sandbox.store.resources.put(resource);
     const broken = { last_completed: [null], incomplete_training_ids: [], complete_training_ids: [] };
     sandbox.store.employees.put(broken, 'nobody');
-    sandbox.store.equipment.put({ id: 'w', equipmentType_id: '21', schedules: [null] });
+    sandbox.store.equipment.put({ id: 'w', equipmentType_id: CRANES, schedules: [null] });
     const TRAINING = 'training-employee-status.list';
     expect(await askList(sandbox, 'followups.list', { limit: 500 })).toContainEqual(bad);
     expect(await askList(sandbox, TRAINING)).toContainEqual(employee);
     expect(await askList(sandbox, TRAINING, { training_ids: [301] })).not.toHaveLength(0);
-    expect(await askList(sandbox, 'equipments.list', { equipmentType_id: '21' })).toContainEqual(equipment);
+    expect(await askList(sandbox, 'equipments.list', { equipmentType_id: CRANES })).toContainEqual(equipment);
     expect(await askList(sandbox, 'resources.list')).toContainEqual(resource);
     sandbox.live.step(3000);
     expect(await askList(sandbox, TRAINING, { training_ids: [301] })).not.toHaveLength(0);

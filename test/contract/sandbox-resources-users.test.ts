@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ask, askList, errorOf, get, createSmallSandbox } from './sandbox-ask.ts';
 import { forAllTests } from '../support/lifetime.ts';
 
-const sandbox = forAllTests(() => createSmallSandbox());
+const sandbox = forAllTests(() => createSmallSandbox({ readings: { usersInfo: 'user' } }));
 
 describe('resources.list', () => {
   it('resources.list returns every resource in one response without paging', async () => {
@@ -17,7 +17,7 @@ describe('resources.list', () => {
     }
   });
 
-  it('versions are sorted newest first, a link has no file, and a file has an empty link', async () => {
+  it('versions are sorted newest first, a link has no file, and only a file has a size', async () => {
     const resources = await askList(sandbox, 'resources.list');
     const versions = resources.flatMap((resource) => resource.versions);
     expect(new Set(versions.map((version) => version.type))).toEqual(new Set(['file', 'link']));
@@ -27,7 +27,8 @@ describe('resources.list', () => {
         expect(version.link).toMatch(/^https:/);
       } else {
         expect(version.file).toMatch(/\.pdf$/);
-        expect(version.link).toBe('');
+        expect(version).not.toHaveProperty('link');
+        expect(version.size).toBeGreaterThan(0);
       }
     }
     for (const resource of resources) {
@@ -38,9 +39,22 @@ describe('resources.list', () => {
   });
 });
 
+const nameOf = (id: string): string => {
+  const { firstname = '', lastname = '' } = sandbox.store.users.get(id) ?? {};
+  return `${firstname} ${lastname}`;
+};
+
 describe('users.info', () => {
+  it('users.info returns a user as users.list does, by the parameter id, and refuses the parameter of the specification', async () => {
+    sandbox.readings.usersInfo = 'id';
+    const user = sandbox.store.users.get('10003');
+    expect((await ask(sandbox, 'users.info', { id: '10003' })).body).toEqual({ ok: true, user });
+    expect(await errorOf(sandbox, 'users.info', { user: 10003 })).toBe('parameter_unexpected');
+    sandbox.readings.usersInfo = 'user';
+  });
+
   it('users.info returns id and name of a user that is given as a number or as text', async () => {
-    const expected = { ok: true, user: { id: '10003', name: sandbox.store.users.get('10003')?.name } };
+    const expected = { ok: true, user: { id: '10003', name: nameOf('10003') } };
     expect((await ask(sandbox, 'users.info', { user: 10003 })).body).toEqual(expected);
     expect((await ask(sandbox, 'users.info', { user: '10003' })).body).toEqual(expected);
     expect((await get(sandbox, 'users.info', { token: sandbox.token, user: 10003 })).body).toEqual(expected);
@@ -65,8 +79,8 @@ describe('users.info', () => {
   });
 
   it('users.info can be missing from a service', async () => {
-    sandbox.readings.usersInfo = 'not-offered';
+    sandbox.readings.notOffered = ['users.info'];
     expect(await errorOf(sandbox, 'users.info', { user: 10003 })).toBe('api_method_not_found');
-    sandbox.readings.usersInfo = 'offered';
+    sandbox.readings.notOffered = [];
   });
 });

@@ -117,7 +117,8 @@ inProof(() => {
       const { body } = await ask(sandbox, 'followups.list', { limit: 500, created_before: before });
       const page = body['followups'] as Followup[];
       for (const followup of page) seen.add(followup.id);
-      before = (page.at(-1)?.created_on ?? 0) + 1;
+      // Numbers are sent as text.
+      before = Number(page.at(-1)?.created_on) + 1;
       durations.push(sandbox.requests.at(-1)?.durationMs ?? 0);
     }
     expect(seen.size).toBeGreaterThan(60 * 495);

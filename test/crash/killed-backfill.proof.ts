@@ -9,7 +9,8 @@ import { backfillWithKills, countPageRecords } from './killed-backfill.ts';
 const FOLLOWUPS = 6_000;
 const KILLS = 3;
 const INTERRUPTED = 5_500;
-const SLICE_RECORDS = 2_500;
+/** Responses of a second, and those in flight: at most these are read again after a kill. */
+const LOST_RECORDS = 3_500;
 const SIZE = { followups: FOLLOWUPS, employees: 4, equipment: 4, resources: 2, users: 40 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
 
@@ -28,8 +29,8 @@ async function readLedger(from: CliFixture): Promise<LedgerRow[]> {
   );
 }
 
-test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the source and has read at most one slice again for each kill`, async () => {
-  const fixture = untilTestEnds(await createCliFixture({ sandbox: { size: SIZE, latencyMs: 5 } }));
+test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the source and has read little again after each kill`, async () => {
+  const fixture = untilTestEnds(await createCliFixture({ sandbox: { size: SIZE, latencyMs: 200 } }));
   const calm = untilTestEnds(await openTestDatabase());
   const { cli, sandbox } = fixture;
   // A page is lost while it is stored and another one while it waits, for each of the two readers.
@@ -52,9 +53,8 @@ test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the sour
     longestLifeRequests: 8,
   });
   expect(killed.kills).toBe(KILLS);
-  expect(killed.pageRecords - undisturbed.pageRecords).toBeLessThanOrEqual(KILLS * SLICE_RECORDS);
+  expect(killed.pageRecords - undisturbed.pageRecords).toBeLessThanOrEqual(KILLS * LOST_RECORDS);
   const ledger = await readLedger(fixture);
-  expect(ledger.length).toBeGreaterThanOrEqual(3);
   expect(ledger.filter((row) => row.status !== 'done' || row.records !== row.expected)).toEqual([]);
   expect(ledger.every((row) => row.isAdjoining)).toBe(true);
   expect(ledger.reduce((sum, row) => sum + row.records, 0)).toBe(FOLLOWUPS);
@@ -69,7 +69,7 @@ test(`after ${KILLS} kills a backfill of ${FOLLOWUPS} follow-ups equals the sour
 
 test('a backfill that was interrupted by Ctrl-C continues with the rest', async () => {
   const fixture = untilTestEnds(
-    await createCliFixture({ sandbox: { size: { ...SIZE, followups: INTERRUPTED }, latencyMs: 10 } }),
+    await createCliFixture({ sandbox: { size: { ...SIZE, followups: INTERRUPTED }, latencyMs: 200 } }),
   );
   const { sandbox, env } = fixture;
   const query = fixture.query.bind(fixture);
@@ -82,7 +82,7 @@ test('a backfill that was interrupted by Ctrl-C continues with the rest', async 
   sandbox.requests.length = 0;
   expect((await fixture.run(['backfill', 'followups'], env)).code).toBe(0);
   expect(countPageRecords(sandbox.requests)).toBeLessThan(
-    INTERRUPTED - (before?.rows ?? 0) + 2 * SLICE_RECORDS,
+    INTERRUPTED - (before?.rows ?? 0) + 2 * LOST_RECORDS,
   );
   const runs = await query('select status, error_code from safety_sync.runs order by run_id');
   expect(runs).toEqual([

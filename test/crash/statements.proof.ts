@@ -30,11 +30,15 @@ const contents = async (stream: StreamName): Promise<unknown[]> =>
         from safety.${table} t`),
     ),
   );
+/** Follow-ups without all of their messages. */
+const halfStored = async () =>
+  await worker.query(`select f.id from safety.followups f where f._message_count <>
+    (select count(*) from safety.followup_messages m where m.account_id = f.account_id and m.followup_id = f.id)`);
 const leftRunning = async () =>
   await worker.query(`select run_id from safety_sync.runs where status = 'running'`);
 
 test.each(['followups', 'equipments', 'training-employee-status'] as const)(
-  'if PostgreSQL refuses any write of a %s run or ends its session, nothing is stored, and the next run stores everything',
+  'if PostgreSQL refuses any write of a %s run or ends its session, nothing is half stored, and the next run stores everything',
   async (stream) => {
     await start();
     await sync(stream);
@@ -49,14 +53,16 @@ test.each(['followups', 'equipments', 'training-employee-status'] as const)(
     let write = 1;
     for (; write <= MOST_WRITES; write += 1) {
       await saboteur.arm(write, write % 2 === 0 ? 'refuse' : 'terminate');
-      const result = await worker.run(stream);
+      const result = await worker.run(stream, { force: true });
       if (result.outcome !== 'failed') break;
       expect(result.error.code).toMatch(/^(database_|lock_lost)/);
-      expect(await contents(stream), `write ${write}`).toEqual(before);
+      // Changes of follow-ups are committed before the total is asked for.
+      if (stream === 'followups') expect(await halfStored(), `write ${write}`).toEqual([]);
+      else expect(await contents(stream), `write ${write}`).toEqual(before);
       expect(await stateOf(worker, stream)).toEqual(state);
       await saboteur.disarm();
     }
-    expect(write).toBeGreaterThan(8);
+    expect(write).toBeGreaterThan(5);
     expect(write).toBeLessThan(MOST_WRITES);
     await isEqual(stream);
     expect(await leftRunning()).toEqual([]);

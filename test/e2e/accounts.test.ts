@@ -58,8 +58,18 @@ describe('several accounts', () => {
 
     const { accounts } = await json('status');
     expect(accounts).toMatchObject([
-      { account_id: 'north', streams: [{ stream: 'resources', live_rows: 25 }, {}, {}, {}, {}] },
-      { account_id: 'south', streams: [{ stream: 'resources', live_rows: 7 }, {}, {}, {}, {}] },
+      {
+        account_id: 'north',
+        streams: expect.arrayContaining([
+          expect.objectContaining({ stream: 'resources', live_rows: 25 }),
+        ]) as unknown,
+      },
+      {
+        account_id: 'south',
+        streams: expect.arrayContaining([
+          expect.objectContaining({ stream: 'resources', live_rows: 7 }),
+        ]) as unknown,
+      },
     ]);
     expect((await run('status')).stdout).toMatch(/^south +resources +fresh/m);
     const { runs } = await json('runs');
@@ -70,7 +80,7 @@ describe('several accounts', () => {
     const { checks } = await json('check');
     expect(namesOf(checks)).toEqual([undefined, 'north', 'south']);
     expect((await run('check')).stdout).toMatch(
-      /^ok {4}south: service: resources\.list: responds, 7 records$/m,
+      /^ok {4}south: service: resources\.list: responds, 7 records, as many as the warehouse has$/m,
     );
     expect((await run('migrate')).code).toBe(0);
     expect((await run('data-issues')).stdout).toBe('No open data issues.\n');

@@ -110,7 +110,7 @@ describe('usage', () => {
     {
       why: 'a rate without its window',
       args: ['sandbox', '--rate-limit', '5'],
-      says: 'such as 100/60, got 5',
+      says: 'such as 80/60, got 5',
     },
     {
       why: 'a range for a stream without a time filter',
@@ -208,7 +208,7 @@ describe('a sync', () => {
     expect(code).toBe(1);
   });
 
-  it('refused credentials give exit code 3 after at most one request for each stream', async () => {
+  it('refused credentials give exit code 3 after one request for the account and at most one for each stream', async () => {
     const { code, stdout } = await fixture.run(['sync'], { SAFETY_TOKEN: 'not-this-one' });
     expect(
       stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
@@ -217,16 +217,18 @@ describe('a sync', () => {
     expect(stdout).toContain('users: not tried: the service refuses the credentials (token_invalid)\n');
     expect(code).toBe(3);
     const asked = fixture.sandbox.requests.map(({ method }) => method).sort();
-    expect(asked).toEqual(['equipments.list', 'followups.list', 'resources.list']);
+    expect(asked).toEqual(['account.info', 'equipments.list', 'followups.list', 'resources.list']);
   });
 
-  it('an unreachable service gives exit code 1 after all retries', async () => {
-    const env = { SAFETY_BASE_URL: 'http://127.0.0.1:1', RETRY_ATTEMPTS: '2' };
+  it('a service that breaks every connection gives exit code 1 after all retries', async () => {
+    const isResources = (entry: { method: string }) => entry.method === 'resources.list';
+    fixture.sandbox.faults.next(isResources, { kind: 'reset' }, 3);
+    const env = { RETRY_ATTEMPTS: '2' };
     const { code, stdout, stderr } = await fixture.run(['sync', 'resources', '--json'], env);
     expect(JSON.parse(stdout)).toMatchObject({
       runs: [{ outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 }],
     });
-    expect(parseLog(stderr).filter(({ msg }) => String(msg).includes('retrying in'))).toHaveLength(2);
+    expect(parseLog(stderr).filter(({ msg }) => String(msg).endsWith('; retrying'))).toHaveLength(2);
     expect(code).toBe(1);
   });
 });
@@ -281,7 +283,7 @@ describe('check', () => {
     const { code, stdout } = await fixture.run(['check'], { SAFETY_TOKEN: 'not-this-one' });
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: .*token_invalid/m);
     expect(stdout).toContain('replace SAFETY_TOKEN');
-    expect(fixture.sandbox.requests).toHaveLength(1);
+    expect(fixture.sandbox.requests.map(({ method }) => method)).toEqual(['account.info', 'resources.list']);
     expect(code).toBe(3);
   });
 
@@ -294,8 +296,25 @@ describe('check', () => {
     expect(code).toBe(1);
   });
 
+  it('without a usable warehouse check sends ten requests at most, and names what the first sync will read', async () => {
+    fixture.sandbox.faults.next(({ method }) => method === 'equipmenttypes.list', {
+      kind: 'error',
+      error: 'api_method_not_found',
+    });
+    const types = Array.from({ length: 12 }, (_, at) => String(100 + at)).join(',');
+    const url = 'postgres://somebody:else@127.0.0.1:1/nothing';
+    const env = { ...fixture.env, DATABASE_URL: url, SAFETY_EQUIPMENT_TYPES: types };
+    const { stdout } = await fixture.run(['check'], env);
+    expect(fixture.sandbox.requests).toHaveLength(10);
+    expect(stdout).toContain('7 more types not asked: at most 10 requests\n');
+    expect(stdout).toMatch(
+      /^ok {4}first sync: will read .*131 records of followups\.list.*, equipment of 12 types$/m,
+    );
+  });
+
   it('check reports an unreachable service once', async () => {
-    const { code, stdout } = await fixture.run(['check'], { SAFETY_BASE_URL: 'http://127.0.0.1:1' });
+    const env = { SAFETY_ACCOUNT: 'elsewhere', SAFETY_BASE_URL: 'http://127.0.0.1:1' };
+    const { code, stdout } = await fixture.run(['check'], env);
     expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no response from http:\/\/127\.0\.0\.1:1 /m);
     expect(code).toBe(1);

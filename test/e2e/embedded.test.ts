@@ -82,7 +82,7 @@ it('a command stops the embedded server if the reader of its output ends early',
 inProof(() => {
   it('the demo needs no configuration, shows two syncs and a few answers, and leaves no server running', async () => {
     const { code, stdout, stderr } = await fixture.cli.run(['demo']);
-    expect(stdout).toMatch(/^ {2}followups +succeeded +2,000 +2,000 /m);
+    expect(stdout).toMatch(/^ {2}followups +succeeded +2,001 +2,000 /m);
     expect(stdout.match(/^ {2}training-employee-status +succeeded /gm)).toHaveLength(2);
     expect(stdout).toContain('Who has the most overdue follow-ups?');
     expect(stdout).toContain('How is the workforce trained?');

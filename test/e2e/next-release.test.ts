@@ -60,16 +60,95 @@ test('if a migration renames a column of a view, the view and its dependent view
   ).toEqual([{ tag: true, id: false }]);
 });
 
-test('a migration that changes columns of a view is refused with advice if a view of a user depends on it', async () => {
+test('a migration that changes columns which a view of a user reads stops before it changes anything, and names the view', async () => {
   await worker.query('create view public.own_tags as select tag from safety.resource_tags');
   await next.addMigration('create table safety.notes (account_id text primary key, note text)');
   await next.editView('resource_tags', 'as resource_key', 'as key_of_resource');
   const { code, stderr } = await migrate();
-  expect(stderr).toContain('view public.own_tags depends on view');
-  expect(stderr).toContain('Drop your views that read those of schema safety, run safety-sync migrate');
+  expect(stderr).toContain('view_in_the_way: columns change that public.own_tags reads');
+  expect(stderr).toContain('Drop public.own_tags, run safety-sync migrate, and create it again');
   expect(code).toBe(1);
   expect(await worker.query(`select to_regclass('safety.notes') as notes`)).toEqual([{ notes: null }]);
   expect(await worker.query('select resource_key from safety.resource_tags')).toEqual([]);
+});
+
+/** A new column in a table, and in two views of which one reads the other. */
+async function addColumnWithViews(): Promise<void> {
+  await next.addMigration('alter table safety.followups add column "place" text');
+  await next.editView(
+    'followup_overview',
+    'select f.account_id, f.id,',
+    'select f.account_id, f.id, f.place,',
+  );
+  await next.editView(
+    'followup_overview',
+    'select c.account_id, c.id,',
+    'select c.account_id, c.id, c.place,',
+  );
+  await next.addView(
+    'place_overview',
+    'create or replace view safety.place_overview as select account_id, place from safety.followup_overview;',
+  );
+}
+
+test('a migration changes a table and views beside six readers, none of whom fails or waits for more than seconds', async () => {
+  await addColumnWithViews();
+  let isOver = false;
+  const waits: number[] = [];
+  const read = async (view: string): Promise<void> => {
+    const reader = connectForTest(worker.databaseUrl, { applicationName: 'dashboard' });
+    while (!isOver) {
+      const startedMs = performance.now();
+      await reader.query(`select count(*) from safety.${view}`);
+      waits.push(performance.now() - startedMs);
+    }
+    await reader.close();
+  };
+  const views = [
+    'followup_overview',
+    'training_matrix',
+    'equipment_overview',
+    'freshness',
+    'inspection_completions',
+    'followup_daily',
+  ];
+  const readers = Promise.all(views.map(read));
+  expect(await migrate()).toMatchObject({ code: 0 });
+  isOver = true;
+  await readers;
+  expect(Math.max(...waits)).toBeLessThan(10_000);
+  expect(await worker.query('select place from safety.place_overview')).toEqual([]);
+});
+
+test('while a session is idle in a transaction, a migration gives way to other readers, names the session, and goes on when it ends', async () => {
+  await next.editView('followup_overview', ' end as record_url', ' end as record_url, 1 as one_more');
+  const idle = connectForTest(worker.databaseUrl, { applicationName: 'forgotten', isSession: true });
+  await idle.query('begin');
+  await idle.query('select count(*) from safety.followup_overview');
+  const migrated = migrate();
+  const attempts = new Set<string>();
+  const seeAttempts = async (): Promise<number> => {
+    const rows = await worker.query<{
+      begun: string;
+    }>(`select query_start::text as begun from pg_stat_activity
+      where application_name = 'safety-sync migrate' and wait_event_type = 'Lock'`);
+    for (const { begun } of rows) attempts.add(begun);
+    // Answered each time: the migration gives way.
+    await worker.query('select count(*) from safety.followup_overview');
+    return attempts.size;
+  };
+  await expect.poll(seeAttempts, { interval: 20 }).toBe(2);
+  await idle.query('commit');
+  const { code, stderr } = await migrated;
+  expect(stderr).toContain('forgotten');
+  expect(code).toBe(0);
+  expect(await worker.query('select one_more from safety.followup_overview')).toEqual([]);
+});
+
+test('a view that was dropped by hand is made again', async () => {
+  await worker.query('drop view safety.resource_tags');
+  expect(await migrate()).toMatchObject({ code: 0 });
+  expect(await worker.query('select tag from safety.resource_tags')).toEqual([]);
 });
 
 test('a migration of tables ends the session of a running sync, because its program is older; a migration of views does not', async () => {

@@ -82,6 +82,7 @@ test('verify lists the protected columns of an equal record, and privacy shows t
   const after = await fixture.run(['privacy', '--clean', '--json'], later);
   expect(progressOf(after.stdout)).toMatchObject({ equipments: 'done', followups: 'done' });
   expect(await fixture.query('select id from safety.equipment where title is not null')).toEqual([]);
+  await fixture.run(['sync', 'equipments', '--lift-privacy'], privacy());
 });
 
 test('status, check, privacy and the worker report a stream that no run will clean, with the command that cleans it', async () => {
@@ -124,7 +125,7 @@ test('status, check, privacy and the worker report a stream that no run will cle
     0,
     expect.stringContaining('4 columns protected, and what is stored is in line with that'),
   ]);
-  await fixture.run(['sync', 'resources', '--force'], privacy());
+  await fixture.run(['sync', 'resources', '--force', '--lift-privacy'], privacy());
 });
 
 test('the log of a run reports a changed PRIVACY_KEY with advice', async () => {
@@ -135,41 +136,59 @@ test('the log of a run reports a changed PRIVACY_KEY with advice', async () => {
   await fixture.run(['backfill', 'users', '--restart'], privacy());
 });
 
-test('a sync reports once that a column is no longer protected', async () => {
-  const less = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note' };
-  const { stderr } = await fixture.run(['sync', 'followups'], less);
-  expect(stderr).toContain('followups.due_on is not protected any more and stored as it comes from here on');
-  expect((await fixture.run(['sync', 'followups'], less)).stderr).not.toContain('protected');
-  const again = await fixture.run(['sync', 'followups'], privacy());
-  expect(again.stderr).not.toContain('not protected');
+test('a command that stores and protects less than what is recorded is refused with exit 2 before a request, until --lift-privacy was given once', async () => {
+  const less = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note', HTTP_PORT: '0' };
+  const { requests } = fixture.sandbox;
+  const before = requests.length;
+  for (const args of [
+    ['sync', 'resources'],
+    ['backfill', 'resources'],
+    ['reconcile', 'resources'],
+    ['data-issues', '--retry'],
+    ['start'],
+  ]) {
+    const { code, stderr } = await fixture.run(args, less);
+    expect([args[0], code, stderr]).toEqual([
+      args[0],
+      2,
+      expect.stringContaining('PRIVACY_OMIT had followups.due_on'),
+    ]);
+    expect(stderr).toContain('--lift-privacy');
+  }
+  expect(requests).toHaveLength(before);
+  expect((await fixture.run(['data-issues'], less)).code).toBe(0);
+  expect((await fixture.run(['sync', 'resources', '--lift-privacy'], less)).code).toBe(0);
+  expect((await fixture.run(['sync', 'followups', '--force'], less)).code).toBe(0);
+  expect((await fixture.run(['sync', 'followups'], privacy())).code).toBe(0);
 });
 
 test('forget reports rewritten rows, namesakes and names that were not searched, and requires PRIVACY_KEY', async () => {
   const without = { ...privacy(), PRIVACY_KEY: '', PRIVACY_PSEUDONYMIZE: '' };
-  const refused = await fixture.run(['forget', '10001'], without);
+  const refused = await fixture.run(['forget', '10001', '--yes'], without);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PRIVACY_KEY is not set')]);
-  const done = await fixture.run(['forget', '10001'], privacy());
+  const done = await fixture.run(['forget', '10001', '--yes'], privacy());
   expect(done.code).toBe(0);
   expect(done.stdout).toMatch(/rows named this person and are rewritten:\n {2}/);
   expect(done.stdout).toMatch(/They are pseudonym:[0-9a-f]{32} everywhere/);
   // The name was stored as a pseudonym.
   expect(done.stdout).toContain('forget 10001 --name "First Last"');
-  const named = await fixture.run(['forget', '10001', '--name', `${CANARY} Name`, 'Other Name'], privacy());
+  const named = await fixture.run(
+    ['forget', '10001', '--name', `${CANARY} Name`, 'Other Name', '--yes'],
+    privacy(),
+  );
   expect([named.code, named.stdout]).toEqual([0, expect.not.stringContaining('--name')]);
-  const single = await fixture.run(['forget', '10001', '--name', 'Spike'], privacy());
+  const single = await fixture.run(['forget', '10001', '--name', 'Spike', '--yes'], privacy());
   expect(single.stdout).toContain('Not searched in texts: Spike.');
   expect(named.stdout).not.toContain('with that name');
-  const nobody = await fixture.run(['forget', 'E-1'], privacy());
-  expect(nobody.stdout).toContain(
-    'No row names this person. Where that is a surprise: is E-1 an id as in safety.users?',
-  );
+  const nobody = await fixture.run(['forget', 'E-1', '--yes'], privacy());
+  expect([nobody.code, nobody.stderr]).toEqual([2, expect.stringContaining('nobody has the id E-1')]);
   await fixture.query(`insert into safety.users (account_id, id, name, _raw, _run_id) select account_id, 'N-' || n, 'Name, Other', '{}', 1
     from safety.users, generate_series(1, 6) n where id = (select min(id) from safety.users)`);
-  const shared = await fixture.run(['forget', '10001'], privacy());
+  const shared = await fixture.run(['forget', '10001', '--yes'], privacy());
   expect(shared.stdout).toContain(
     '6 other people with that name (N-1, N-2, N-3, N-4, N-5 and 1 more) keep it in users. Texts have the pseudonym in its place',
   );
-  const again = await fixture.run(['forget', '10001', '--json'], privacy());
+  const again = await fixture.run(['forget', '10001', '--json', '--yes'], privacy());
   expect(JSON.parse(again.stdout)).toMatchObject({
     pseudonym: expect.stringMatching(/^pseudonym:/) as string,
     namesakes: 6,
@@ -178,30 +197,54 @@ test('forget reports rewritten rows, namesakes and names that were not searched,
   const restored =
     'After a restore from a backup, forget all people again who were forgotten after the backup: it still contains them.';
   const shown = await fixture.run(['privacy'], privacy());
-  expect(shown.stdout).toMatch(
-    /^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m,
-  );
+  expect(shown.stdout).toMatch(/^1 person is forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m);
   expect(shown.stdout).toContain(restored);
   const checked = await fixture.run(['check'], privacy());
-  expect(checked.stdout).toMatch(/^ok {4}forgotten people: 2 people are forgotten, the last since 20/m);
+  expect(checked.stdout).toMatch(/^ok {4}forgotten people: 1 person is forgotten, the last since 20/m);
   expect(checked.stdout).toContain(`\n       ${restored}\n`);
-  const failed = await fixture.run(['sync', 'followups'], without);
+  const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
+  const failed = await fixture.run(['sync', 'followups'], other);
   expect([failed.code, failed.stderr + failed.stdout]).toEqual([
     1,
     expect.stringContaining('privacy_key_wrong'),
   ]);
 });
 
+test('forget shows who is meant and needs --yes off a terminal; --list shows who is forgotten, and --cancel ends it', async () => {
+  const [row] = await fixture.query<{ id: string; name: string }>(
+    `select u.id, u.name from safety.users u join safety.followups f on f.assignee_id = u.id where u.id not like 'pseudonym:%' limit 1`,
+  );
+  const { id = '', name = '' } = row ?? {};
+  const asked = await fixture.run(['forget', id], privacy());
+  expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('off a terminal this needs --yes')]);
+  expect(asked.stderr).toContain(`To be forgotten: a person without a stored name (${id})`);
+  expect(asked.stderr).toMatch(/\n {2}followups: \d+ rows?\n/);
+  const known = (await fixture.run(['forget', '--list', '--json'], privacy())).stdout;
+  expect((await fixture.run(['forget', id, '--yes'], privacy())).code).toBe(0);
+  expect(await fixture.query(`select from safety.users where id = '${id}'`)).toEqual([]);
+  const listed = JSON.parse((await fixture.run(['forget', '--list', '--json'], privacy())).stdout) as {
+    forgotten: { person: string; forgotten_at: string }[];
+  };
+  expect(listed.forgotten).toHaveLength((JSON.parse(known) as typeof listed).forgotten.length + 1);
+  expect((await fixture.run(['forget', '--cancel', id], privacy())).code).toBe(0);
+  expect((await fixture.run(['forget', '--list', '--json'], privacy())).stdout).toBe(known);
+  const never = await fixture.run(['forget', '--cancel', id], privacy());
+  expect([never.code, never.stderr]).toEqual([2, expect.stringContaining(`${id} is not forgotten`)]);
+  expect((await fixture.run(['reconcile'], privacy())).code).toBe(0);
+  expect(await fixture.query(`select name from safety.users where id = '${id}'`)).toEqual([{ name }]);
+  expect((await fixture.run(['forget'], privacy())).code).toBe(2);
+});
+
 inProof(() => {
   test('after the loss of PRIVACY_KEY a person can be forgotten again by name, as docs/privacy.md describes', async () => {
-    const lost = { ...fixture.env, PRIVACY_KEY: 'the key that came after the lost one' };
+    const lost = { ...privacy(), PRIVACY_KEY: 'the key that came after the lost one' };
     const refused = await fixture.run(['check'], lost);
     expect([refused.code, refused.stdout]).toEqual([
       1,
       expect.stringContaining('FAIL  privacy: people were forgotten with another PRIVACY_KEY than this one'),
     ]);
     await fixture.query('delete from safety_sync.forgotten');
-    expect((await fixture.run(['forget', '10001', '--name', 'Maria Lopez'], lost)).code).toBe(0);
+    expect((await fixture.run(['forget', '10001', '--name', 'Maria Lopez', '--yes'], lost)).code).toBe(0);
     const { store } = fixture.sandbox;
     store.users.put({ id: '10001', name: 'Maria Lopez' });
     store.followups.put({

@@ -76,7 +76,15 @@ describe('traces', () => {
       status: 2,
       attributes: { 'error.type': 'parameter_unexpected', 'safety_sync.outcome': 'failed' },
     });
-    expect(spans).toHaveLength(6);
+    expect(spans.map(({ name }) => name).toSorted()).toEqual([
+      'request account.info',
+      'request resources.list',
+      'request resources.list',
+      'request training-employee-status.list',
+      'run resources',
+      'run training-employee-status',
+      'store',
+    ]);
     const sent = receiver.bodies.join('');
     expect(sent).toContain('warehouse');
     expect(sent).not.toContain(CANARY);

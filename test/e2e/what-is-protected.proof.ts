@@ -220,9 +220,9 @@ test('a cleaning for later settings removes the protected values without sending
 test('the id and the names of a forgotten person are sent nowhere any more', async () => {
   putCanaries('Maria');
   expect(await run(['sync', '--force'], KEY)).toBe(0);
-  expect(await run(['forget', USER, '--name', `${CANARY} second Lopez`, `${CANARY} third Lopez`], KEY)).toBe(
-    0,
-  );
+  expect(
+    await run(['forget', USER, '--yes', '--name', `${CANARY} second Lopez`, `${CANARY} third Lopez`], KEY),
+  ).toBe(0);
   database.forget();
   [output, files] = [[], []];
   const { store } = fixture.sandbox;

@@ -387,6 +387,20 @@ test('check reports by how much the clock of the machine differs from that of th
   });
 });
 
+test('check says when the version of the collation of the database has changed', async () => {
+  const collation = async () =>
+    (await checkDatabase(worker.connection, 'the tables')).find(({ what }) => what === 'collation');
+  expect(await collation()).toBeUndefined();
+  await worker.query(`update pg_database set datcollversion = '1.0' where datname = current_database()`);
+  const [actual] = await worker.query<{ version: string | null }>(
+    `select pg_collation_actual_version('pg_catalog.default'::regcollation) as version`,
+  );
+  // A server without versions of collations cannot know.
+  expect((await collation())?.advice).toEqual(
+    actual?.version == null ? undefined : expect.stringContaining('refresh collation version'),
+  );
+});
+
 describe('access grant and revoke', () => {
   test.each([
     [

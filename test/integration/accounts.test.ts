@@ -1,5 +1,6 @@
 /** An account is renamed or removed with all its rows; a repetition completes an interrupted change. */
 import { describe, expect, inject, test as anyTest } from 'vitest';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { forEachTest } from '../support/lifetime.ts';
@@ -91,9 +92,10 @@ describe('accounts rename', () => {
     const synced = JSON.parse((await run(['sync', '--force', '--json'], 'south')).stdout) as {
       runs: { outcome: string; inserted: number; updated: number; deleted: number }[];
     };
-    expect(
-      synced.runs.map(({ outcome, inserted, updated, deleted }) => [outcome, inserted, updated, deleted]),
-    ).toEqual(Array.from({ length: 5 }, () => ['succeeded', 0, 0, 0]));
+    const changed = synced.runs.filter(
+      ({ outcome, inserted, updated, deleted }) => outcome === 'failed' || inserted + updated + deleted > 0,
+    );
+    expect([synced.runs.length, changed]).toEqual([STREAM_NAMES.length, []]);
   });
 
   inProof(() => {
@@ -148,7 +150,7 @@ describe('accounts rename', () => {
     );
     const taken = await run(['accounts', 'rename', 'north', 'taken', '--yes']);
     expect(taken.code).toBe(2);
-    expect(taken.stderr).toContain('account taken has 1 stored row already, in safety.labels\n');
+    expect(taken.stderr).toContain('something is stored of account taken already\n');
 
     const other = connectForTest(worker.databaseUrl);
     await other.query(`select pg_advisory_lock(${streamLockKey('$1', '$2')})`, ['south', 'users']);
@@ -238,13 +240,15 @@ describe('accounts remove', () => {
 });
 
 anyTest('accounts, check and status report an account that is stored but not configured', async () => {
+  const live = (await readRows('north')).filter((row) => row.includes('"_deleted_at": null')).length;
+  expect(live).toBeGreaterThan(500);
   const [listed] = (
     JSON.parse((await run(['accounts', 'list', '--json'])).stdout) as { accounts: object[] }
   ).accounts.filter((one) => 'account_id' in one && one.account_id === 'north');
   expect(listed).toMatchObject({
     is_configured: false,
     is_stored: true,
-    live_rows: 562,
+    live_rows: live,
     deleted_rows: 0,
     unfinished: null,
   });

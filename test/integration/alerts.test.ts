@@ -15,6 +15,7 @@ import { MAIL_PASSWORD, startMailServer } from '../support/mail-server.ts';
 import { createNotifyFixture } from '../support/notify-fixture.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { createTestWorker } from '../support/worker.ts';
+import { CRANES } from '../support/equipment-types.ts';
 
 const AFTER_MS = 15 * MINUTE_MS;
 const CANARY = 'canary-of-a-record';
@@ -417,7 +418,7 @@ it('streams that become stale together are reported in one line', async () => {
   await pass(AFTER_MS, one);
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: Its last run did not fail/,
+      /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: Its last run did not fail/,
     ),
   ]);
 });
@@ -483,7 +484,8 @@ it('no alert contains a secret or a text that the service or a gateway has sent'
 });
 
 it('alerts that were recorded before the clock of the database was put back are sent, end and begin again', async () => {
-  const env = { ALERT_WEBHOOK_URL: hook.url, FRESHNESS_BUDGET_MINUTES: '1000000' };
+  const off = { SYNC_CRON_NAMES: 'off', SYNC_CRON_USERS: 'off' };
+  const env = { ALERT_WEBHOOK_URL: hook.url, FRESHNESS_BUDGET_MINUTES: '1000000', ...off };
   const one = await start({ afterMinutes: 15 }, env);
   fixture.clockPassedMs = 400 * DAY_MS;
   await fail();
@@ -688,7 +690,7 @@ describe('safety-sync alerts and status', () => {
   ) =>
     await runInProcess([verb, ...args], {
       DATABASE_URL: worker.databaseUrl,
-      SAFETY_EQUIPMENT_TYPES: '21',
+      SAFETY_EQUIPMENT_TYPES: CRANES,
       ...env,
     });
   /** Both verbs exit with one code. */
@@ -730,7 +732,7 @@ describe('safety-sync alerts and status', () => {
 
   it('alerts and status exit with 1 if the warehouse has a problem, whether or not a worker has recorded it', async () => {
     const setSuccess = (at: string) =>
-      worker.query(`update safety_sync.stream_state set last_success_at = ${at} where stream = 'users'`);
+      worker.query(`update safety_sync.stream_state set last_success_at = ${at} where stream = 'equipments'`);
     expect((await both()).code).toBe(0);
     await fail();
     const failing = await both();
@@ -743,8 +745,8 @@ describe('safety-sync alerts and status', () => {
     await setSuccess(`now() - interval '61 min'`);
     const stale = await both();
     expect(stale.code).toBe(1);
-    expect(stale.alerts).toContain('users is stale');
-    expect((await both({ SYNC_CRON_USERS: 'off' })).code).toBe(0);
+    expect(stale.alerts).toContain('equipments is stale');
+    expect((await both({ SYNC_CRON_EQUIPMENTS: 'off' })).code).toBe(0);
     expect((await both({ FRESHNESS_BUDGET_MINUTES: '70' })).code).toBe(0);
     await setSuccess('null');
     const never = await both();
@@ -764,7 +766,7 @@ describe('safety-sync alerts and status', () => {
       worker.query(
         `update safety_sync.runs set finished_at = now() - interval '${minutes} min' where stream = '${stream}'`,
       );
-    await worker.query(`update safety_sync.stream_state set checked_at_database = null`);
+    await worker.query(`update safety_sync.stream_state set checked_at = null`);
     for (const stream of ['users', 'resources']) {
       await addRun({ stream });
       await age(120, stream);

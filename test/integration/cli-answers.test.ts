@@ -20,7 +20,7 @@ test('in JSON output the run_id of sync is that of runs, and every time is ISO 8
   const synced = await runsOf(['sync']);
   const history = await runsOf(['runs']);
   const idsOf = (runs: Rows) => new Map(runs.map((row) => [row['stream'], row['run_id']]));
-  expect(synced).toHaveLength(5);
+  expect(synced).toHaveLength(6);
   expect(idsOf(synced)).toEqual(idsOf(history));
   for (const verb of ['status', 'runs', 'data-issues']) {
     const { stdout } = await run([verb, '--json']);

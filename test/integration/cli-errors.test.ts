@@ -22,7 +22,7 @@ const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
   ])
   .filter(({ command }) => command.options.some(({ long }) => long === '--json'))
   .map(({ verb, before, command }) => {
-    const needed = command.registeredArguments.filter(({ required }) => required);
+    const needed = command.registeredArguments.filter(({ variadic }) => !variadic);
     return { verb, taken: [...before, ...needed.map((one) => ARGUMENTS[one.name()] ?? 'something')] };
   });
 /** Verbs that need no database. */
@@ -159,13 +159,12 @@ describe('the advice of an error', () => {
     refuse();
     const { checks } = await askJson(['check'], env);
     const ofService = checks.filter(({ what }) => what.startsWith('service: '));
-    expect(ofService.map(({ what, result }) => [what, result])).toEqual([
-      ['service: resources.list', 'failed'],
-      ['service: followups.list', 'ok'],
-      ['service: training-employee-status.list', 'ok'],
-      ['service: equipments.list', 'skipped'],
-      ['service: users.info', 'ok'],
+    expect(ofService.filter(({ result }) => result !== 'ok').map(({ what }) => what)).toEqual([
+      'service: resources.list',
     ]);
+    expect(ofService.map(({ what }) => what)).toEqual(
+      expect.arrayContaining(['service: followups.list', 'service: users.list']),
+    );
     refuse();
     const { runs } = await askJson(['sync'], env);
     expect(runs.find(({ stream }) => stream === 'resources')?.outcome).toBe('failed');
@@ -176,6 +175,7 @@ describe('the advice of an error', () => {
     const sandbox = untilTestEnds(await createSandbox({ size: SMALL_SANDBOX }));
     const env = {
       ...service,
+      SAFETY_ACCOUNT: 'elsewhere',
       SAFETY_BASE_URL: sandbox.url.replace('http:', 'https:'),
       DATABASE_URL: database.url,
     };

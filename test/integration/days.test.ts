@@ -1,11 +1,10 @@
-/** Days are counted by runs: spans that each change rewrites from its day on, and the newest day. */
+/** Days are counts: runs write today's, and days without a run are counted once from states. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
-import { addDeltas, applyDeltas, countDays as countNewDay } from '../../src/engine/history/followup-days.ts';
+import { countDays as countNewDay } from '../../src/engine/history/days.ts';
 import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { removeExpired } from '../../src/engine/history/retention.ts';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
-import type { Followup } from '../../src/sandbox/index.ts';
 import { followupsStream } from '../../src/engine/streams/followups.ts';
 import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
 import { countStored } from '../support/count-days.ts';
@@ -43,13 +42,6 @@ const readAll = async (query: Query, account: string) =>
       ),
     ),
   );
-/** The spans, each with the transaction that wrote it. */
-const readSpans = (query: Query, account: string) =>
-  query<{ counted_by: string; id: string; from_on: string; xmin: string }>(
-    `select counted_by, id, from_on::text, xmin::text from safety.followup_days where account_id = '${account}'
-     order by counted_by, id, from_on`,
-  );
-
 describe('days of random pasts', () => {
   const connection = forAllTests(() => openTestDatabase());
   const query: Query = (text) => connection.query(text);
@@ -65,11 +57,12 @@ describe('days of random pasts', () => {
       accountId,
       retention: { deletedDays: 10 },
       signal: new AbortController().signal,
-      monotonicMs: () => performance.now(),
     });
     return rows;
   }
-  const count = (account: string) => countStored(connection, [account]);
+  const count = (account: string, nowMs?: number) => countStored(connection, [account], nowMs);
+  const countAt = (accountId: string, nowMs: number) =>
+    countNewDay(connection.db, { accountId, stream: 'followups', now: new Date(nowMs).toISOString() });
 
   async function start(
     account: string,
@@ -150,61 +143,8 @@ describe('days of random pasts', () => {
     const followups = await start('moved', 5, 60, 'Pacific/Niue');
     await count('moved');
     await writeReportingTimezones(connection.db, [{ accountId: 'moved', timezone: 'Pacific/Auckland' }]);
-    await countNewDay(connection.db, {
-      accountId: 'moved',
-      stream: 'followups',
-      now: new Date().toISOString(),
-      keepsPeriods: true,
-    });
+    await countAt('moved', Date.now());
     expect(await readAll(query, 'moved')).toEqual(countDays(followups.values(), 'Pacific/Auckland'));
-  });
-
-  test('after changes of single follow-ups the days equal those of a complete count', async () => {
-    const followups = await start('changing', 21, 60, 'Europe/Oslo');
-    await count('changing');
-    const random = createRandom(22);
-    const days = { accountId: 'changing', timezone: 'Europe/Oslo', finalBefore: null };
-    for (let round = 0; round < casesOf({ few: 8, all: 100 }); round += 1) {
-      const keys = [0, 1, 2].map(() => `f${random.below(70)}`);
-      await addDeltas(connection.db, days, { keys: [...new Set(keys)], sign: -1 });
-      for (const key of keys) {
-        const next = randomFollowup(key, { random, nowMs: NOW_MS, days: 200 });
-        followups.set(key, next);
-        await store(storePast('changing', next));
-      }
-      await addDeltas(connection.db, days, { keys: [...new Set(keys)], sign: 1 });
-      await applyDeltas(connection.db, 'changing');
-    }
-    expect(await readAll(query, 'changing')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
-  });
-
-  test('a change of one follow-up rewrites only the latest spans of all follow-ups, of its assignee and of its form', async () => {
-    await start('one', 23, 200, 'UTC');
-    await count('one');
-    const before = await readSpans(query, 'one');
-    const days = { accountId: 'one', timezone: 'UTC', finalBefore: null };
-    const today = dayOf(String(NOW_MS), 'UTC') ?? '';
-    const [chosen] = await query<{ id: string; assignee_id: string; form_id: string }>(
-      `select id, assignee_id, form_id from safety.followups where account_id = 'one' and is_open and _deleted_at is null
-       and assignee_id is not null and form_id is not null limit 1`,
-    );
-    const keys = [chosen?.id ?? ''];
-    await addDeltas(connection.db, days, { keys, sign: -1 });
-    await query(
-      `update safety.followups set _deleted_at = now() where account_id = 'one' and id = '${keys[0] ?? ''}'`,
-    );
-    await addDeltas(connection.db, days, { keys, sign: 1 });
-    await applyDeltas(connection.db, 'one');
-    const known = new Set(before.map((span) => JSON.stringify(span)));
-    const written = (await readSpans(query, 'one')).filter((span) => !known.has(JSON.stringify(span)));
-    expect(written.length).toBeGreaterThan(2);
-    expect(new Set(written.map(({ counted_by: by, id }) => `${by} ${id}`))).toEqual(
-      new Set(['all ', `assignee ${chosen?.assignee_id ?? ''}`, `form ${chosen?.form_id ?? ''}`]),
-    );
-    const latest = before.filter(({ counted_by: by, from_on: from }) => by === 'all' && from < today).at(-1);
-    expect(
-      written.filter(({ counted_by: by, from_on: from }) => by === 'all' && from < (latest?.from_on ?? '')),
-    ).toEqual([]);
   });
 
   test('the day of today has the present states, even if a device’s clock dates some of them ahead', async () => {
@@ -305,19 +245,84 @@ describe('days of random pasts', () => {
     );
   });
 
-  test('days that are marked as invalid are counted anew, and the newest day stays, even if the clock of the database is set back', async () => {
-    const followups = await start('set back', 19, 30, 'Europe/Oslo');
-    await count('set back');
-    const yesterday = new Date(NOW_MS - DAY_MS).toISOString();
-    await query(`update safety.counted_days set is_valid = false where account_id = 'set back'`);
-    await query(`delete from safety.followup_days where account_id = 'set back'`);
-    await countNewDay(connection.db, {
-      accountId: 'set back',
-      stream: 'followups',
-      now: yesterday,
-      keepsPeriods: true,
-    });
-    expect(await readAll(query, 'set back')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
+  const one = (id: string, created: number, ...states: PastState[]): PastFollowup => ({
+    id,
+    created,
+    observer: null,
+    states,
+    messages: [],
+    deleted: null,
+  });
+  const OPEN = { isOpen: true, due: null, assignee: 'p1', form: '11', resolved: null, completer: null };
+  const dayAgo = (days: number) => dayOf(String(NOW_MS - days * DAY_MS), 'UTC') ?? '';
+  /** `days ago: number, counted or not` of the open ones in the last days. */
+  const readOpen = async (account: string, days: number) => {
+    const rows = await query<{ one: string }>(
+      `select concat(days_ago, ': ', followups, case when is_counted then ' counted' end) as one from safety.followup_daily
+       where account_id = '${account}' and status = 'open' and days_ago <= ${days} order by days_ago desc`,
+    );
+    return rows.map((row) => row.one);
+  };
+
+  test('a stopped worker leaves its last numbers up to today; the next run counts the days between once, from states, and a follow-up that arrives late changes no day that is over', async () => {
+    const ago = (days: number) => NOW_MS - days * DAY_MS;
+    await store(storePast('stopped', one('1', ago(9), { ...OPEN, from: ago(9) })));
+    await countAt('stopped', ago(5));
+    expect(await readOpen('stopped', 6)).toEqual([
+      '6: 1',
+      '5: 1 counted',
+      '4: 1',
+      '3: 1',
+      '2: 1',
+      '1: 1',
+      '0: 1',
+    ]);
+    await store([
+      ...storePast('stopped', one('2', ago(3), { ...OPEN, from: ago(3) })),
+      ...storePast('stopped', one('late', ago(8), { ...OPEN, from: ago(8) })),
+      ...storePast(
+        'stopped',
+        one('1', ago(9), { ...OPEN, from: ago(9) }, { ...OPEN, isOpen: false, from: ago(2) }),
+      ),
+    ]);
+    await countAt('stopped', NOW_MS);
+    const expected = ['6: 1', '5: 1 counted', '4: 2', '3: 3', '2: 2', '1: 2', '0: 2 counted'];
+    expect(await readOpen('stopped', 6)).toEqual(expected);
+    const rows = () =>
+      query(
+        `select to_jsonb(d)::text || xmin::text as row from safety.day_counts d where account_id = 'stopped' order by 1`,
+      );
+    const before = await rows();
+    await countAt('stopped', NOW_MS + 1);
+    expect(await rows()).toEqual(before);
+    await countAt('stopped', ago(2));
+    expect(await rows()).toEqual(before);
+    expect(
+      await query(
+        `select timezone, history_from::text, counted_to::text from safety.counted_days where account_id = 'stopped'`,
+      ),
+    ).toEqual([{ timezone: 'UTC', history_from: dayAgo(5), counted_to: dayAgo(0) }]);
+  });
+
+  test('a day before the first sync counts for the one who had the follow-up then, and for nobody before the first that handed it on', async () => {
+    const ago = (days: number) => NOW_MS - days * DAY_MS;
+    await store([
+      ...storePast('held', {
+        ...one('moved', ago(9), { ...OPEN, assignee: 'p3', from: ago(2) }),
+        messages: [
+          { sent: ago(8), user: 'p1', reassignee: null },
+          { sent: ago(7), user: 'p1', reassignee: 'p2' },
+          { sent: ago(4), user: 'p2', reassignee: 'p3' },
+        ],
+      }),
+      ...storePast('held', one('kept', ago(6), { ...OPEN, assignee: 'p4', from: ago(2) })),
+    ]);
+    await count('held');
+    const found = await query<{ one: string }>(
+      `select concat_ws(' ', coalesce(assignee_id, 'nobody'), max(days_ago), min(days_ago)) as one from safety.followup_daily_by_assignee
+       where account_id = 'held' and followups = 1 group by assignee_id order by 1`,
+    );
+    expect(found.map((row) => row.one)).toEqual(['nobody 9 8', 'p2 7 5', 'p3 4 0', 'p4 6 0']);
   });
 
   test('the days keep their counts when retention removes rows, and after a later complete count', async () => {
@@ -330,116 +335,67 @@ describe('days of random pasts', () => {
     expect(gone.length).toBeGreaterThan(2);
     expect(await removeOld('retained')).toBe(gone.length);
     expect(await readAll(query, 'retained')).toEqual(before);
-    // All days are counted again: those before the removal cannot be.
-    await count('retained');
+    await countAt('retained', Date.now());
     expect(await readAll(query, 'retained')).toEqual(before);
-  });
-
-  test('retention removes no row that was not counted', async () => {
-    await start('uncounted', 12, 80, 'America/New_York');
-    expect(await removeOld('uncounted')).toBe(0);
   });
 });
 
 describe('days after syncs', () => {
   let worker: TimedWorker;
-  const query: Query = (text) => worker.query(text);
   afterEach(() => worker.close());
 
-  /** All days, counted again. */
-  const readCountedAnew = async () => {
-    const before = await worker.query('select * from safety.followup_days order by 1, 2, 3, 4');
-    await countStored(worker.connection, ['default']);
-    const found = await readAll(query, 'default');
-    // As the run left them: what it has to change is what it counted itself.
-    await worker.query('delete from safety.followup_days');
-    await worker.query(`insert into safety.followup_days
-      select r.* from json_populate_recordset(null::safety.followup_days, '${JSON.stringify(before)}') r`);
-    return found;
-  };
-
-  test.each(casesOf({ few: [], all: [1, 2, 3, 4, 5] }))(
-    'after random changes and syncs the days equal those of a complete count (%i)',
-    async (seed) => {
-      worker = await createTimedWorker({
-        sandbox: { seed, size: { followups: 60, employees: 1, equipment: 1, resources: 1, users: 10 } },
-      });
-      await writeReportingTimezones(worker.connection.db, [
-        { accountId: 'default', timezone: 'America/New_York' },
-      ]);
-      const random = createRandom(seed);
-      const { followups } = worker.sandbox.store;
-      const gone: Followup[] = [];
-      const sync = async (kind: 'sync' | 'reconcile') => {
-        expectSucceeded(
-          await worker.run('followups', { kind, trigger: 'schedule', force: true, allowMassDelete: true }),
-        );
-      };
-      expectSucceeded(await worker.run('followups', { kind: 'sync' }));
-      for (let round = 0; round < 20; round += 1) {
-        worker.time.now += random.below(4 * 24) * 3_600_000;
-        worker.sandbox.live.step(random.below(20));
-        const now = worker.serviceNow();
-        for (let change = random.below(3); change > 0; change -= 1) {
-          const record = followups.get(random.pick([...followups.keys()]));
-          if (record === undefined) continue;
-          const at = now - random.below(60 * 24) * 3_600_000;
-          const what = random.below(6);
-          if (what === 0) {
-            followups.put({
-              ...record,
-              id: `late-${round}-${change}`,
-              created_on: at,
-              // Some in microseconds, which the service does not send: a time beyond the year 9999.
-              updated_on: random.below(3) === 0 ? at * 1000 : Math.max(at, now - 1000),
-            });
-          } else if (what === 1) followups.put({ ...record, open: false, resolved_on: at, updated_on: now });
-          else if (what === 2)
-            followups.put({ ...record, open: true, updated_on: now, due: 20_260_101 + random.below(25) });
-          else if (what === 3)
-            followups.put({
-              ...record,
-              m_assignee_id: random.pick(['10001', '10002']),
-              updated_on: Math.min(at, now),
-            });
-          else if (what === 4 && followups.delete(record.id)) gone.push(record);
-          else {
-            await worker.query(
-              `update safety.followups set due_on = '2026-01-01', assignee_id = 'by hand' where id = '${record.id}'`,
-            );
-            await sync('reconcile');
-          }
-        }
-        if (gone.length > 0 && random.below(2) === 0)
-          for (const record of gone.splice(0)) followups.put({ ...record, updated_on: now });
-        await sync(random.below(2) === 0 ? 'sync' : 'reconcile');
-        const [newest] = await query<{ counted_to: string }>(
-          `select counted_to::text from safety.freshness where stream = 'followups'`,
-        );
-        expect(newest?.counted_to).toBe(dayOf(String(Date.now()), 'America/New_York'));
-        expect(await readAll(query, 'default')).toEqual(await readCountedAnew());
-      }
-    },
-  );
-
-  test('a new day is shown after the next run, and the run rewrites no span', async () => {
+  test('each run leaves the present numbers as those of today, of every stream, and freshness says since when there is a history', async () => {
     worker = await createTimedWorker({
       sandbox: { seed: 3, size: { followups: 60, employees: 5, equipment: 5, resources: 1, users: 10 } },
     });
-    const streams = ['followups', 'training-employee-status', 'equipments'] as const;
-    for (const stream of streams) expectSucceeded(await worker.run(stream));
-    const expected = await readAll(query, 'default');
-    const spans = await readSpans(query, 'default');
-    await worker.query('update safety.counted_days set counted_to = counted_to - 1');
     const today = dayOf(String(Date.now()), 'UTC') ?? '';
-    for (const view of ['followup_daily', 'training_status_daily', 'equipment_status_daily'])
-      expect(await worker.query(`select from safety.${view} where date = '${today}'`)).toEqual([]);
-    for (const stream of streams) expectSucceeded(await worker.run(stream, { force: true }));
-    expect(await readAll(query, 'default')).toEqual(expected);
-    expect(await readSpans(query, 'default')).toEqual(spans);
-    for (const view of ['training_status_daily', 'equipment_status_daily'])
-      expect(
-        (await worker.query(`select from safety.${view} where date = '${today}'`)).length,
-      ).toBeGreaterThan(0);
+    const streams = ['followups', 'training-employee-status', 'equipments'] as const;
+    const views = {
+      followup_daily: `select case when is_overdue then 'overdue' when is_open then 'open' else 'closed' end, count(*)::int
+        from safety.followup_overview group by 1`,
+      followup_daily_by_assignee: `select assignee_id, count(*)::int from safety.followup_overview group by 1`,
+      followup_daily_by_form: `select form_id::text, count(*)::int from safety.followup_overview group by 1`,
+      training_status_daily: `select status, count(*)::int from safety.training_employee_status where _deleted_at is null group by 1`,
+      equipment_status_daily: `select status, count(*)::int from safety.equipment where _deleted_at is null group by 1`,
+    };
+    const ofView = (view: string) => {
+      const [key, number] =
+        view === 'followup_daily_by_assignee'
+          ? ['assignee_id', 'followups']
+          : view === 'followup_daily_by_form'
+            ? ['form_id::text', 'followups']
+            : [
+                'status',
+                view.startsWith('followup')
+                  ? 'followups'
+                  : view.startsWith('training')
+                    ? 'employees'
+                    : 'equipment',
+              ];
+      return worker.query(
+        `select ${key} as key, sum(${number})::int as n from safety.${view} where days_ago = 0 and ${number} > 0 and is_counted group by 1 order by 1`,
+      );
+    };
+    for (let round = 0; round < 3; round += 1) {
+      for (const stream of streams) expectSucceeded(await worker.run(stream, { force: true }));
+      for (const [view, present] of Object.entries(views))
+        expect(await ofView(view), view).toEqual(
+          await worker.query(`select * from (${present}) p (key, n) order by 1`),
+        );
+      worker.sandbox.live.step(30);
+      worker.sandbox.store.recalculateTraining(worker.serviceNow());
+      worker.time.now += 20 * 60_000;
+    }
+    expect(
+      await worker.query(
+        `select stream, history_from::text as "from", counted_to::text as "to" from safety.freshness where stream <> 'resources' order by 1`,
+      ),
+    ).toEqual(
+      ['equipments', 'followups', 'training-employee-status'].map((stream) => ({
+        stream,
+        from: today,
+        to: today,
+      })),
+    );
   });
 });

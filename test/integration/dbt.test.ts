@@ -116,6 +116,7 @@ test('the freshness of a source is that of the account with the oldest sync', as
   expect(fresh.map(({ name }) => name).toSorted()).toEqual([
     'equipment',
     'followups',
+    'names',
     'resources',
     'training_employee_status',
     'users',

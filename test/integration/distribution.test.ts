@@ -98,9 +98,11 @@ describe('statements', () => {
     );
     // They read it: the age of rows, of a check, the beginning of a run. They write parameters or now().
     const readers = {
+      'optional-methods.ts': 'writeOptionalMethods',
+      'request-budget.ts': 'async function replace',
       'stream-state.ts': 'writeStreamState',
-      'user-lookups.ts': 'writeLookupResults',
-      'retention.ts': 'inTransaction',
+      'user-lookups.ts': 'export async function writePeopleAsked',
+      'retention.ts': 'await session.begin()',
     };
     expect(writers.map(({ name }) => name)).toEqual(Object.keys(readers));
     for (const [index, writing] of Object.values(readers).entries()) {

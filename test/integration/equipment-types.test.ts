@@ -11,6 +11,7 @@ import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { createTestWorker } from '../support/worker.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { CRANES, DETECTORS, EXTINGUISHERS, HARNESSES } from '../support/equipment-types.ts';
 
 const SANDBOX = { size: { followups: 0, employees: 0, equipment: 12, resources: 0, users: 0 } };
 
@@ -23,9 +24,9 @@ const run = (args: readonly string[], types?: readonly string[]) =>
 const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
 const lineWith = (text: string, words: string) => text.split('\n').find((line) => line.includes(words));
 
-/** Three rows of each of the types `24` and `ext-23`. */
+/** Three rows of each of two types. */
 const UNREAD = (time: string) =>
-  `6 live rows of equipment types that are not configured, and so not read: 24 (3, last read ${time}), ext-23 (3, last read ${time})`;
+  `6 live rows of equipment types that are not configured, and so not read: ${EXTINGUISHERS} (3, last read ${time}), ${DETECTORS} (3, last read ${time})`;
 
 async function readTime(type: string): Promise<string> {
   const [row] = await fixture.query<{ at: string }>(
@@ -37,7 +38,7 @@ async function readTime(type: string): Promise<string> {
 const freshness = async () =>
   (
     await fixture.query<Record<string, unknown>>(
-      `select unread_rows::int as rows, unread_types as types, unread_since = (s.read_parts ->> '24')::timestamptz as is_since
+      `select unread_rows::int as rows, unread_types as types, unread_since = (s.read_parts ->> '${DETECTORS}')::timestamptz as is_since
        from safety.freshness f join safety_sync.stream_state s using (account_id, stream) where stream = 'equipments'`,
     )
   )[0];
@@ -47,42 +48,39 @@ it('sync, status, check and safety.freshness report the rows of equipment types 
   expect(await freshness()).toEqual({ rows: 0, types: null, is_since: null });
   const [before] = parse((await run(['status', '--json'])).stdout)['unread_equipment_types'] as unknown[];
   expect(before).toBeUndefined();
-  const time = await readTime('24');
+  const time = await readTime(DETECTORS);
 
-  const synced = await run(['sync', 'equipments'], ['21', '22']);
+  const synced = await run(['sync', 'equipments'], [CRANES, HARNESSES]);
   expect(synced.stdout).toContain(`equipments: ${UNREAD(time)}\n`);
   const [noted] = await fixture.query<{ note: string }>(
     'select note from safety_sync.runs order by run_id desc limit 1',
   );
   expect(noted?.note).toBe(UNREAD(time));
-  expect(await freshness()).toEqual({ rows: 6, types: '24, ext-23', is_since: true });
-  expect(await readTime('24')).toBe(time);
+  expect(await freshness()).toEqual({ rows: 6, types: `${EXTINGUISHERS}, ${DETECTORS}`, is_since: true });
+  expect(await readTime(DETECTORS)).toBe(time);
 
-  const status = await run(['status'], ['21', '22']);
+  const status = await run(['status'], [CRANES, HARNESSES]);
   expect(lineWith(status.stdout, 'not read')).toBe(
     `${UNREAD(time)}. Add a type to SAFETY_EQUIPMENT_TYPES again, or mark its rows deleted: safety-sync equipment-types retire TYPE`,
   );
   expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh but 6 /);
-  const json = parse((await run(['status', '--json'], ['21', '22'])).stdout);
+  const json = parse((await run(['status', '--json'], [CRANES, HARNESSES])).stdout);
   expect(json['unread_equipment_types']).toEqual([
-    { equipment_type_id: '24', live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },
-    { equipment_type_id: 'ext-23', live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },
+    { equipment_type_id: EXTINGUISHERS, live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },
+    { equipment_type_id: DETECTORS, live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },
   ]);
-  expect((await run(['check'], ['21', '22'])).stdout).toContain(
+  expect((await run(['check'], [CRANES, HARNESSES])).stdout).toContain(
     `skip  equipments: ${UNREAD(time)}\n       Add a type`,
   );
 });
 
-it('if no equipment type is configured any more, all live rows are reported as not read', async () => {
-  await run(['sync', 'equipments'], ['21', '24']);
-  const time = await readTime('24');
-  const skipped = await run(['sync', 'equipments'], []);
-  const words = `6 live rows of equipment types that are not configured, and so not read: 21 (3, last read ${time}), 24 (3, last read ${time})`;
-  expect(skipped.stdout).toContain(
-    `equipments: no equipment type is configured (SAFETY_EQUIPMENT_TYPES, or equipment_types of the entry in the accounts file); ${words}\n`,
-  );
-  expect((await run(['status'], [])).stdout).toContain(words);
-  expect((await run(['equipment-types'], [])).stdout).toContain('21    no             3        0');
+it('if no equipment type is configured any more, all that the service lists are read', async () => {
+  await run(['sync', 'equipments'], [CRANES, DETECTORS]);
+  expect((await run(['sync', 'equipments'], [])).code).toBe(0);
+  const status = await run(['status'], []);
+  expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh /);
+  expect(status.stdout).not.toContain('not configured');
+  expect((await run(['equipment-types', 'retire', DETECTORS], [])).code).toBe(2);
 });
 
 it('equipment-types retire marks the rows of one type as deleted, as a snapshot without them does, a repetition marks none, and a new read restores them', async () => {
@@ -90,37 +88,42 @@ it('equipment-types retire marks the rows of one type as deleted, as a snapshot 
   const readPartitions = () =>
     fixture.query(`select read_parts::text, last_success_at::text from safety_sync.stream_state`);
   const partitions = await readPartitions();
-  const refused = await run(['equipment-types', 'retire', '24']);
+  const refused = await run(['equipment-types', 'retire', DETECTORS]);
   expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain('First take it out of SAFETY_EQUIPMENT_TYPES');
-  const unknown = await run(['equipment-types', 'retire', '99'], ['21', '22']);
+  expect(refused.stderr).toContain('First set SAFETY_EQUIPMENT_TYPES to the other types');
+  const unknown = await run(['equipment-types', 'retire', '99'], [CRANES, HARNESSES]);
   expect(unknown.code).toBe(2);
-  expect(unknown.stderr).toContain('Types that have rows and are not configured: 24, ext-23.');
+  expect(unknown.stderr).toContain(`Types that have rows and are not read: ${EXTINGUISHERS}, ${DETECTORS}.`);
 
-  const retired = await run(['equipment-types', 'retire', '24'], ['21', '22']);
+  const retired = await run(['equipment-types', 'retire', DETECTORS], [CRANES, HARNESSES]);
   expect([retired.code, retired.stdout.split('.')[0]]).toEqual([
     0,
-    '3 rows of equipment type 24 are marked deleted',
+    `3 rows of equipment type ${DETECTORS} are marked deleted`,
   ]);
-  const again = await run(['equipment-types', 'retire', '24'], ['21', '22']);
+  const again = await run(['equipment-types', 'retire', DETECTORS], [CRANES, HARNESSES]);
   expect([again.code, again.stdout]).toEqual([
     0,
-    'Every row of equipment type 24 is marked deleted already.\n',
+    `Every row of equipment type ${DETECTORS} is marked deleted already.\n`,
   ]);
-  const types = parse((await run(['equipment-types', 'list', '--json'], ['21', '22'])).stdout);
+  const types = parse((await run(['equipment-types', 'list', '--json'], [CRANES, HARNESSES])).stdout);
   const shown = (types['equipment_types'] as Record<string, unknown>[]).map(
     ({ equipment_type_id: type, is_configured: is, live_rows: live, deleted_rows: deleted }) =>
       [type, is, live, deleted].join(' '),
   );
-  expect(shown).toEqual(['21 true 3 0', '22 true 3 0', '24 false 0 3', 'ext-23 false 3 0']);
+  expect(shown).toEqual([
+    `${CRANES} true 3 0`,
+    `${HARNESSES} true 3 0`,
+    `${EXTINGUISHERS} false 3 0`,
+    `${DETECTORS} false 0 3`,
+  ]);
   const states = await fixture.query<Record<string, unknown>>(
     `select count(*)::int as rows, count(*) filter (where valid_to is null)::int as open from safety.equipment_history
-     where equipment_type_id = '24'`,
+     where equipment_type_id = '${DETECTORS}'`,
   );
   expect(states).toEqual([{ rows: 3, open: 0 }]);
   const schedules = await fixture.query<{ open: number }>(
     `select count(*)::int as open from safety.equipment_schedule_history h join safety.equipment e on e.id = h.equipment_id
-     where e.equipment_type_id = '24' and h.valid_to is null`,
+     where e.equipment_type_id = '${DETECTORS}' and h.valid_to is null`,
   );
   expect(schedules).toEqual([{ open: 0 }]);
   // A run like any other, without information about how fresh the stream is.
@@ -145,18 +148,24 @@ it('equipment-types retire marks the rows of one type as deleted, as a snapshot 
 it('the status page and the report show the equipment that is no longer read', async () => {
   const worker = untilTestEnds(await createTestWorker({ sandbox: SANDBOX }));
   expectSucceeded(await worker.run('equipments'));
-  const env = { SAFETY_EQUIPMENT_TYPES: '21,22,ext-23', SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
+  const env = {
+    SAFETY_EQUIPMENT_TYPES: [CRANES, HARNESSES, EXTINGUISHERS].join(),
+    SYNC_CRON: 'off',
+    RECONCILE_CRON: 'off',
+  };
   const app = await startAppFixture(worker, { env, everyMs: 50 });
   const page = async () => (await fetch(app.url)).text();
   await expect.poll(page).toContain('3 live rows of equipment types that are not configured');
-  const report = await readReport(worker.connection, 'default', { equipmentTypes: ['21', '22', 'ext-23'] });
+  const report = await readReport(worker.connection, 'default', {
+    equipmentTypes: [CRANES, HARNESSES, EXTINGUISHERS],
+  });
   const html = renderReport(report, { title: null });
   expect(html).toContain('3 pieces not read any more');
-  expect(html).toMatch(
-    /Counted as it was then, because it is not read any more: equipment of type 24 \(3 pieces, last read /,
+  expect(html).toContain(
+    `Counted as it was then, because it is not read any more: equipment of type ${DETECTORS} (3 pieces, last read `,
   );
   const all = await readReport(worker.connection, 'default', {
-    equipmentTypes: ['21', '22', 'ext-23', '24'],
+    equipmentTypes: [CRANES, HARNESSES, EXTINGUISHERS, DETECTORS],
   });
   expect(renderReport(all, { title: null })).not.toContain('not read any more');
 });

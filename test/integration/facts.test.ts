@@ -1,9 +1,11 @@
 /** The views of facts against an independent computation over random pasts. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { compareStates } from '../../src/engine/history/compare-states.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
+import { recordCompletions } from '../../src/engine/history/completions.ts';
+import { equipmentsStream } from '../../src/engine/streams/equipments.ts';
 import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
 import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
-import { fillDifferences } from '../support/fill-differences.ts';
+import { sumMessages } from '../support/sum-messages.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';
 import { createRandom } from '../support/seeded-random.ts';
@@ -55,7 +57,7 @@ describe('follow-ups', () => {
   const live = followups.filter(({ deleted }) => deleted === null);
   beforeAll(async () => {
     await store(followups.flatMap((one) => storePast('a', one)));
-    await fillDifferences(connection);
+    await sumMessages(connection);
     await store([
       `insert into safety.labels values ('a', 'form', '11', 'Near miss', null), ('b', 'form', '12', 'Not ours', null)`,
       `insert into safety.users (account_id, id, name, _synced_at, _run_id) values ('a', 'p1', 'Ada', now(), 1)`,
@@ -106,26 +108,6 @@ describe('follow-ups', () => {
     const expected = live.flatMap(eventsOf);
     expect(new Set(expected.map(({ event }) => event)).size).toBe(6);
     expect(await read('followup_events', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
-  });
-
-  test('a comparison of states restores the values that an upgrade computes, and writes no row with correct values', async () => {
-    const stored = () =>
-      connection.query<Row>(
-        `select id, xmin::text, _was_open, _due_moved, _due_before, _due_changes, _reopen_count, _first_due from safety.followups order by 1`,
-      );
-    const before = await stored();
-    await compareStates(connection.db, 'a', { syncedAt: 'now' });
-    expect(await stored()).toEqual(before);
-    await connection.query(
-      `update safety.followups set _was_open = null, _due_moved = true, _due_before = null, _due_changes = 9, _reopen_count = 9, _first_due = '1999-01-01'
-       where id in (select id from safety.followup_states)`,
-    );
-    await connection.query(
-      'update safety.followup_states set _was_open = null, _due_moved = false, _due_before = null',
-    );
-    await compareStates(connection.db, 'a', { syncedAt: 'now' });
-    const withoutVersion = (rows: readonly Row[]) => rows.map((row) => ({ ...row, xmin: '' }));
-    expect(withoutVersion(await stored())).toEqual(withoutVersion(before));
   });
 
   test('followup_overview counts messages, reassignments, due changes, reopenings and days overdue of each live follow-up', async () => {
@@ -181,7 +163,7 @@ describe('follow-ups', () => {
   });
 });
 
-test('an inspection that was corrected or taken back at the source is shown as the source has it now, and later inspections are not lost', async () => {
+test('an inspection that was corrected or taken back at the source is shown as the source has it now, later inspections are not lost, and each due day that came has one row', async () => {
   const day = (text: string) => (text === '' ? 'null' : `'${text.padEnd(13, 'T10')}:00:00Z'`);
   await writeReportingTimezones(connection.db, [{ accountId: 'corrected', timezone: TIMEZONE }]);
   // Per state: seen on, done on, due on.
@@ -224,19 +206,33 @@ test('an inspection that was corrected or taken back at the source is shown as t
       ['2026-03-05', '2026-03-04', ''],
     ],
   };
+  const ids = Object.keys(cases);
   await store(
-    Object.entries(cases).flatMap(([id, states]) => [
-      `insert into safety.equipment (account_id, id, title, _synced_at, _deleted_at, _run_id)
-       values ('corrected', '${id}', 'T ${id}', now(), ${id === 'deleted' ? 'now()' : 'null'}, 1)`,
-      ...states.map(([seen, done, due], at) => {
-        const [next] = states[at + 1] ?? [];
-        const table = next === undefined ? 'equipment_schedules' : 'equipment_schedule_states';
-        const until = next === undefined ? ['_valid_from', ''] : ['valid_from, valid_to', `, ${day(next)}`];
-        return `insert into safety.${table} (account_id, equipment_id, schedule_id, last_completed_at, expires_at, ${until[0]})
-          values ('corrected', '${id}', 's1', ${day(done)}, ${day(due)}, ${day(seen)}${until[1]})`;
-      }),
-    ]),
+    ids.map(
+      (id) => `insert into safety.equipment (account_id, id, title, _synced_at, _deleted_at, _run_id)
+        values ('corrected', '${id}', 'T ${id}', now(), ${id === 'deleted' ? 'now()' : 'null'}, 1)`,
+    ),
   );
+  for (let at = 0; at < 5; at += 1) {
+    for (const [id, states] of Object.entries(cases)) {
+      const [seen, done, due] = states[at] ?? [];
+      if (seen === undefined || done === undefined || due === undefined) continue;
+      await store([
+        `insert into safety.equipment_schedule_states
+           select account_id, equipment_id, schedule_id, status, expires_at, expiring_at, last_completed_at, _valid_from, ${day(seen)}
+           from safety.equipment_schedules where equipment_id = '${id}'`,
+        `delete from safety.equipment_schedules where equipment_id = '${id}'`,
+        `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, last_completed_at, expires_at, _valid_from)
+           values ('corrected', '${id}', 's1', ${day(done)}, ${day(due)}, ${day(seen)})`,
+      ]);
+    }
+    // A second time, as after a change of something else.
+    for (const stagedKeys of [ids, ids])
+      await recordCompletions(connection.db, streamShape(equipmentsStream), {
+        accountId: 'corrected',
+        stagedKeys,
+      });
+  }
   await store([`insert into safety.labels values ('corrected', 'schedule', 's1', 'Annual', null)`]);
   const inspections = await connection.query<Row & { late: number | null; has_names: boolean }>(
     `select equipment_id as id, completed_on::text as done, days_late as late, in_time::text, was_due_on::text as due,
@@ -267,6 +263,78 @@ test('an inspection that was corrected or taken back at the source is shown as t
     'typed with a wrong year: 2026-03-25, 11 days late',
     'typed with a wrong year: 2026-06-28, 3 days late',
     'typed with a wrong year: 2026-10-05, 7 days late',
+  ]);
+  // The present due days, which came long ago, and those of completed inspections.
+  const dues = await connection.query<Row>(
+    `select equipment_id || ': ' || due_on || ', ' || coalesce(done_on || ', ' || done_in_time, 'never done') as one
+     from safety.due_inspections where account_id = 'corrected' and due_on < '2026-06-01' order by 1`,
+  );
+  expect(dues.map(({ one }) => one)).toEqual([
+    'corrected backward: 2026-03-10, 2026-03-04, true',
+    'corrected forward: 2026-03-04, 2026-03-07, false',
+    'on the day, by the clock of the account: 2026-03-06, 2026-03-06, true',
+    'taken back to none: 2026-03-10, never done',
+    'taken back, done later: 2026-03-10, 2026-03-12, false',
+    'typed with a wrong year: 2026-03-14, 2026-03-25, false',
+  ]);
+});
+
+test('due_followups has one row for each due day that came: done in time, late or never, also of one that was moved after it had passed', async () => {
+  await writeReportingTimezones(connection.db, [{ accountId: 'due', timezone: TIMEZONE }]);
+  const day = (ago: number) => toDay(dayNumber(today) - ago);
+  // Noon in New York.
+  const at = (ago: number) => Date.parse(`${day(ago)}T17:00:00Z`);
+  const state = (ago: number, dueAgo: number | null, closedAgo: number | null = null) => ({
+    isOpen: closedAgo === null,
+    due: dueAgo === null ? null : day(dueAgo),
+    assignee: 'p1',
+    form: '11',
+    resolved: closedAgo === null ? null : at(closedAgo),
+    completer: null,
+    from: at(ago),
+  });
+  const pasts: Record<string, ReturnType<typeof state>[]> = {
+    'in time': [state(20, 10), state(12, 10, 12)],
+    late: [state(20, 10), state(5, 10, 5)],
+    'without a time': [state(20, 10), { ...state(5, 10, 5), resolved: null }],
+    never: [state(20, 10)],
+    today: [state(20, 0)],
+    'still to come': [state(20, -5)],
+    'without a due day': [state(20, null)],
+    'moved in advance': [state(20, 10), state(15, 3)],
+    'moved too late': [state(20, 10), state(5, 3), state(3, 3, 3)],
+    'moved again': [state(30, 20), state(15, 10), state(9, 2), state(1, -9)],
+    gone: [state(20, 10)],
+  };
+  await store(
+    Object.entries(pasts).flatMap(([id, states]) =>
+      storePast('due', {
+        id,
+        created: at(30),
+        observer: null,
+        states,
+        messages: [],
+        deleted: id === 'gone' ? at(1) : null,
+      }),
+    ),
+  );
+  const found = await connection.query<Row>(
+    `select followup_id || ': due ' || '${today}'::date - due_on || ', done ' || coalesce(('${today}'::date - done_on)::text, 'never')
+       || ', in time: ' || coalesce(done_in_time::text, 'open') as one
+     from safety.due_followups where account_id = 'due' and assignee_key = 'due/p1' and form_id = 11 and followup_key = 'due/' || followup_id order by 1`,
+  );
+  expect(found.map(({ one }) => one)).toEqual([
+    'in time: due 10, done 12, in time: true',
+    'late: due 10, done 5, in time: false',
+    'moved again: due 10, done never, in time: false',
+    'moved again: due 2, done never, in time: false',
+    'moved again: due 20, done never, in time: false',
+    'moved in advance: due 3, done never, in time: false',
+    'moved too late: due 10, done never, in time: false',
+    'moved too late: due 3, done 3, in time: true',
+    'never: due 10, done never, in time: false',
+    'today: due 0, done never, in time: open',
+    'without a time: due 10, done 5, in time: false',
   ]);
 });
 

@@ -1,16 +1,14 @@
-/** Follow-ups in PostgreSQL: reads, watermark, holes and reconciles as a run stores them. Readers alone: test/unit/reading. */
+/** Follow-ups in PostgreSQL: counts, failed slices and reconciles as a run stores them. Readers alone: test/unit/reading. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { NOON } from '../support/test-clock.ts';
 import {
   createTimedWorker,
   expectSucceeded,
   type TimedWorker,
   type TimedWorkerOptions,
 } from '../support/timed-worker.ts';
-import { rowVersions, stateOf } from '../support/warehouse-marks.ts';
+import { rowVersions } from '../support/warehouse-marks.ts';
 
 const SIZE = { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
@@ -24,40 +22,6 @@ async function start(options: TimedWorkerOptions = {}, readings: Partial<Reading
 const sync = async () => expectSucceeded(await worker.run('followups'));
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
 const store = () => worker.sandbox.store.followups;
-const watermark = async () => (await stateOf(worker, 'followups')).watermark;
-const newestUpdate = () => Math.max(...[...store().values()].map((one) => one.updated_on));
-
-test('if the service fails for a follow-up, scheduled runs request it again only after a delay that doubles with each failure', async () => {
-  await start({ mostRetries: 1, settings: { sliceConcurrency: 2 } }, { largestPage: 10 });
-  worker.sandbox.readings.unrenderable = [[...store().keys()][50] ?? ''];
-  await worker.run('followups');
-  const asked = async (): Promise<number> => {
-    worker.sandbox.requests.length = 0;
-    expect(await worker.run('followups', { trigger: 'schedule' })).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'range_unreadable' },
-    });
-    return worker.sandbox.requests.filter(({ outcome }) => outcome === 'server_error').length;
-  };
-  const age = (minutes: number) =>
-    worker.query(
-      `update safety_sync.backfill_slices set finished_at = now() - interval '${minutes} min' where failures > 0`,
-    );
-  expect(await asked()).toBe(0);
-  await age(16);
-  expect(await asked()).toBe(2);
-  await age(16);
-  expect(await asked()).toBe(0);
-  await age(31);
-  expect(await asked()).toBe(2);
-  expect(
-    await worker.query(`select failures from safety_sync.backfill_slices where status = 'failed'`),
-  ).toEqual([{ failures: 3 }]);
-  // The clock of the database was a year ahead, and was put back.
-  await age(-525_600);
-  expect(await asked()).toBe(2);
-  expect(await asked()).toBe(0);
-});
 
 test('a reconcile that was begun by the clock of the database before it was put back does not count as recent', async () => {
   await start();
@@ -68,34 +32,71 @@ test('a reconcile that was begun by the clock of the database before it was put 
   expectSucceeded(await reconcile());
 });
 
-describe('a service clock that was an hour ahead', () => {
-  const change = (name: string, updated_on: number): void =>
-    void store().update([...store().keys()][0] ?? '', { m_assignee_id: name, updated_on });
+/** As the run has it in `runs` and `stream_state`. */
+async function counted(trigger: 'schedule' | 'manual' = 'manual') {
+  const { counts, requests } = expectSucceeded(await worker.run('followups', { trigger }));
+  const [row] = await worker.query<{ difference: number | null }>(
+    `select difference::int from safety_sync.stream_state where stream = 'followups'`,
+  );
+  return { inserted: counts.inserted, deleted: counts.deleted, requests, difference: row?.difference ?? 0 };
+}
 
-  /** The newest change is stored with a time that lies ahead; the service's next responses have their right time. */
-  async function startAhead(): Promise<void> {
-    const off = { ms: HOUR_MS };
-    const started: { worker?: TimedWorker } = {};
-    const now = () => started.worker?.time.now ?? NOON;
-    worker = await createTimedWorker({
-      settings: { followupsOverlapMs: 0 },
-      sandbox: { size: SIZE, clock: () => now() + off.ms },
-    });
-    started.worker = worker;
-    change('while-ahead', now() + HOUR_MS);
+describe('drift', () => {
+  test('a sync counts live follow-ups and those that the service sends as deleted, and reads everything on a difference', async () => {
+    await start();
     await sync();
-    off.ms = 0;
-    worker.time.now += 20 * MINUTE_MS;
-  }
-
-  test('if the service clock is set back, a sync lowers the watermark, and a backfill reads everything again', async () => {
-    await startAhead();
-    await sync();
-    expect(await watermark()).toBeLessThanOrEqual(worker.time.now);
-    change('silently', newestUpdate());
-    const result = expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
-    expect(result.counts).toMatchObject({ read: SIZE.followups, updated: 1 });
+    const [deleted = '', gone = ''] = store().keys();
+    store().update(deleted, { deleted: true, updated_on: worker.serviceNow() });
+    expect(await counted()).toEqual({ inserted: 0, deleted: 1, requests: 2, difference: 0 });
+    store().delete(gone);
+    // Changes and a total, twice; everything and its total.
+    expect(await counted()).toEqual({ inserted: 0, deleted: 1, requests: 6, difference: 0 });
     await isEqual();
+    expect(await counted('schedule')).toMatchObject({ requests: 2 });
+  });
+
+  test('a scheduled sync reads everything again only an hour after the last attempt', async () => {
+    await start();
+    await sync();
+    const [first = '', second = ''] = store().keys();
+    store().delete(first);
+    expect(await counted('schedule')).toMatchObject({ deleted: 1 });
+    store().delete(second);
+    expect(await counted('schedule')).toMatchObject({ deleted: 0, requests: 4 });
+    const [run] = await worker.query<{ note: string }>(
+      'select note from safety_sync.runs order by run_id desc limit 1',
+    );
+    expect(run?.note).toContain(
+      'the service counts 1 follow-up fewer than are stored: everything is read again in',
+    );
+    await worker.query(
+      `update safety_sync.stream_state set complete_read_at = now() - interval '61 min' where stream = 'followups'`,
+    );
+    expect(await counted('schedule')).toMatchObject({ deleted: 1 });
+    await isEqual();
+  });
+
+  test('a record without a key is rejected, the run deletes nothing and says so, and its difference is remembered', async () => {
+    await start();
+    const [keyless = ''] = store().keys();
+    const whole = { ...store().get(keyless) };
+    store().put({ ...whole, id: null }, keyless);
+    await sync();
+    expect(await counted()).toEqual({ inserted: 0, deleted: 0, requests: 6, difference: 1 });
+    const [run] = await worker.query<{ note: string; status: string; rejected: number }>(
+      'select note, status, rejected::int from safety_sync.runs order by run_id desc limit 1',
+    );
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      note: expect.stringContaining('nothing was marked deleted, because any row may be') as unknown,
+    });
+    expect(await counted()).toMatchObject({ requests: 4, difference: 1 });
+    store().put(whole, keyless);
+    store().update(keyless, { updated_on: worker.serviceNow() });
+    expect(await counted()).toMatchObject({ inserted: 1, difference: 0 });
+    await isEqual();
+    const open = `select 1 from safety_sync.data_issues where resolved_at is null`;
+    expect(await worker.query(open)).toEqual([]);
   });
 });
 

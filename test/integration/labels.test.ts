@@ -3,7 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'csv-parse/sync';
-import { sandboxLabels } from '../../src/sandbox/index.ts';
+import { NAMING_LISTS } from '../../src/engine/streams/optional-methods.ts';
+import { sandboxLabels } from '../support/sandbox-labels.ts';
 import { renderLabelsFile } from '../../src/warehouse/labels-file.ts';
 import { entryFor } from '../support/accounts-file.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
@@ -13,6 +14,7 @@ import { connectForTest } from '../support/test-database.ts';
 
 const fixture = forAllTests(() => createCliFixture());
 beforeAll(async () => {
+  fixture.sandbox.readings.notOffered = NAMING_LISTS;
   expect((await fixture.run(['sync'])).code).toBe(0);
 });
 afterEach(() => fixture.query('delete from safety.labels'));
@@ -46,14 +48,22 @@ const SEEN = [
   [
     'training',
     `select training_id::text from (
-      select user_id, training_id from safety.training_assignments union select user_id, training_id from safety.training_completions) t`,
+      select user_id, training_id from safety.training_matrix union select user_id, training_id from safety.training_completions) t`,
   ],
   ['equipment_type', `select equipment_type_id from safety.equipment where _deleted_at is null`],
   ['schedule', `select schedule_id from safety.equipment_inspections`],
-  ['category', `select category_id from safety.resources where _deleted_at is null`],
-  ['field_office', `select field_office_id from safety.equipment_field_offices`],
-  ['client', `select client_id from safety.equipment_clients`],
-  ['line_of_business', `select line_of_business_id from safety.equipment where _deleted_at is null`],
+  [
+    'field_office',
+    `select field_office_id from safety.equipment_field_offices union all select unnest(field_office_ids) from safety.users`,
+  ],
+  [
+    'client',
+    `select client_id from safety.equipment_clients union all select unnest(client_ids) from safety.users`,
+  ],
+  [
+    'line_of_business',
+    `select line_of_business_id from safety.equipment where _deleted_at is null union all select unnest(line_of_business_ids) from safety.users`,
+  ],
   ['metafield', `select metafield_id from safety.equipment_metavalues`],
   ['metafield_item', `select unnest(item_ids)::text from safety.equipment_metavalues`],
 ] as const;
@@ -70,15 +80,17 @@ describe('coverage', () => {
     expect(found?.unlabelled.map(({ seen }) => seen)).toEqual(expected.map(({ seen }) => seen));
   });
 
-  test('labels prints the next command, and after a complete import that every id has a label', async () => {
+  test('labels prints the next command, and after a complete import that every id has a name', async () => {
     const before = (await run()).stdout;
-    expect(before).toMatch(/^kind +ids met +labelled +most used without a label \(records\)$/m);
-    expect(before).toMatch(/^form +7 +0 +\d+ \(\d+\), \d+ \(\d+\), \d+ \(\d+\)$/m);
+    expect(before).toMatch(
+      /^kind +ids met +named by the service +by a label +by nobody +most used without a name \(records\)$/m,
+    );
+    expect(before).toMatch(/^form +7 +0 +0 +7 +\d+ \(\d+\), \d+ \(\d+\), \d+ \(\d+\)$/m);
     expect(before).toContain('safety-sync labels template --out labels.csv');
     expect((await importText(renderLabelsFile(sandboxLabels()))).code).toBe(0);
     const after = (await run()).stdout;
-    expect(after).toMatch(/^form +7 +7 +–$/m);
-    expect(after).toContain('Every id has a label.');
+    expect(after).toMatch(/^form +7 +0 +7 +0 +–$/m);
+    expect(after).toContain('Every id has a name.');
   });
 });
 
@@ -116,7 +128,7 @@ describe('the template', () => {
   test('after a template is filled in and imported, every id has a label', async () => {
     const { stdout } = await run('template', '--out', fileOf('template.csv'));
     const rows = await template();
-    expect(stdout).toContain(`${rows.length} ids without a label are in ${fileOf('template.csv')}`);
+    expect(stdout).toContain(`${rows.length} ids without a name are in ${fileOf('template.csv')}`);
     const seen = rows.map((row) => Number(row['seen']));
     expect(seen).toEqual(seen.toSorted((one, other) => other - one));
     expect(Object.keys(rows[0] ?? {})).toEqual(['kind', 'id', 'label', 'parent_id', 'seen']);
@@ -144,6 +156,13 @@ describe('the template', () => {
     const { stdout } = await importText(renderLabelsFile(half));
     expect(stdout).toContain(`${Math.floor(rows.length / 2)} lines without a label skipped.\n`);
     expect(await template()).toEqual(rows.filter((_, at) => at % 2 === 1));
+  });
+
+  test('what the service names is counted, and is not in the template', async () => {
+    fixture.sandbox.readings.notOffered = [];
+    expect((await fixture.run(['sync', 'names', '--force'])).code).toBe(0);
+    expect((await run()).stdout).toMatch(/^form +7 +7 +0 +0 +–$/m);
+    expect((await template()).map(({ kind }) => kind)).not.toContain('form');
   });
 });
 

@@ -1,4 +1,4 @@
-/** One transaction: batches that are compared while others are stored, savepoints, records that come twice. */
+/** One transaction: batches that are compared while others are stored, records that come twice. */
 import { beforeEach, expect, inject, test, onTestFinished, vi } from 'vitest';
 import type { ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
@@ -36,7 +36,6 @@ const openLoad = (
     fullCompare: false,
     tracksSeen,
     openIssues: { areAny: true, identities, keys: new Set(), unknownFields: new Set() },
-    keyless: null,
     lifted: {},
   });
 
@@ -195,7 +194,7 @@ test.each(['one transaction', 'two commits'])(
 
 test('a version that is compared during the commit of the preceding version is an update, with a state in the history', async () => {
   await add([followup('a', 1, [message('x')])], {});
-  await load.savepoint();
+  await load.begin();
   const gate = await beginHeldCommit();
   await add([{ ...followup('a', 2, [message('y')]), open: false }, ...fillBatch('one')], {});
   // Sent after the comparison, on the same connection: answered after it.
@@ -218,7 +217,7 @@ test('a record with its key closes the issue of the record without the key, even
   await commit();
   load = await openLoad(streamNamed('followups'), { identities: new Set([identity]) });
   await add([{ ...followup('a', 1, []), form_id: 9 }], {});
-  await load.savepoint();
+  await load.begin();
   const gate = await beginHeldCommit();
   // With a record that counts as stored by the transaction that is about to end.
   await add([{ ...followup('a', 2, []), form_id: 9 }, late], {});
@@ -243,30 +242,6 @@ test('equipment without a type is updated if it is listed under another type, an
   await add([{ title: 'Crane', id: '1' }], { equipmentTypeId: '24' });
   expect(await commit()).toMatchObject({ inserted: 1, updated: 1, unchanged: 1 });
   expect(await typeOf()).toEqual([{ type: '24', title: 'Crane' }]);
-});
-
-test('a rollback removes the records after the savepoint, with their counts, their users and their issues', async () => {
-  load = await openLoad(streamNamed('followups'), { tracksSeen: true });
-  await add([followup('a', 1, [message('x', 'user-1')])], {});
-  await load.savepoint();
-  // So many that some are stored and others wait.
-  await add([followup('b', 1, [message('y', 'user-2')]), { note: 'no key' }, ...fill('one', 5_000)], {});
-  await load.rollback();
-  await add([followup('c', 1, [])], {});
-  await load.rollback();
-  await add([followup('d', 1, [])], {});
-  expect(await commit()).toEqual({
-    read: 2,
-    inserted: 2,
-    updated: 0,
-    unchanged: 0,
-    deleted: 0,
-    rejected: 0,
-  });
-  expect(await stored()).toEqual({ a: 'x', d: '' });
-  const users = await reader.query('select user_id from safety_sync.user_lookups order by 1');
-  expect(users).toEqual(['1', '2', '3', 'user-1'].map((user_id) => ({ user_id })));
-  expect(await reader.query('select record_id from safety_sync.data_issues')).toEqual([]);
 });
 
 test('after an abort no record is stored, and the session can be used for the next load', async () => {
@@ -304,7 +279,7 @@ test('if the session ends while seen keys are recorded, the commit fails, and no
 
 test('if a session breaks while no statement runs, no other connection replaces it, and the commit fails', async () => {
   await add([followup('a', 1, [])], {});
-  await load.savepoint();
+  await load.begin();
   await reader.query('select pg_terminate_backend($1::int)', [session.backendPid]);
   await expect.poll(() => session.connection.isLost).toBe(true);
   await expect(commit()).rejects.toThrow();

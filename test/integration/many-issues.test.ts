@@ -6,12 +6,7 @@ import type { SQL } from 'drizzle-orm';
 import { sql } from 'drizzle-orm';
 import { beforeEach, expect, test } from 'vitest';
 import { streamShape } from '../../src/engine/database/table-shape.ts';
-import {
-  countVanished,
-  markVanished,
-  selectVanished,
-  readVanishedFields,
-} from '../../src/engine/loading/merge-sql.ts';
+import { countVanished, markVanished, selectVanished } from '../../src/engine/loading/merge-sql.ts';
 import * as issues from '../../src/engine/loading/issue-sql.ts';
 import { openStaging } from '../../src/engine/loading/staging.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
@@ -121,7 +116,6 @@ test.each(['resources', 'equipments'] as const)(
       await connection.query('set enable_hashjoin = off');
       for (const statement of [
         selectVanished(shape, covered, 'default'),
-        readVanishedFields(shape, { covered, accountId: 'default' }),
         markVanished(shape, covered, within),
       ]) {
         expect(await explain(statement)).toBeLessThan(20 * MANY);
@@ -145,7 +139,6 @@ test('70,000 returning keys are resolved by one statement, although a statement 
       resolvedKeys: many,
       resolvedIdentities: many,
     }),
-    issues.resolveLookups(many, scope),
   ]) {
     expect((await connection.db.execute(statement)).count).toBe(0);
   }

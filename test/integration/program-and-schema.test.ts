@@ -58,7 +58,7 @@ test('the rows of runs and migrations contain the version of the program that wr
 test('views of a newer version are a newer schema; other views of this version are a missing migration', async () => {
   const replace = (version: string) =>
     worker.query(
-      `update safety_sync.migrations set hash = 'other', program_version = '${version}' where created_at is null`,
+      `update safety_sync.migrations set hash = 'other', program_version = '${version}' where name = 'resource_tags'`,
     );
   await replace('9.9.9');
   const refused = await runInProcess(['sync'], env());
@@ -76,8 +76,8 @@ test('migrate and sync refuse a warehouse of a build from before 1.0 and record 
   for (const verb of ['migrate', 'sync']) {
     const { code, stderr } = await runInProcess([verb], env());
     expect(stderr).toContain('database_too_old: this warehouse was made by a build from before 1.0');
-    expect(stderr).toContain('use an empty database, and run safety-sync backfill');
-    expect(code).toBe(1);
+    expect(stderr).toContain('make a new database, or remove .data');
+    expect(code).toBe(2);
   }
   expect(await worker.query('select from safety_sync.runs')).toEqual([]);
 });

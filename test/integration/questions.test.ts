@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/warehouse/view-settings.ts';
-import { sandboxLabels } from '../../src/sandbox/index.ts';
+import { sandboxLabels } from '../support/sandbox-labels.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { countStored } from '../support/count-days.ts';
 import { EXPECTED_ANSWERS, STORY, TODAY } from '../support/expected-answers.ts';
-import { fillDifferences } from '../support/fill-differences.ts';
+import { sumMessages } from '../support/sum-messages.ts';
 import { holdGenerated, isWriting } from '../support/generated.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { openTestDatabase } from '../support/test-database.ts';
@@ -70,7 +70,7 @@ beforeAll(async () => {
       ((_valid_from at time zone 'UTC') - interval '1 hour') at time zone 'UTC', _valid_from
     from safety.followups f where not is_open and due_on is not null and id like '%7' and not exists (
       select from safety.followup_states s where s.account_id = f.account_id and s.id = f.id)`);
-  await fillDifferences(worker.connection);
+  await sumMessages(worker.connection);
   // As an operator does after a sync.
   await writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone: 'UTC' }]);
   // Some months ago most employees without later changes had completed no training, or only trainings that they have repeated since.
@@ -190,7 +190,7 @@ describe('answers for the Monday meeting from a small history', () => {
   const connection = forAllTests(() => openTestDatabase());
   beforeAll(async () => {
     await connection.query(`do $$ begin ${STORY.join('; ')}; end $$`);
-    await fillDifferences(connection);
+    await sumMessages(connection);
     await writeReportingTimezones(connection.db, [{ accountId: 'default', timezone: 'UTC' }]);
     await countStored(connection);
   });

@@ -197,7 +197,7 @@ function changeSource({ sandbox: { store } }: TestWorker, random: SeededRandom, 
       store.equipment.delete(key);
       store.equipment.put({ ...one, id: `${one.id}-${round}` });
     } else if (random.below(2) === 0) store.equipment.update(key, { notes: `round ${round}` });
-    else store.equipment.update(key, { schedules: one.schedules.slice(1) });
+    else store.equipment.update(key, { schedules: one.schedules?.slice(1) });
   }
   for (const key of some(store.followups.keys())) {
     if (random.below(4) === 0) store.followups.delete(key);
@@ -272,7 +272,7 @@ test.each(casesOf({ few: [], all: Array.from({ length: 25 }, (_, seed) => seed +
   },
 );
 
-test('over several accounts the greatest _synced_at as a cursor loses rows; in the view that ends at the least complete_until it loses none', async () => {
+test('over several accounts a cursor in the view that ends at the least complete_until loses no row', async () => {
   const random = createRandom(1);
   const north = await createLife('north', random, ['equipments']);
   const southern = await createLife('southern', random, ['equipments', 'equipments']);
@@ -284,25 +284,22 @@ test('over several accounts the greatest _synced_at as a cursor loses rows; in t
   );
   await workers[0]?.query('grant usage on schema bi to safety_reader');
   await workers[0]?.query('grant select on bi.changes to safety_reader');
-  const naive = createSimpleReader('safety.equipment');
   const bounded = createSimpleReader('bi.changes');
-  let lost = 0;
   const poll = async () => {
-    lost += await naive.poll();
     expect(await bounded.poll()).toBe(0);
   };
-  // The account in the north has stored one equipment type and waits for the next.
+  // The account in the north reads one equipment type after the other, and has stored none.
   await north.step();
   await north.step();
   while (!southern.isOver) {
     await southern.step();
     await poll();
   }
-  expect([lost, bounded.seen.size]).toEqual([0, 0]);
+  expect(bounded.seen.size).toBe(0);
   while (!north.isOver) await north.step();
   await poll();
-  expect(lost).toBeGreaterThan(0);
-  expect(bounded.seen.size).toBeGreaterThanOrEqual(lost);
+  const [row] = (await workers[0]?.query<{ n: number }>('select count(*)::int as n from bi.changes')) ?? [];
+  expect(bounded.seen.size).toBe(row?.n);
 });
 
 test('a reader gets rows of a first load before the load has ended', async () => {
@@ -433,7 +430,7 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, retry, clea
     },
     protect: () => cleanAccount({ ...worker.context, privacy }),
     lift: async () => {
-      await cleanAccount(worker.context);
+      await cleanAccount(worker.context, true);
       const states = () => worker.query('select count(*) from safety.followup_states');
       const before = await states();
       await all('reconcile');

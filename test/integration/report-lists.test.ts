@@ -10,6 +10,7 @@ import { readReport, type Report, type Snapshot } from '../../src/pages/report/r
 import { renderReport } from '../../src/pages/report/render-report.ts';
 import { writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
+import { countStored } from '../support/count-days.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
@@ -40,6 +41,7 @@ let counts: Record<ListName, number>;
 beforeAll(async () => {
   for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
   for (const statement of GIVEN_PAST) await worker.query(statement);
+  await countStored(worker.connection);
   // More rows than are read at once, one of them for a spreadsheet to run.
   await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
     select 'default', 'past/' || n, true, case when n % 2 = 0 then 'o/1' end, '2020-01-01', '2019-12-01', now(), 1

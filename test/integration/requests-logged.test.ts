@@ -23,7 +23,7 @@ test('each request is logged with its range, attempt, records, size and request 
     meter,
   });
   await api
-    .fetchObject({ method: 'users.info', objectKey: 'user', params: { user: 'person-4711' }, meter })
+    .fetchObject({ method: 'users.info', objectKey: 'user', params: { id: 'person-4711' }, meter })
     .catch(() => undefined);
   await api.close();
   expect(

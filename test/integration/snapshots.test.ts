@@ -12,6 +12,7 @@ import {
   type TimedWorkerOptions,
 } from '../support/timed-worker.ts';
 import { rowVersions, runsOf } from '../support/warehouse-marks.ts';
+import { CRANES, DETECTORS, EXTINGUISHERS, HARNESSES } from '../support/equipment-types.ts';
 
 const SIZE = { followups: 0, employees: 4, equipment: 120, resources: 60, users: 8 };
 const SNAPSHOTS = ['resources', 'equipments'] as const;
@@ -136,13 +137,13 @@ describe('equipment types', () => {
 
   test('if the request for one type fails, the others are stored, and no row is deleted until a run reads every type', async () => {
     await startSynced('equipments');
-    removeFirst('equipments', 2, '21');
-    removeFirst('equipments', 3, '22');
-    removeFirst('equipments', 4, '24');
+    removeFirst('equipments', 2, CRANES);
+    removeFirst('equipments', 3, HARNESSES);
+    removeFirst('equipments', 4, DETECTORS);
     // Before the type that fails, and after it.
-    for (const type of ['21', '24'])
+    for (const type of [CRANES, DETECTORS])
       worker.sandbox.store.equipment.update(keyOfType(type), { notes: 'changed' });
-    worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === '22', {
+    worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === HARNESSES, {
       kind: 'error',
       error: 'content_not_found',
     });
@@ -158,10 +159,10 @@ describe('equipment types', () => {
       deleted: 0,
     });
     expect(await types()).toEqual([
-      { type: '21', live: 30 },
-      { type: '22', live: 30 },
-      { type: '24', live: 30 },
-      { type: 'ext-23', live: 30 },
+      { type: CRANES, live: 30 },
+      { type: HARNESSES, live: 30 },
+      { type: EXTINGUISHERS, live: 30 },
+      { type: DETECTORS, live: 30 },
     ]);
     expect((await sync('equipments')).counts).toMatchObject({ deleted: 9 });
     await isEqual('equipments');
@@ -169,12 +170,12 @@ describe('equipment types', () => {
 
   test('a record without equipmentType_id has the type of the request that returned it, also after it moved', async () => {
     await start();
-    const key = keyOfType('21');
+    const key = keyOfType(CRANES);
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => withoutTypes(response, () => undefined);
     await sync('equipments');
-    worker.sandbox.store.equipment.update(key, { equipmentType_id: '24' });
+    worker.sandbox.store.equipment.update(key, { equipmentType_id: DETECTORS });
     expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
-    expect(await typeOf(key)).toEqual([{ type: '24', is_deleted: false }]);
+    expect(await typeOf(key)).toEqual([{ type: DETECTORS, is_deleted: false }]);
     expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 0 });
   });
 
@@ -183,18 +184,18 @@ describe('equipment types', () => {
     worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
       withoutTypes(response, (type) => `${type}-A`);
     await sync('equipments');
-    const [gone, kept] = [keyOfType('21'), keyOfType('22')];
+    const [gone, kept] = [keyOfType(CRANES), keyOfType(HARNESSES)];
     worker.sandbox.store.equipment.delete(gone);
     expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 1 });
-    expect(await typeOf(gone)).toEqual([{ type: '21-A', is_deleted: true }]);
-    Object.assign(worker.settings, { equipmentTypes: ['21', '24'] });
+    expect(await typeOf(gone)).toEqual([{ type: `${CRANES}-A`, is_deleted: true }]);
+    Object.assign(worker.settings, { equipmentTypes: [CRANES, DETECTORS] });
     worker.sandbox.store.equipment.delete(kept);
     expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 0 });
-    expect(await typeOf(kept)).toEqual([{ type: '22-A', is_deleted: false }]);
+    expect(await typeOf(kept)).toEqual([{ type: `${HARNESSES}-A`, is_deleted: false }]);
   });
 
   test('an id that occurs twice in a response, 2,100 records apart, is one row, which no later run writes', async () => {
-    await start({ settings: { equipmentTypes: ['21'] } });
+    await start({ settings: { equipmentTypes: [CRANES] } });
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
       const [one] = response['equipments'] as Record<string, unknown>[];
       const others = Array.from({ length: 2100 }, (_, at) => ({ ...one, id: `E${at}`, metavalues: {} }));
@@ -219,15 +220,15 @@ describe('equipment types', () => {
 
   test('a type that exceeds MAX_DELETE_RATIO fails the run and keeps its rows; updates and deletions of other types are stored', async () => {
     await startSynced('equipments');
-    removeFirst('equipments', 16, '22');
-    removeFirst('equipments', 2, '24');
-    worker.sandbox.store.equipment.update(keyOfType('21'), { notes: 'changed' });
+    removeFirst('equipments', 16, HARNESSES);
+    removeFirst('equipments', 2, DETECTORS);
+    worker.sandbox.store.equipment.update(keyOfType(CRANES), { notes: 'changed' });
     const result = await worker.run('equipments');
     expect(result).toMatchObject({
       outcome: 'failed',
       error: {
         code: 'delete_guard',
-        message: 'the response for 22 lacks 16 of 30 live rows, more than MAX_DELETE_RATIO (0.5) allows',
+        message: `the response for ${HARNESSES} lacks 16 of 30 live rows, more than MAX_DELETE_RATIO (0.5) allows`,
       },
       counts: { updated: 1, deleted: 2 },
     });
@@ -237,7 +238,7 @@ describe('equipment types', () => {
       updated: 1,
       deleted: 2,
     });
-    expect(await types()).toContainEqual({ type: '22', live: 30 });
+    expect(await types()).toContainEqual({ type: HARNESSES, live: 30 });
     expect((await sync('equipments', true)).counts).toMatchObject({ deleted: 16 });
     await isEqual('equipments');
   });

@@ -1,266 +1,360 @@
-/** Names are looked up one by one, rarely, and never at the cost of anything else. */
-import { afterEach, describe, expect, test } from 'vitest';
-import type { Readings } from '../../src/sandbox/index.ts';
-import type { StreamName } from '../../src/engine/streams/stream.ts';
+/** People come from one list; only ids that it lacks are asked for one by one. */
+import { afterEach, expect, test } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import type { PrivacySettings } from '../../src/engine/privacy/settings.ts';
+import type { RunRequest } from '../../src/engine/sync/run.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
-import { casesOf } from '../support/proof.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
-import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 import { rowVersions, runsOf } from '../support/warehouse-marks.ts';
 
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-const NOTHING_ELSE = { followups: 0, equipment: 0, resources: 0 };
-const ALL_NAME_PEOPLE = { followups: 30, equipment: 12, resources: 6 };
+const SIZE = { followups: 20, employees: 20, equipment: 12, resources: 6, users: 24 };
+const SPEC_ONLY = { notOffered: ['users.list'], usersInfo: 'user' } as const;
 
-/** Syncs the training list only, or all streams with user ids. */
-async function start(
-  readings: Partial<Readings> = {},
-  people: { readonly employees: number; readonly users: number } = { employees: 20, users: 14 },
-  others = NOTHING_ELSE,
-): Promise<void> {
-  worker = await createTimedWorker({ sandbox: { size: { ...others, ...people }, readings } });
-  const streams: readonly StreamName[] =
-    others === NOTHING_ELSE
-      ? ['training-employee-status']
-      : ['resources', 'followups', 'training-employee-status', 'equipments'];
-  for (const stream of streams) expectSucceeded(await worker.run(stream));
+/** Syncs the streams with ids of people. */
+async function start(sandbox: SandboxOptions = {}, privacy?: PrivacySettings): Promise<void> {
+  worker = await createTimedWorker({
+    sandbox: { size: SIZE, ...sandbox, readings: { usersInfo: 'id', ...sandbox.readings } },
+    ...(privacy === undefined ? {} : { privacy }),
+  });
+  for (const stream of ['resources', 'followups', 'training-employee-status', 'equipments'] as const)
+    expectSucceeded(await worker.run(stream));
   worker.sandbox.requests.length = 0;
 }
-const sync = async () => expectSucceeded(await worker.run('users'));
+const sync = async (request: Partial<RunRequest> = {}) => expectSucceeded(await worker.run('users', request));
+const asked = (method: string) =>
+  worker.sandbox.requests
+    .filter((one) => one.method === method)
+    .map(({ params }) => params['id'] ?? params['user'] ?? null);
 const isEqual = () => expectWarehouseEqualsSource(worker, { tables: ['users'] });
-const asked = () => worker.sandbox.requests.map(({ params }) => params['user']);
-const lookups = async () =>
-  await worker.query<{ user_id: string; is_known: boolean | null; hours: number | null }>(
-    `select user_id, is_known, round(extract(epoch from due_at - asked_at) / 3600)::int as hours
-     from safety_sync.user_lookups order by user_id`,
+/** Moves what is remembered of the service into the past. */
+const passTime = (time: string) =>
+  Promise.all([
+    worker.query(
+      `update safety_sync.optional_methods set asked_at = asked_at - interval '${time}', read_at = read_at - interval '${time}'`,
+    ),
+    worker.query(
+      `update safety_sync.user_lookups set asked_at = asked_at - interval '${time}', first_met_at = first_met_at - interval '${time}'`,
+    ),
+  ]);
+const someIds = async (count: number): Promise<string[]> => {
+  const rows = await worker.query<{ id: string }>(
+    `select distinct assignee_id as id from safety.followups where assignee_id <> '' order by 1 limit ${count}`,
   );
+  expect(rows).toHaveLength(count);
+  return rows.map(({ id }) => id);
+};
 
-type Forms = ['text', 'content_not_found'] | ['numbers', 'parameter_invalid'];
-const forms: Forms[] = [
-  ['text', 'content_not_found'],
-  ['numbers', 'parameter_invalid'],
-];
-describe.each(casesOf({ few: forms.slice(1), all: forms }))(
-  'a service with ids as %s and unknown users reported as %s',
-  (identifiers, unknownUser) => {
-    test('each user in a stored record is requested once', async () => {
-      await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
-      await sync();
-      await isEqual();
-      const ids = (await lookups()).map((row) => row.user_id);
-      expect(ids.length).toBeGreaterThan(15);
-      expect(asked().map(String).toSorted()).toEqual(ids.toSorted());
-      worker.sandbox.requests.length = 0;
-      const before = await rowVersions(worker);
-      expect(await sync()).toMatchObject({ requests: 0, counts: { read: 0 } });
-      expect(asked()).toEqual([]);
-      expect(await rowVersions(worker)).toEqual(before);
-    });
-
-    test('a user that the service reports as unknown is not requested again and fails no run', async () => {
-      await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
-      for (const [id] of [...worker.sandbox.store.users].slice(0, 4)) worker.sandbox.store.users.delete(id);
-      const result = await sync();
-      expect(result.counts).toMatchObject({ rejected: 0 });
-      await isEqual();
-      const unknown = (await lookups()).filter((row) => row.is_known === false);
-      expect(unknown).toHaveLength(4);
-      for (const { hours } of unknown) expect(hours).toBeGreaterThan(14 * 24);
-      worker.sandbox.requests.length = 0;
-      await sync();
-      expect(asked()).toEqual([]);
-    });
-  },
+/** What may be kept of a person without USERS_KEEP. */
+const KEPT = new Set(
+  `id name firstname lastname employeeNumber jobTitle_id role_id fieldOffice_id lineOfBusiness_id clients_id projects_id
+   supervisor_id manager_id mentor_id hse_id creator_id hireDate terminationDate lastWebAccess lastMobileAccess`.split(
+    /\s+/,
+  ),
 );
 
-test('a name is requested again after about a week, and the name of a new user id in the next run', async () => {
+test('one request names everybody, and of a person only the listed fields are stored', async () => {
   await start();
+  for (const user of worker.sandbox.store.users.values())
+    Object.assign(user, { sseDate: 1, phone2: 'new 555-0100', cellPhone: 'old 555-0101' });
   await sync();
-  for (const { hours } of await lookups()) {
-    expect(hours).toBeGreaterThan(6 * 24);
-    expect(hours).toBeLessThan(8 * 24);
-  }
-  const [renamed] = worker.sandbox.store.users.keys();
-  worker.sandbox.store.users.update(renamed ?? '', { name: 'Married Name' });
-  worker.sandbox.store.users.put({ id: 'newcomer', name: 'New Comer' });
-  worker.sandbox.store.resources.put({
-    ...SPECIMENS.resources.build('written by a newcomer'),
-    versions: [{ creator_id: 'newcomer', created: 1 }],
-  });
-  expectSucceeded(await worker.run('resources'));
-  worker.sandbox.requests.length = 0;
-  await sync();
-  expect(asked()).toEqual(['newcomer']);
-
-  await worker.query(
-    `update safety_sync.user_lookups
-     set due_at = (due_at at time zone 'UTC' - interval '8 days') at time zone 'UTC' where is_known`,
+  expect(worker.sandbox.requests.map(({ method }) => method)).toEqual(['users.list']);
+  await isEqual();
+  const fields = await worker.query<{ field: string; types: string }>(
+    `select key as field, string_agg(distinct jsonb_typeof(value), ' ' order by jsonb_typeof(value)) as types
+     from safety.users, jsonb_each(_raw) group by 1`,
   );
-  const { counts } = await sync();
-  expect(counts).toMatchObject({ inserted: 0, updated: 1 });
-  await isEqual();
+  expect(fields.filter(({ field }) => !KEPT.has(field))).toEqual([]);
+  expect(fields).toContainEqual({ field: 'creator_id', types: 'string' });
+  expect(
+    await worker.query(
+      `select field, value from safety_sync.data_issues where stream = 'users' and resolved_at is null`,
+    ),
+  ).toEqual([{ field: 'phone2', value: null }]);
+  // A field that is gone closes its issue.
+  for (const user of worker.sandbox.store.users.values()) Reflect.deleteProperty(user, 'phone2');
+  await sync({ force: true });
+  expect(
+    await worker.query(
+      `select field from safety_sync.data_issues where stream = 'users' and resolved_at is null`,
+    ),
+  ).toEqual([]);
 });
 
-test.each([
-  ['the service does not offer the method', 'api_method_not_found'],
-  ['the token lacks the permission', 'token_permission'],
-] as const)('if %s, the run is skipped with a note and does not fail', async (_name, error) => {
+test('the list is read daily, and earlier only for an id that was first met since: at most hourly', async () => {
   await start();
-  worker.sandbox.faults.next(({ method }) => method === 'users.info', { kind: 'error', error }, 1000);
-  const result = await worker.run('users');
-  expect(result.outcome).toBe('skipped');
-  expect(worker.sandbox.requests.length).toBeLessThanOrEqual(2);
-  const [run] = await runsOf(worker, 'users');
-  expect(run).toMatchObject({ status: 'skipped', error_code: null });
-  expect(run?.note).toContain('users.info');
-  worker.sandbox.faults.clear();
   await sync();
+  const before = await rowVersions(worker);
+  const runs = await runsOf(worker, 'users');
+  expect(await worker.run('users')).toMatchObject({ outcome: 'skipped', reason: 'nothing due', requests: 0 });
+  expect(await runsOf(worker, 'users')).toEqual(runs);
+  expect(await rowVersions(worker)).toEqual(before);
+  await worker.query(
+    `insert into safety_sync.user_lookups (account_id, user_id) values ('default', 'newcomer')`,
+  );
+  worker.sandbox.requests.length = 0;
+  // The list was read a moment ago, so the id is asked for by itself.
+  await sync();
+  expect(asked('users.list')).toEqual([]);
+  expect(asked('users.info')).toEqual(['newcomer']);
+  await worker.query(
+    `insert into safety_sync.user_lookups (account_id, user_id) values ('default', 'second')`,
+  );
+  await worker.query(
+    `update safety_sync.optional_methods set asked_at = asked_at - interval '61 minutes', read_at = read_at - interval '61 minutes'`,
+  );
+  await sync();
+  expect(asked('users.list')).toEqual([null]);
+  await passTime('25 hours');
+  await sync();
+  expect(asked('users.list')).toEqual([null, null]);
+});
+
+test('people whom the list has no more are marked deleted and keep their names; an empty or half list deletes nobody', async () => {
+  await start();
+  await sync();
+  const [gone = ''] = await someIds(1);
+  const { users } = worker.sandbox.store;
+  const all = [...users.values()];
+  users.delete(gone);
+  expect(await sync({ force: true })).toMatchObject({ counts: { deleted: 1 } });
+  const [row] =
+    await worker.query(`select f.assignee_name is not null as is_named, p.is_active, u._deleted_at is not null as is_deleted
+    from safety.followup_overview f join safety.users u on u.id = f.assignee_id join safety.people p on p.user_key = f.assignee_key
+    where f.assignee_id = '${gone}' limit 1`);
+  expect(row).toEqual({ is_named: true, is_active: null, is_deleted: true });
+  for (const count of [Math.floor((all.length - 1) / 2) - 1, 0]) {
+    for (const { id } of all) users.delete(id);
+    for (const one of all.slice(0, count)) users.put(one);
+    const result = await sync({ force: true });
+    expect(result.counts.deleted).toBe(0);
+    expect(result.note).toContain('nobody is marked deleted');
+  }
+  for (const one of all) users.put(one);
+  await sync({ force: true });
+  expect(await worker.query('select id from safety.users where _deleted_at is not null')).toEqual([]);
   await isEqual();
 });
 
-test('a run that fails keeps the names that it received, and the next run requests only the others', async () => {
+test('ids that the list lacks are asked for by id, and unknown ones again after a week', async () => {
   await start();
-  worker.sandbox.faults.next(({ number }) => number % 5 === 0, {
-    kind: 'error',
-    error: 'request_data_invalid',
-  });
+  const [hidden = '', unknown = ''] = await someIds(2);
+  const { store, hooks } = worker.sandbox;
+  store.users.delete(unknown);
+  hooks.rewriteResponse = (entry, response) =>
+    entry.method === 'users.list'
+      ? { ...response, users: (response['users'] as { id: string }[]).filter(({ id }) => id !== hidden) }
+      : response;
+  await sync();
+  expect(asked('users.list')).toHaveLength(1);
+  expect(asked('users.info').toSorted()).toEqual([hidden, unknown].toSorted());
+  const people = `select user_id, name <> user_id as is_named, is_active from safety.people where user_id in ('${hidden}', '${unknown}') order by 2`;
+  expect(await worker.query(people)).toEqual([
+    { user_id: unknown, is_named: false, is_active: null },
+    { user_id: hidden, is_named: true, is_active: null },
+  ]);
+  worker.sandbox.requests.length = 0;
+  await passTime('6 days');
+  await sync();
+  expect(asked('users.info')).toEqual([]);
+  await passTime('2 days');
+  await sync();
+  expect(asked('users.info')).toEqual([unknown]);
+  expect(await worker.query(people)).toHaveLength(2);
+});
+
+test('a service as the specification shows it names people by the parameter user, which is remembered', async () => {
+  await start({ readings: SPEC_ONLY });
+  await sync();
+  const forms = worker.sandbox.requests
+    .filter(({ method }) => method === 'users.info')
+    .map(({ params }) => Object.keys(params).find((name) => name === 'id' || name === 'user'));
+  expect(forms.slice(0, 3)).toEqual(['id', 'user', 'user']);
+  expect(forms.filter((form) => form === 'id')).toHaveLength(1);
+  expect(
+    await worker.query(`select count(*) filter (where u.name is null)::int as unnamed, bool_or(p.is_active is not null) as is_known
+      from safety_sync.user_lookups l left join safety.users u on u.id = l.user_id join safety.people p on p.user_id = l.user_id`),
+  ).toEqual([{ unnamed: 0, is_known: false }]);
+});
+
+test('a scheduled sync asks for twenty ids, one by hand for five hundred, backfill for all', async () => {
+  await start({ readings: SPEC_ONLY, size: { ...SIZE, employees: 30, users: 30 } });
+  await worker.query(
+    `insert into safety_sync.user_lookups (account_id, user_id) select 'default', 'x' || n from generate_series(1, 530) n`,
+  );
+  const most = async (request: Partial<RunRequest>) => {
+    worker.sandbox.requests.length = 0;
+    const { note } = await sync(request);
+    return [new Set(asked('users.info').map(String)).size, note];
+  };
+  expect((await most({ trigger: 'schedule' }))[0]).toBe(20);
+  const [count, note] = await most({});
+  expect(count).toBe(500);
+  expect(note).toMatch(/^\d+ people without a name are left for later runs$/);
+  const [all] = await worker.query<{ ids: number }>(
+    `select count(*)::int as ids from safety_sync.user_lookups l where not exists (select from safety.users u where u.id = l.user_id)`,
+  );
+  expect((await most({ kind: 'backfill' }))[0]).toBe(all?.ids);
+});
+
+test('a service without any method for people leaves names unknown and fails nothing, and is asked again after a week', async () => {
+  await start({ readings: { notOffered: ['users.list', 'users.info'] } });
+  const methods = () => worker.sandbox.requests.map(({ method }) => method);
+  expect((await worker.run('users')).outcome).not.toBe('failed');
+  expect(methods()).toEqual(['users.list', 'users.info']);
+  await passTime('6 days');
+  expect(await worker.run('users')).toMatchObject({ outcome: 'skipped', requests: 0 });
+  await passTime('2 days');
+  await worker.run('users');
+  expect(methods()).toEqual(['users.list', 'users.info', 'users.list', 'users.info']);
+});
+
+test('both parameters of users.info refused, while neither ever worked, means that it is not offered', async () => {
+  await start({ readings: { notOffered: ['users.list'] } });
+  worker.sandbox.faults.next(
+    ({ method }) => method === 'users.info',
+    { kind: 'error', error: 'parameter_invalid' },
+    100,
+  );
+  await worker.run('users');
+  expect(asked('users.info')).toHaveLength(2);
+  expect(
+    await worker.query(`select code from safety_sync.optional_methods where method = 'users.info'`),
+  ).toEqual([{ code: 'parameter_unexpected' }]);
+});
+
+test('an id for which the service fails is asked once, without a retry, and fails nothing', async () => {
+  await start({ readings: { notOffered: ['users.list'] } });
+  const [failing = ''] = await someIds(1);
+  worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+    entry.params['id'] === failing ? { ok: false, error: 'server_error' } : response;
+  await sync();
+  expect(asked('users.info').filter((id) => id === failing)).toEqual([failing]);
+  expect(await worker.query('select id from safety.users')).not.toContainEqual({ id: failing });
+});
+
+test('a run that fails between two people keeps those that it has', async () => {
+  await start({ readings: { notOffered: ['users.list'] } });
+  worker.sandbox.faults.next(({ number }) => number === 15, { kind: 'error', error: 'request_data_invalid' });
   expect(await worker.run('users')).toMatchObject({
     outcome: 'failed',
     error: { code: 'request_data_invalid' },
   });
-  const known = (await lookups()).filter((row) => row.is_known).map((row) => row.user_id);
-  expect(known.length).toBeGreaterThan(0);
+  expect((await worker.query('select id from safety.users')).length).toBeGreaterThan(3);
+  await sync();
+  expect(new Set(asked('users.info')).size).toBe(asked('users.info').length - 1);
+});
+
+test('a list that fails leaves its names, and fails the run without a request for single people', async () => {
+  await start();
+  await sync();
+  const before = await rowVersions(worker);
   worker.sandbox.requests.length = 0;
-  await sync();
-  expect(
-    asked()
-      .map(String)
-      .filter((id) => known.includes(id)),
-  ).toEqual([]);
-  await isEqual();
-});
-
-test('user ids with failed requests do not stop the other ids, and are requested again in the next run', async () => {
-  await start();
-  const ids = (await lookups()).map((row) => row.user_id);
-  const failing = new Set(ids.slice(0, 3));
-  worker.sandbox.hooks.rewriteResponse = (entry, response) =>
-    failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : response;
-  const failures = () =>
-    worker.query(
-      `select user_id, failures, last_error, due_at <= asked_at as is_due
-       from safety_sync.user_lookups where failures > 0 order by user_id`,
-    );
-  const expected = (count: number) =>
-    [...failing].map((user_id) => ({
-      user_id,
-      failures: count,
-      last_error: 'server_error',
-      is_due: count === 1,
-    }));
-  await sync();
-  expect(await failures()).toEqual(expected(1));
-  worker.sandbox.requests.length = 0;
-  await sync();
-  expect(new Set(asked().map(String))).toContain(ids[0]);
-  expect(await failures()).toEqual(expected(2));
-  const [run] = await runsOf(worker, 'users');
-  expect(run?.note).toContain('3 user ids cannot be looked up and are requested again later');
-  worker.sandbox.hooks.rewriteResponse = undefined;
-  await worker.query('update safety_sync.user_lookups set due_at = now() where failures > 0');
-  await sync();
-  expect(await failures()).toEqual([]);
-  await isEqual();
-});
-
-test('a run without any successful response fails, and the next run begins with other ids', async () => {
-  await start();
-  worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
-  expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
-  const first = new Set(asked().map(String));
-  expect(first.size).toBeLessThanOrEqual(8);
-  worker.sandbox.requests.length = 0;
-  expect(await worker.run('users')).toMatchObject({ outcome: 'failed' });
-  const second = [...new Set(asked().map(String))];
-  expect(second.slice(0, 4).filter((id) => first.has(id))).toEqual([]);
-  worker.sandbox.hooks.rewriteResponse = undefined;
-  await sync();
-  await isEqual();
-  // Every user was found in the end.
-  expect((await lookups()).filter((row) => row.is_known !== true)).toEqual([]);
-});
-
-test('a run of users without due ids has the newest last success of the streams with user ids', async () => {
-  await start({}, undefined, ALL_NAME_PEOPLE);
-  await sync();
-  await worker.query(`update safety_sync.stream_state set last_success_at = case stream
-    when 'users' then timestamptz '2026-01-01' when 'followups' then timestamptz '2026-01-03' else timestamptz '2026-01-02' end`);
-  expect(await sync()).toMatchObject({ requests: 0 });
-  expect(
-    await worker.query(
-      `select (last_success_at at time zone 'UTC')::text as at from safety_sync.stream_state where stream = 'users'`,
-    ),
-  ).toEqual([{ at: '2026-01-03 00:00:00' }]);
-});
-
-test('after the clock of the database was put back, a run of users without due ids ends the last success in the future', async () => {
-  await start();
-  await sync();
-  await worker.query(
-    `update safety_sync.stream_state set last_success_at = now() + interval '3 hours' where stream = 'users'`,
-  );
-  expectSucceeded(await worker.run('training-employee-status', { force: true }));
-  await sync();
-  expect(
-    await worker.query(
-      `select last_success_at <= now() as is_past from safety_sync.stream_state where stream = 'users'`,
-    ),
-  ).toEqual([{ is_past: true }]);
-});
-
-test('after the clock of the database was put back, users that were requested in its future are requested once more', async () => {
-  await start();
-  await sync();
-  await worker.query(
-    `update safety_sync.user_lookups set asked_at = now() + interval '1 year', due_at = now() + interval '53 weeks'`,
-  );
-  const users = (await lookups()).map((row) => row.user_id);
-  worker.sandbox.requests.length = 0;
-  await sync();
-  expect(asked().map(String).toSorted()).toEqual(users);
-  await sync();
-  expect(asked()).toHaveLength(users.length);
-});
-
-test('a user that no record mentions any more stays in users', async () => {
-  await start();
-  await sync();
-  const [row] = await worker.query<{ users: number }>('select count(*)::int as users from safety.users');
-  for (const [key] of [...worker.sandbox.store.resources].slice(0, 2))
-    worker.sandbox.store.resources.delete(key);
-  expectSucceeded(await worker.run('resources'));
-  await sync();
-  const rows = await worker.query(
-    'select count(*)::int as users from safety.users where _deleted_at is null',
-  );
-  expect(rows).toEqual([row]);
-});
-
-test('a user for whom the service returns somebody else has one open data issue, although each response differs', async () => {
-  await start({}, { employees: 3, users: 3 });
-  let requests = 0;
-  const api = () => ({
-    ...worker.context.api(),
-    fetchObject: () => Promise.resolve({ id: 'owner of the token', requests: (requests += 1) }),
+  worker.sandbox.faults.next(({ method }) => method === 'users.list', {
+    kind: 'error',
+    error: 'request_data_invalid',
   });
-  for (let run = 0; run < 2; run += 1)
-    await runStream({ ...worker.context, api }, { stream: 'users', kind: 'reconcile', trigger: 'manual' });
-  const open = await worker.query<{ asked_for: string; occurrences: string }>(
-    `select value->>'asked_for' as asked_for, occurrences from safety_sync.data_issues where resolved_at is null`,
+  expect(await worker.run('users', { force: true })).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'request_data_invalid' },
+  });
+  expect(asked('users.info')).toEqual([]);
+  expect(await rowVersions(worker)).toEqual(before);
+});
+
+test('USERS_KEEP stores what it names, and taking a word out cleans what is stored', async () => {
+  const all = ['email', 'username', 'phones', 'emergency_contacts', 'metavalues'];
+  await start({}, { omit: [], pseudonymize: [], keep: all });
+  const [user] = worker.sandbox.store.users.values();
+  Object.assign(user ?? {}, {
+    cellPhone: '555-0101',
+    emergencyContact: 'Somebody',
+    metavalues: { '1': 'A' },
+  });
+  await sync();
+  const stored = async () => {
+    const [row] = await worker.query(
+      `select u.email is not null as email, username is not null as username, (_raw ? 'email')::text || (_raw ? 'username') as raw,
+         _raw->>'cellPhone' as phone, _raw->>'emergencyContact' as contact, _raw->>'metavalues' as metavalues
+       from safety.users u where id = '${user?.id ?? ''}'`,
+    );
+    return row;
+  };
+  expect(await stored()).toEqual({
+    email: true,
+    username: true,
+    raw: 'truetrue',
+    phone: '555-0101',
+    contact: 'Somebody',
+    metavalues: '{"1": "A"}',
+  });
+  const context = { ...worker.context, privacy: { omit: [], pseudonymize: [], keep: ['username'] } };
+  expectSucceeded(
+    await runStream(context, { stream: 'users', kind: 'sync', trigger: 'manual', force: true }),
   );
-  expect(open.map(({ asked_for: id }) => id).toSorted()).toEqual((await lookups()).map((row) => row.user_id));
-  expect(open.map(({ occurrences }) => Number(occurrences))).toEqual(open.map(() => 2));
+  expect(await stored()).toEqual({
+    email: false,
+    username: true,
+    raw: 'falsetrue',
+    phone: null,
+    contact: null,
+    metavalues: null,
+  });
+  // Now the settings of before protect less than what is recorded.
+  expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'privacy_less' } });
+});
+
+test('the name covers its parts, in _raw too, and equal names have equal pseudonyms', async () => {
+  await start({}, { omit: [], pseudonymize: ['users.name'], key: 'k'.repeat(32) });
+  const [one, other] = worker.sandbox.store.users.values();
+  Object.assign(other ?? {}, { firstname: one?.firstname, lastname: one?.lastname });
+  await sync();
+  expect(
+    await worker.query(`select count(*)::int as people, count(*) filter (where name like 'pseudonym:%')::int as names,
+      count(*) filter (where first_name like 'pseudonym:%' and last_name like 'pseudonym:%'
+        and _raw->>'firstname' = first_name and _raw->>'lastname' = last_name and _raw->>'name' = name)::int as parts,
+      count(distinct name) filter (where id in ('${one?.id ?? ''}', '${other?.id ?? ''}'))::int as of_equal from safety.users`),
+  ).toEqual([
+    {
+      people: worker.sandbox.store.users.size,
+      names: worker.sandbox.store.users.size,
+      parts: worker.sandbox.store.users.size,
+      of_equal: 1,
+    },
+  ]);
+  const context = { ...worker.context, privacy: { omit: ['users.name'], pseudonymize: [] } };
+  expectSucceeded(
+    await runStream(context, { stream: 'users', kind: 'sync', trigger: 'manual', force: true }),
+  );
+  expect(
+    await worker.query(`select id from safety.users where name is not null or first_name is not null or last_name is not null
+      or _raw ?| array['name', 'firstname', 'lastname']`),
+  ).toEqual([]);
+});
+
+test('people have their supervisor, manager and organisation by name, and are active until the day of termination', async () => {
+  await start();
+  expectSucceeded(await worker.run('names'));
+  const [leader, leaver, stayer] = worker.sandbox.store.users.values();
+  const today = (days: number) => Date.now() + days * 86_400_000;
+  Object.assign(leaver ?? {}, {
+    supervisor_id: leader?.id,
+    manager_id: leader?.id,
+    terminationDate: today(-1),
+  });
+  Object.assign(stayer ?? {}, { terminationDate: today(3), hireDate: 20_190_131 });
+  await sync();
+  const [row] =
+    await worker.query(`select p.supervisor_name = u.name and p.manager_name = u.name as is_led, p.supervisor_key = u.account_id || '/' || u.id
+      and p.manager_key = p.supervisor_key as has_keys, p.is_active, p.field_office = o.label and p.field_office <> o.id as has_office
+    from safety.people p join safety.users u on u.id = '${leader?.id ?? ''}' join safety.people_field_offices o on o.user_key = p.user_key
+    where p.user_id = '${leaver?.id ?? ''}' limit 1`);
+  expect(row).toEqual({ is_led: true, has_keys: true, is_active: false, has_office: true });
+  expect(
+    await worker.query(`select is_active, (select hired_on::text from safety.users where id = user_id) as hired_on
+    from safety.people where user_id = '${stayer?.id ?? ''}'`),
+  ).toEqual([{ is_active: true, hired_on: '2019-01-31' }]);
 });

@@ -6,7 +6,6 @@ import type { RunRequest, RunResult } from '../../src/engine/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import { specimenOf } from '../support/specimens.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
-import { isAnyRecordLost, isAnyUnfiltered, isTotalSent } from './create-departures.ts';
 import { presentAt, type RowMark, wronglyDeleted } from './presence.ts';
 import type { Source } from './source-change.ts';
 
@@ -31,32 +30,18 @@ interface Ended {
 export interface RunChecks {
   before(stream: StreamName): Promise<Before>;
   hold(ended: Ended): Promise<void>;
-  /** For a killed worker only its requests are counted. */
-  recordKilled(stream: StreamName, requestsBefore: number): void;
   /** The service has calculated the cached list again, and may have sent an older time for it, or an equal one. */
   recordOddReport(): void;
-  /** Streams with a record that may have been skipped and was not sent again since. */
-  readonly mayLack: ReadonlySet<StreamName>;
-  /** Changes of the source from now on may be skipped; only a reconciliation finds them. */
-  recordPassedBy(stream: StreamName): void;
-}
-
-/** Whether responses have a readable Date header. */
-export function isTimeSent({ readings }: Sandbox): boolean {
-  return readings.dateHeader === 'present' || readings.dateHeader === 'asctime';
 }
 
 export function createRunChecks(options: {
   readonly sandbox: Sandbox;
   readonly source: Source;
-  /** By the worker's clock. */
-  readonly ourNow: () => number;
   readonly query: <Row>(text: string) => Promise<Row[]>;
   readonly owner: string;
   readonly compare: (options: CompareOptions) => Promise<void>;
 }): RunChecks {
-  const { sandbox, source, ourNow, query, owner, compare } = options;
-  const mayLack = new Set<StreamName>();
+  const { sandbox, source, query, owner, compare } = options;
   let isReportOdd = false;
   /** The latest time of its own that the service has sent. */
   let latestSentMs = 0;
@@ -94,41 +79,11 @@ export function createRunChecks(options: {
     return new Set([...gone, ...restless]);
   }
 
-  /** A follow-up from the future that looks like any other: no time is sent, and ours is later still. */
-  function isFutureHidden(): boolean {
-    if (isTimeSent(sandbox)) return false;
-    return [...sandbox.store.followups.values()].some(
-      ({ updated_on }) =>
-        typeof updated_on === 'number' && updated_on > source.now() && updated_on <= ourNow(),
-    );
-  }
-
-  /** Records that no filter shows are found only by an exact total. */
-  function isUncounted(): boolean {
-    const { readings } = sandbox;
-    return (
-      isAnyUnfiltered(readings) &&
-      (readings.pagingTotal !== 'exact' || !isTotalSent(readings, 'followups.list'))
-    );
-  }
-
-  /** The only faults are records that cannot be stored: each is skipped, and the run succeeds. */
+  /** Nothing went wrong between the service and the worker. */
   function isHarmless(requests: readonly RequestLogEntry[], code: string): boolean {
-    const { pagingFields, pagingTotal, trainingCache, repeatedRows, followupTies } = sandbox.readings;
-    // An interrupted run has left some pages in the cache, of an older list than the other pages will have.
-    if (code === 'calculation_unsettled' && trainingCache === 'per-request') return false;
-    // Records that no filter shows are read by pages of a list that may grow: one attempt must show all ties.
-    const isLottery = followupTies === 'changing' && isAnyUnfiltered(sandbox.readings);
-    if (code === 'read_incomplete' && isLottery) return false;
     return (
-      (pagingFields === 'both' || pagingFields === 'total-only') &&
-      pagingTotal === 'exact' &&
-      !repeatedRows &&
       !/^(database|lock|interrupted|delete_guard|request_timeout)/.test(code) &&
-      requests.every(
-        ({ outcome, fault, oddity }) =>
-          outcome === 'ok' && (fault === null || (fault === 'oddRecord' && oddity !== 'left-out')),
-      )
+      requests.every(({ outcome, fault }) => outcome === 'ok' && fault === null)
     );
   }
 
@@ -153,7 +108,7 @@ export function createRunChecks(options: {
 
   async function holdState({ stream, isRetry, before, result }: Ended): Promise<void> {
     const { watermark } = await stateOf({ query }, 'followups');
-    if (watermark !== null && isTimeSent(sandbox)) {
+    if (watermark !== null) {
       expect(watermark, 'watermark').toBeLessThanOrEqual(latestSentMs);
     }
     // A run that loses its session before it has begun leaves the run of a killed worker to the next run.
@@ -170,14 +125,11 @@ export function createRunChecks(options: {
   }
 
   return {
-    mayLack,
-    recordPassedBy: (stream) => void mayLack.add(stream),
     recordOddReport() {
       isReportOdd = true;
     },
     async before(stream) {
-      const sentMs = source.now() + Math.max(0, sandbox.readings.dateHeaderAheadMs);
-      latestSentMs = Math.max(latestSentMs, sentMs);
+      latestSentMs = Math.max(latestSentMs, source.now());
       return {
         rows: await marksOf(stream),
         present: presentAt(sandbox, stream),
@@ -185,31 +137,23 @@ export function createRunChecks(options: {
         lastSuccessAt: await lastSuccessOf(stream),
       };
     },
-    recordKilled(stream, requestsBefore) {
-      if (isAnyRecordLost(sandbox.requests.slice(requestsBefore))) mayLack.add(stream);
-    },
     async hold(ended) {
       const { stream, kind, isRetry, isStill, before, result } = ended;
       const { counts } = result;
       await holdRows(ended);
       await holdState(ended);
       const requests = sandbox.requests.slice(before.requests);
-      const isLost = isAnyRecordLost(requests);
-      const isPassedBy = isLost || (stream === 'followups' && (isFutureHidden() || isUncounted()));
-      if (isPassedBy) mayLack.add(stream);
       if (result.outcome === 'failed' && isStill && isHarmless(requests, result.error.code)) {
         throw result.error;
       }
       if (result.outcome !== 'succeeded' || isRetry) return;
       expect(counts.read, 'read').toBe(counts.inserted + counts.updated + counts.unchanged + counts.rejected);
       const isTraining = stream === 'training-employee-status';
-      const isEverything = stream === 'followups' ? kind === 'reconcile' : result.note === null;
-      if (isEverything && !isPassedBy) mayLack.delete(stream);
       if (isTraining && result.note === null) isReportOdd = false;
       // A successful run has read all data, also if it counts no changes.
       const isTaken = result.note === null || (isTraining && !isReportOdd);
       const isPart = kind === 'backfill' && stream === 'followups';
-      if (!isStill || !isTaken || isPart || stream === 'users' || mayLack.has(stream)) return;
+      if (!isStill || !isTaken || isPart || stream === 'users') return;
       await compare({ tables: TABLES_OF[stream] ?? [], exceptDeletedFollowups: kind === 'sync' });
     },
   };

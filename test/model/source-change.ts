@@ -82,11 +82,6 @@ function changeFollowup(source: Source, action: string, at: number): void {
     case 'future':
       followups.update(key, { updated_on: now + (at % 2 === 0 ? HOUR_MS : 70 * 365 * 24 * HOUR_MS) });
       return;
-    case 'undate': {
-      const fields = Object.entries(record).filter(([name]) => name !== 'created_on');
-      followups.put({ ...Object.fromEntries(fields), updated_on: now }, key);
-      return;
-    }
     case 'reassign':
       followups.update(key, { updated_on: now, m_assignee_id: `user-${at % 9}` });
   }
@@ -128,16 +123,10 @@ function changeRecord(source: Source, { of, action, at }: Extract<Change, { kind
       return;
     }
     case 'spoil':
-      if (at % 3 === 0) patch({ [specimen.text.field]: `a\0b\ud800${source.made}` });
-      else if (at % 3 === 1) patch({ [specimen.bad.field]: specimen.bad.value });
-      else {
-        // A record without a key, in addition to the others.
-        const keyless = { ...specimen.build(`bad-${source.made}`), [specimen.keyField]: null };
-        records.put({ ...keyless, ...stamp(of, now) }, 'keyless');
-      }
+      if (at % 2 === 0) patch({ [specimen.text.field]: `a\0b\ud800${source.made}` });
+      else patch({ [specimen.bad.field]: specimen.bad.value });
       return;
     case 'repair':
-      records.delete('keyless');
       patch({ [specimen.bad.field]: specimen.bad.right });
   }
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { StreamName } from '../../src/engine/streams/stream.ts';
 import type { Fault, Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
 import type { RunKind } from '../../src/engine/streams/state.ts';
-import { departure, type Drawn, rareDeparture, weighed } from './departure.ts';
+import { departure, type Drawn, weighed } from './departure.ts';
 
 const FAULTS = [
   'rateLimit',
@@ -58,7 +58,7 @@ const change = fc.oneof(
     at,
   }),
   weighed(5, 'followup', {
-    action: fc.constantFrom('late', 'tie-updated', 'tie-created', 'future', 'reassign', 'undate'),
+    action: fc.constantFrom('late', 'tie-updated', 'tie-created', 'future', 'reassign'),
     at,
   }),
   weighed(1, 'move-equipment', { at }),
@@ -97,11 +97,9 @@ const trouble = fc.oneof(
 interface HistoryOptions {
   readonly kills: boolean;
   readonly longest: number;
-  /** Includes departures that are slow. */
-  readonly isLong?: boolean;
 }
 
-const step = ({ kills, isLong }: HistoryOptions) =>
+const step = ({ kills }: HistoryOptions) =>
   fc.oneof(
     { weight: 8, arbitrary: change },
     weighed(11, 'run', {
@@ -114,9 +112,7 @@ const step = ({ kills, isLong }: HistoryOptions) =>
     }),
     { weight: 5, arbitrary: trouble },
     { weight: 8, arbitrary: departure },
-    { weight: isLong === true ? 1 : 0, arbitrary: rareDeparture },
     weighed(3, 'pass', { minutes: fc.constantFrom<number[]>(0, 1, 5, 16, 90, 1_500) }),
-    weighed(1, 'our-clock', { hours: fc.integer({ min: -5, max: 5 }) }),
     weighed(1, 'restart'),
     // Stored records of data issues are loaded again.
     weighed(1, 'retry', { stream }),
@@ -137,29 +133,19 @@ const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   );
 
 const readings: fc.Arbitrary<Partial<Readings>> = fc.record({
-  followupsPaging: usually<Readings['followupsPaging']>('present', 'absent'),
+  followups: usually<Readings['followups']>('observed', 'specified'),
   trainingPaging: usually<Readings['trainingPaging']>('present', 'absent'),
-  trainingCache: usually<Readings['trainingCache']>('one-calculation', 'per-request'),
   resourcesPaging: usually<UnaskedPaging>('none', 'one-page', 'pages'),
   equipmentsPaging: usually<UnaskedPaging>('none', 'one-page', 'pages'),
   unaskedPageSize: fc.constant(2),
-  pagingFields: usually<Readings['pagingFields']>('both', 'total-only', 'last-page-only', 'none'),
-  pastLastPage: usually<Readings['pastLastPage']>('refused', 'empty'),
-  repeatedRows: usually<boolean>(false, true),
+  pastLastPage: usually<Readings['pastLastPage']>('empty', 'refused'),
   bytes: usually<Readings['bytes']>('plain', 'other-each-time'),
-  undatedFollowups: usually<Readings['undatedFollowups']>('as-before', 'unfiltered'),
   followupTimes: usually<Readings['followupTimes']>('milliseconds', 'seconds'),
-  pagesOverlap: usually<Readings['pagesOverlap']>('none', 'by-one'),
-  dateHeader: usually<Readings['dateHeader']>('present', 'absent', 'asctime', 'iso'),
   equipmentOwnType: usually<Readings['equipmentOwnType']>('asked', 'sub-type'),
   leftOut: usually<readonly string[]>(
     [],
     ['equipment.equipmentType_id'],
     ['equipment.equipmentType_id', 'equipment.metavalues'],
-  ),
-  doubles: fc.oneof(
-    { weight: 12, arbitrary: fc.constant('none' as const) },
-    { weight: 1, arbitrary: fc.constant('far-apart' as const) },
   ),
 });
 

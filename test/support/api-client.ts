@@ -1,7 +1,28 @@
 import { type ApiClient, createApiClient } from '../../src/engine/api/client.ts';
+import {
+  createMemoryStore,
+  createRequestBudget,
+  type RequestBudget,
+  type RequestBudgetOptions,
+} from '../../src/engine/api/request-budget.ts';
 import type { ApiClientOptions } from '../../src/engine/api/requests.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { systemClock } from '../../src/shared/time.ts';
+
+/** A budget without a rate, whose blocks only this client knows; without a Retry-After they last for milliseconds. */
+export function testBudget(options: Partial<RequestBudgetOptions> = {}): RequestBudget {
+  const budget = createRequestBudget({
+    store: createMemoryStore(systemClock),
+    rate: null,
+    clock: systemClock,
+    random: () => 0.5,
+    ...options,
+  });
+  return {
+    ...budget,
+    recordEnd: (start, end, retryAfterMs = 5) => budget.recordEnd(start, end, retryAfterMs),
+  };
+}
 
 /** A client that waits for milliseconds only. */
 export function clientFor(
@@ -12,13 +33,12 @@ export function clientFor(
     baseUrl: url,
     token,
     concurrency: 4,
-    requestsPerMinute: undefined,
+    budget: testBudget(),
     requestTimeoutMs: 10_000,
     mostRetries: 0,
     retryMinDelayMs: 1,
     retryMaxDelayMs: 20,
     clock: systemClock,
-    random: Math.random,
     userAgent: 'safety-sync/test',
     ...options,
   });

@@ -132,6 +132,8 @@ export const STORY: readonly string[] = [
      values ('default', '${id}', 's', '${status}', ${at(doneBefore)}, ${at(due)}, ${at(month(3, 2))}, ${at(seen)})`,
     `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, last_completed_at, expires_at, _valid_from)
      values ('default', '${id}', 's', 'uptodate', ${at(done)}, ${at(ago(-100))}, ${at(seen)})`,
+    `insert into safety.equipment_completions select 'default', '${id}', 's', done::timestamptz, due::timestamptz
+     from (values (${at(doneBefore)}, null), (${at(done)}, ${at(due)})) as c (done, due) where done is not null`,
   ]),
   `insert into safety.training_employee_status
      (account_id, user_id, complete_training_ids, incomplete_training_ids, _valid_from, _synced_at, _run_id)
@@ -177,7 +179,7 @@ export const EXPECTED_ANSWERS: Readonly<Record<number, readonly string[]>> = {
   38: ['Walk|Ada|2'],
   39: ['High risk|2|1', 'unknown|2|1'],
   40: ['North Sea|2|1', 'Yard|1|0'],
-  41: [`${month(2)}|2|2|1|2`, `${month(3)}|1|0|0|`],
+  41: [`${month(2)}|2|2|1|2|2|50.0`, `${month(3)}|1|0|0||0|`],
   42: ['Rigging|2|0|0|1|1|0.0', 'First aid|2|1|1|0|0|100.0'],
   43: ['Ada|Rigging|missing|', `Ben|Rigging|expired|${ago(3)}`],
   44: MONDAYS.flatMap((monday) => [

@@ -65,6 +65,7 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
       'type',
       'file',
       'link',
+      'size',
       'creator_id',
     ),
     title: text(resources.get(version['resource_id'] ?? null)?.['title']),
@@ -82,16 +83,14 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
       equipment_id: key,
       client_id: one,
     })),
+    equipment_projects: each('equipment', 'id', 'project_ids').map(({ key, one }) => ({
+      equipment_id: key,
+      project_id: one,
+    })),
     equipment_assigned_users: each('equipment', 'id', 'assigned_user_ids').map(({ key, one }) => ({
       equipment_id: key,
       user_id: one,
     })),
-    equipment_metavalue_items: of('equipment_metavalues').flatMap((row) =>
-      elements(row['item_ids']).map((one) => ({
-        ...texts(row, 'equipment_id', 'metafield_id'),
-        item_id: one,
-      })),
-    ),
     equipment_fields: of('equipment_metavalues').map((row) => {
       const owner = equipment.get(row['equipment_id'] ?? null) ?? {};
       return {
@@ -100,13 +99,6 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
         is_empty: String(['number_value', 'text_value', 'item_ids'].every((one) => row[one] === null)),
       };
     }),
-    training_assignments: (['complete', 'incomplete'] as const).flatMap((kind) =>
-      each('training_employee_status', 'user_id', `${kind}_training_ids`).map(({ key, one }) => ({
-        user_id: key,
-        training_id: one,
-        is_complete: String(kind === 'complete'),
-      })),
-    ),
     resource_version_overview: versions,
     current_resource_versions: versions
       .filter((version) => version['is_current'] === 'true')
@@ -126,7 +118,7 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
       const due = dashed(row['due_on'] ?? null);
       const created = dayOf(row['created_at'] ?? null, timezone);
       return {
-        ...texts(row, 'id', 'form_id', 'is_open', 'observer_id', 'assignee_id'),
+        ...texts(row, 'id', 'form_id', 'is_open', 'observer_id', 'assignee_id', 'field_id', 'display_id'),
         observer_name: nameOf(row['observer_id']),
         assigner_name: nameOf(row['assigner_id']),
         assignee_name: nameOf(row['assignee_id']),
@@ -159,20 +151,6 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
         next_expires_on: expiries.toSorted()[0] ?? null,
       };
     }),
-    training_expiry: of('training_completions')
-      .filter((row) => row['expires_on'] !== null)
-      .map((row) => {
-        const expires = dashed(row['expires_on'] ?? null) ?? '';
-        const starts = dashed(row['starts_expiring_on'] ?? null);
-        const isExpiring = starts !== null && starts <= today;
-        return {
-          ...texts(row, 'user_id', 'training_id', 'is_required'),
-          user_name: nameOf(row['user_id']),
-          expires_on: expires,
-          days_until_expiry: between(today, expires),
-          expiry_status: expires < today ? 'expired' : isExpiring ? 'expiring' : 'active',
-        };
-      }),
     equipment_inspections: of('equipment_schedules').map((row) => {
       const owner = equipment.get(row['equipment_id'] ?? null) ?? {};
       return {

@@ -30,7 +30,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared dictionary',
   },
   'engine/api': {
-    owns: 'the protocol: requests, limiter, retries, lists cut into records, error responses',
+    owns: 'the protocol: requests, their budget, retries, lists cut into records, error responses',
     mayImport: 'shared',
   },
   'engine/reading': {
@@ -91,7 +91,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   'app.ts': {
     owns: 'puts an account together: config, client, log, health',
     mayImport:
-      'shared version.ts embedded engine/streams engine/api engine/database engine/sync warehouse config operate/health',
+      'shared version.ts embedded engine/streams engine/api engine/database engine/control-tables engine/sync warehouse config operate/health',
   },
   'operate/worker': {
     owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',

@@ -1,10 +1,9 @@
-/** The stored part of one stream, in memory: records as received, ledger, lookups. A transaction works on a copy. */
+/** The stored part of one stream, in memory: records as received, and the ledger. A transaction works on a copy. */
 import type { WarehouseReads } from '../../src/engine/reading/read-request.ts';
 import type { ControlWrite } from '../../src/engine/reading/step.ts';
-import type { BackfillPlan, Hole, LedgerSlice, TimeSlice } from '../../src/engine/streams/state.ts';
+import type { BackfillPlan, LedgerSlice, TimeSlice } from '../../src/engine/streams/state.ts';
 import type { Coverage, ReadContext, StreamDefinition } from '../../src/engine/streams/stream.ts';
 import { recordKey } from '../../src/engine/streams/wire.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import type { Received } from '../../src/shared/received.ts';
 import type { WireObject } from './source-wire.ts';
 
@@ -15,42 +14,17 @@ interface StoredRecord {
   readonly isLive: boolean;
 }
 
-interface StoredSlice {
-  readonly slice: LedgerSlice;
-  readonly finishedAt: number;
-}
-
-interface Lookup {
-  readonly askedAt: number | null;
-  readonly dueAt: number;
-  readonly isKnown: boolean | null;
-  readonly failures: number;
-  readonly error: string | null;
-}
-
 const isSame = (one: TimeSlice, other: TimeSlice): boolean =>
   one.fromMs === other.fromMs && one.toMs === other.toMs;
-const toPending = ({ fromMs, toMs }: TimeSlice): LedgerSlice => ({
-  fromMs,
-  toMs,
-  status: 'pending',
-  readToMs: toMs,
-  expected: null,
-  records: 0,
-  failures: 0,
-});
-const isHole = ({ slice }: StoredSlice): boolean => slice.status !== 'done' && slice.failures > 0;
-const isHoleWithin = (one: StoredSlice, { fromMs, toMs }: TimeSlice): boolean =>
-  isHole(one) && one.slice.fromMs >= fromMs && one.slice.toMs <= toMs;
-const newestFirst = (one: StoredSlice, other: StoredSlice): number => other.slice.toMs - one.slice.toMs;
 
 export class MemoryWarehouse {
   readonly #stream: StreamDefinition;
   readonly #now: () => number;
   records = new Map<string, StoredRecord>();
   plan: BackfillPlan | undefined;
-  slices: readonly StoredSlice[] = [];
-  lookups = new Map<string, Lookup>();
+  slices: readonly LedgerSlice[] = [];
+  /** When a complete read was last begun. */
+  completeReadAt: number | undefined;
   /** Keys that the run has received. */
   seen = new Set<string>();
 
@@ -68,7 +42,7 @@ export class MemoryWarehouse {
     this.records = new Map(other.records);
     this.plan = other.plan;
     this.slices = other.slices;
-    this.lookups = new Map(other.lookups);
+    this.completeReadAt = other.completeReadAt;
     this.seen = new Set(other.seen);
     return this;
   }
@@ -98,9 +72,13 @@ export class MemoryWarehouse {
     return new Map(live.map(([key, { text }]) => [key, JSON.parse(text) as WireObject]));
   }
 
-  vanished({ partitions }: Coverage): Set<string> {
-    const isCovered = ({ partition, isLive }: StoredRecord): boolean =>
-      isLive && (partitions === null || partitions.includes(partition ?? ''));
+  vanished({ partitions, changedUpToMs = Infinity }: Coverage): Set<string> {
+    const changedAt = ({ text }: StoredRecord): number =>
+      Number((JSON.parse(text) as WireObject)['updated_on'] ?? 0);
+    const isCovered = (record: StoredRecord): boolean =>
+      record.isLive &&
+      (partitions === null || partitions.includes(record.partition ?? '')) &&
+      (changedUpToMs === Infinity || changedAt(record) <= changedUpToMs);
     const unseen = [...this.records].filter(([key, one]) => isCovered(one) && !this.seen.has(key));
     return new Set(unseen.map(([key]) => key));
   }
@@ -112,94 +90,49 @@ export class MemoryWarehouse {
     }
   }
 
-  /** Ids in records of other streams: none was looked up yet. */
-  mention(ids: readonly string[]): void {
-    const fresh = { askedAt: null, dueAt: 0, isKnown: null, failures: 0, error: null };
-    for (const id of ids) this.lookups.set(id, fresh);
-  }
-
-  holes(): Hole[] {
-    return this.slices.filter(isHole).map(({ slice, finishedAt }) => {
-      const waitMs = Math.min(DAY_MS, 15 * MINUTE_MS * 2 ** (slice.failures - 1));
-      return { slice, isDue: slice.status === 'pending' || finishedAt + waitMs <= this.#now() };
-    });
-  }
-
   write(change: ControlWrite): void {
     switch (change.kind) {
-      case 'plan': {
-        const fromMs = Math.min(...change.slices.map((slice) => slice.fromMs));
-        const toMs = Math.max(...change.slices.map((slice) => slice.toMs));
-        const isBeside = ({ slice }: StoredSlice): boolean => slice.fromMs < fromMs || slice.toMs > toMs;
+      case 'plan':
         this.plan = change.plan;
-        this.slices = this.slices.filter((one) => isHole(one) && isBeside(one));
-        this.#put(change.slices);
+        this.slices = this.slices.filter(({ status }) => status === 'failed');
+        this.#put(change.slices.filter((slice) => !this.slices.some((one) => isSame(one, slice))));
         break;
-      }
       case 'slice':
-        this.#put([change.slice]);
-        if (change.slice.status === 'done')
-          this.slices = this.slices.filter((one) => !isHoleWithin(one, change.slice));
+        if (!this.slices.some((one) => isSame(one, change.slice) && one.status === 'failed'))
+          this.#put([change.slice]);
         break;
-      case 'cut':
-        this.slices = this.slices.filter(({ slice }) => !isSame(slice, change.slice));
-        this.#put(change.pieces);
-        break;
-      case 'hole': {
-        const known = this.slices.find(({ slice }) => isSame(slice, change.slice))?.slice;
-        const failures = (known?.failures ?? 0) + 1;
-        this.#put([{ ...(known ?? toPending(change.slice)), status: 'failed', failures }]);
+      case 'failed': {
+        const slice = { status: 'failed', readToMs: change.slice.toMs, expected: null, records: 0 } as const;
+        this.#put([{ ...slice, ...change.slice }]);
         break;
       }
-      case 'lookups':
-        for (const { userId, isKnown, againInMs, failures, error } of change.results) {
-          const before = this.lookups.get(userId);
-          this.lookups.set(userId, {
-            askedAt: Math.max(this.#now(), Number(change.begunAt)),
-            dueAt: againInMs === null ? (before?.dueAt ?? 0) : this.#now() + againInMs,
-            isKnown: isKnown ?? before?.isKnown ?? null,
-            failures,
-            error,
-          });
-        }
+      case 'repaired':
+        this.slices = this.slices.filter((one) => !change.slices.some((slice) => isSame(one, slice)));
+        break;
+      case 'complete_read':
+        this.completeReadAt = this.#now();
+        break;
+      case 'methods':
+      case 'people_asked':
+      case 'people_listed':
     }
   }
 
   #put(slices: readonly LedgerSlice[]): void {
-    const others = this.slices.filter((one) => !slices.some((slice) => isSame(one.slice, slice)));
-    const added = slices.map((slice) => ({ slice, finishedAt: this.#now() }));
-    this.slices = [...others, ...added].toSorted(newestFirst);
-  }
-
-  #lookups(order: 1 | -1): [string, Lookup][] {
-    return [...this.lookups].toSorted(
-      ([one, a], [other, b]) => order * ((a.askedAt ?? -1) - (b.askedAt ?? -1)) || (one < other ? -1 : 1),
-    );
+    const others = this.slices.filter((one) => !slices.some((slice) => isSame(one, slice)));
+    this.slices = [...others, ...slices].toSorted((one, other) => other.toMs - one.toMs);
   }
 
   reads(): WarehouseReads {
     return {
       findVanished: (covered) => Promise.resolve(this.vanished(covered)),
-      readLedger: () =>
-        Promise.resolve(this.plan && { plan: this.plan, slices: this.slices.map(({ slice }) => slice) }),
-      readHoles: () => Promise.resolve(this.holes()),
-      readTime: () => Promise.resolve(String(this.#now())),
-      readDueLookups: ({ all, notAskedSince, limit }) => {
-        const due = this.#lookups(1).filter(
-          ([, { askedAt, dueAt }]) =>
-            (all || dueAt <= this.#now()) && (askedAt === null || askedAt < Number(notAskedSince)),
-        );
-        return Promise.resolve(due.slice(0, limit).map(([userId, { failures }]) => ({ userId, failures })));
-      },
-      readSucceededLookups: (limit) => {
-        const known = this.#lookups(-1).filter(([, one]) => one.isKnown !== null && one.failures === 0);
-        return Promise.resolve(known.slice(0, limit).map(([userId]) => userId));
-      },
-      readFailingLookups: (limit) => {
-        const failing = [...this.lookups].filter(([, { failures }]) => failures > 0).toSorted();
-        const some = failing.slice(0, limit).map(([userId, { error }]) => ({ userId, error }));
-        return Promise.resolve({ total: failing.length, some });
-      },
+      readLedger: () => Promise.resolve({ plan: this.plan, slices: this.slices }),
+      countListed: () => Promise.resolve(this.live().size),
+      readOptionalMethods: () => Promise.resolve(new Map()),
+      readKnownPeople: () => Promise.resolve({ listed: 0, hasNew: false }),
+      readUnknownPeople: () => Promise.resolve([]),
+      readTypes: () => Promise.resolve({ named: [], withRows: [] }),
+      readNamesState: () => Promise.resolve({ live: new Map(), unnamed: [], dataLists: [] }),
     };
   }
 }

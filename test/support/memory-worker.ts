@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { createRequestMeter } from '../../src/engine/api/requests.ts';
 import { noCounts, type RecordCounts } from '../../src/engine/control-tables/record-counts.ts';
 import type { ReadOptions, SyncSettings } from '../../src/engine/reading/read-request.ts';
+import { differenceOf } from '../../src/engine/reading/followups.ts';
 import { read } from '../../src/engine/reading/read.ts';
 import type { ReadOutcome } from '../../src/engine/reading/step.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
@@ -58,8 +59,9 @@ export interface MemoryWorker {
 interface Stored {
   readonly stream: StreamDefinition;
   readonly warehouse: MemoryWarehouse;
-  state: StreamState;
+  state: { -readonly [Name in keyof StreamState]: StreamState[Name] };
   checkedAt: number;
+  freshForMs: number;
 }
 
 export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Promise<MemoryWorker> {
@@ -87,21 +89,43 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
       warehouse: new MemoryWarehouse(stream, databaseNow),
       state: NO_STATE,
       checkedAt: 0,
+      freshForMs: 0,
     };
     all.set(name, stored);
     return stored;
   }
 
   function storeState(stored: Stored, { state: change = {} }: ReadOutcome): void {
-    const { check, ...times } = change;
-    stored.state = { ...stored.state, ...times };
-    if (check !== undefined) {
+    const { freshForMs, completeRead, difference, isPlanDone, ...times } = change;
+    const { warehouse, state } = stored;
+    if (isPlanDone === true && warehouse.plan !== undefined)
+      warehouse.plan = { ...warehouse.plan, watermark: null };
+    stored.state = { ...state, ...times };
+    if (freshForMs !== undefined) {
       stored.checkedAt = databaseNow();
-      stored.state = { ...stored.state, check: { ...check, agoByDatabaseMs: 0 } };
+      stored.freshForMs = freshForMs;
     }
-    const { plan } = stored.warehouse;
-    if (plan?.watermark != null && (times.watermark?.ms ?? Infinity) < plan.watermark.ms)
-      stored.warehouse.plan = { ...plan, watermark: null };
+    const left = { ...state.completeRead, ...(difference !== undefined && { difference }) };
+    stored.state.completeRead = left;
+    if (completeRead === undefined) return;
+    const { tookMs, totals } = completeRead;
+    const isLate = warehouse.vanished({ partitions: null }).size > 0;
+    const rows = warehouse.live().size;
+    stored.state.completeRead = { ...left, tookMs, difference: isLate ? 0 : differenceOf(rows, totals) };
+  }
+
+  /** As readStreamState reads it. */
+  function readState({ state, checkedAt, freshForMs, warehouse }: Stored): StreamState {
+    const agoMs = databaseNow() - checkedAt;
+    const { completeReadAt } = warehouse;
+    return {
+      ...state,
+      freshForMs: agoMs < 0 ? 0 : Math.max(0, Math.round(freshForMs - agoMs)),
+      completeRead: {
+        ...state.completeRead,
+        agoMs: completeReadAt === undefined ? null : databaseNow() - completeReadAt,
+      },
+    };
   }
 
   async function run(name: StreamName, request: MemoryRequest = {}): Promise<MemoryRun> {
@@ -111,19 +135,13 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
     const before = warehouse.copy();
     warehouse.seen.clear();
     let committed = warehouse.copy();
-    let savepoint = committed;
     let received = 0;
-    let receivedBefore = 0;
-    const { check } = stored.state;
     const steps = read({
       kind: 'sync',
       ...request,
       stream,
       isScheduled: request.trigger === 'schedule',
-      state: {
-        ...stored.state,
-        check: check && { ...check, agoByDatabaseMs: Math.round(databaseNow() - stored.checkedAt) },
-      },
+      state: readState(stored),
       settings,
       service: { api, meter, clock, signal: new AbortController().signal },
       warehouse: warehouse.reads(),
@@ -141,16 +159,7 @@ export async function createMemoryWorker(options: MemoryWorkerOptions = {}): Pro
             for (const write of step.writes ?? []) warehouse.write(write);
             received += step.records.length;
             break;
-          case 'savepoint':
-            savepoint = warehouse.copy();
-            receivedBefore = received;
-            break;
-          case 'rollback':
-            warehouse.become(savepoint);
-            received = receivedBefore;
-            break;
           case 'commit':
-          case 'idle':
             committed = warehouse.copy();
             break;
           case 'end': {
@@ -204,10 +213,11 @@ export async function expectMemoryEqualsSource(
 ): Promise<void> {
   const { method, responseKey: list, keyField, changeTimeColumn, readMode } = streamNamed(name);
   const parameters = {
-    incremental: [{ limit: 500, status: 'all' }],
+    incremental: [{ limit: 500, status: 'all', followup_display_id: true }],
     cached_list: [{ include_all_completions: true, limit: 1000 }],
     snapshot: [{}],
-    lookup: [],
+    people: [{}],
+    names: [],
   };
   const asked =
     readMode.kind === 'snapshot' && readMode.per === 'equipment_type'

@@ -11,12 +11,12 @@ export interface PersonColumn {
 
 /** View columns with the name of a column that streams declare as ids of people, and the id in each row. */
 export async function readPersonColumns(worker: TestWorker): Promise<PersonColumn[]> {
-  const names = STREAMS.filter(({ readMode }) => readMode.kind !== 'lookup')
+  const names = STREAMS.filter(({ readMode }) => readMode.kind !== 'people')
     .flatMap(userColumns)
     .map(({ column }) => `'${column}'`);
   return await worker.query<PersonColumn>(
     `select c.relname as view, left(a.attname, -3) as person from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
-     where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and c.relname <> 'people'
+     where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and c.relname !~ '^people'
        and a.atttypid = 'text'::regtype and a.attname in (${names.join(', ')}) order by 1, 2`,
   );
 }

@@ -34,7 +34,7 @@ export const isEqualExceptDeleted = () => expectMemoryEqualsSource(worker, 'foll
 export const followups = () => worker.sandbox.store.followups;
 export const stored = (stream: StreamName = 'followups') => worker.warehouseOf(stream).live();
 export const idAt = (place: number): string => [...followups().keys()][place] ?? '';
-export const watermark = (): number | null => worker.stateOf('followups').watermark?.ms ?? null;
+export const watermark = (): number | null => worker.stateOf('followups').watermark;
 
 export function raise(id: string, created = worker.serviceNow()): void {
   followups().put({ ...SPECIMENS.followups.build(id), created_on: created, updated_on: worker.serviceNow() });

@@ -103,7 +103,7 @@ async function renderCommands(): Promise<Record<string, string>> {
   const commands = commandsOf(program);
   const verbs = commands.map(([name, command]) => {
     const places = command.registeredArguments.map((one) =>
-      one.required ? `<${one.name()}>` : `[${one.name()}...]`,
+      one.required ? `<${one.name()}>` : `[${one.name()}${one.variadic ? '...' : ''}]`,
     );
     return [code([name, ...places].join(' ')), command.description()];
   });

@@ -58,12 +58,15 @@ export function addResource(tables: ExpectedTables, record: WireObject): void {
       description: wire.text(version['description']),
       type: wire.text(version['type']),
       file: wire.text(version['file']),
+      size: wire.integer(version['size']),
       link: wire.text(version['link']),
     }),
   );
 }
 
+/** A record that is sent as deleted is no live row. */
 export function addFollowup(tables: ExpectedTables, record: WireObject): void {
+  if (wire.yes(record['deleted']) === true) return;
   const id = wire.id(record['id']);
   add(tables, 'followups', {
     id,
@@ -78,6 +81,10 @@ export function addFollowup(tables: ExpectedTables, record: WireObject): void {
     due_on: wire.day(record['due']),
     resolved_at: wire.ms(record['resolved_on']),
     completer_id: wire.id(record['m_completer_id']),
+    is_in_progress: wire.yes(record['in_progress']),
+    field_id: wire.id(record['field_id']),
+    display_id: wire.id(record['followup_display_id']),
+    is_deleted_at_source: wire.yes(record['deleted']),
   });
   const messages = distinct(wire.objectsOf(record['messages']), (message) => wire.id(message['id']));
   oldestFirst(messages, 'date', 'first').forEach((message, index) => {
@@ -131,6 +138,8 @@ export function addEmployee(tables: ExpectedTables, record: WireObject): void {
   }
 }
 
+const projectId = (value: unknown): string | null => wire.integer(wire.isObject(value) ? value['id'] : value);
+
 export function addEquipment(tables: ExpectedTables, record: WireObject, requestedType: string): void {
   const id = wire.id(record['id']);
   const metavalues = wire.isObject(record['metavalues']) ? record['metavalues'] : null;
@@ -144,6 +153,8 @@ export function addEquipment(tables: ExpectedTables, record: WireObject, request
     line_of_business_id: wire.id(record['lineOfBusiness_id']),
     client_ids: wire.listOf(record['clients_id'], wire.id),
     assigned_user_ids: wire.listOf(record['assignedUsers_id'], wire.id),
+    assigned_user_id: wire.id(record['assignedUser_id']),
+    project_ids: wire.listOf(record['projects'], projectId),
     title: wire.text(record['title']),
     notes: wire.text(record['notes']),
     is_in_service: wire.yes(record['isInService']),
@@ -178,6 +189,32 @@ export function addEquipment(tables: ExpectedTables, record: WireObject, request
   }
 }
 
+/** Without USERS_KEEP. */
 export function addUser(tables: ExpectedTables, record: WireObject): void {
-  add(tables, 'users', { id: wire.id(record['id']), name: wire.text(record['name']) });
+  const [first, last] = [wire.text(record['firstname']), wire.text(record['lastname'])];
+  const seen = [wire.ms(record['lastWebAccess']), wire.ms(record['lastMobileAccess'])];
+  add(tables, 'users', {
+    id: wire.id(record['id']),
+    name: wire.text(record['name']) ?? ([first, last].filter(Boolean).join(' ') || null),
+    first_name: first,
+    last_name: last,
+    employee_number: wire.text(record['employeeNumber']),
+    email: null,
+    username: null,
+    job_title_id: wire.id(record['jobTitle_id']),
+    role_id: wire.id(record['role_id']),
+    field_office_ids: wire.listOf(record['fieldOffice_id'], wire.id),
+    line_of_business_ids: wire.listOf(record['lineOfBusiness_id'], wire.id),
+    client_ids: wire.listOf(record['clients_id'], wire.id),
+    supervisor_id: wire.id(record['supervisor_id']),
+    manager_id: wire.id(record['manager_id']),
+    hired_on: dayOf(record['hireDate']),
+    terminated_on: dayOf(record['terminationDate']),
+    last_seen_at: seen.reduce((one, other) => (Number(other) > Number(one) ? other : one)),
+  });
 }
+
+const dayOf = (value: unknown): string | null => {
+  const ms = wire.day(value) === null ? wire.ms(value) : null;
+  return ms === null ? wire.day(value) : new Date(Number(ms)).toISOString().slice(0, 10).replaceAll('-', '');
+};

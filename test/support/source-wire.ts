@@ -7,53 +7,12 @@ export type WireObject = Record<string, unknown>;
 
 const REPLACEMENT = '\uFFFD';
 
-/** A number in JSON that a double would round or format differently. */
-class Numeral {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-const NUMERAL_MARK = '\u0002numeral ';
-
-/** Parses JSON with exact numbers: a token that differs from the double's own form becomes a Numeral. */
-export function parseExactly(json: string): unknown {
-  const marked = json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
-    token.startsWith('"') || (String(Number(token)) === token && Math.abs(Number(token)) <= 2 ** 53)
-      ? token
-      : JSON.stringify(NUMERAL_MARK + token),
-  );
-  return JSON.parse(marked, (_, value: unknown) =>
-    typeof value === 'string' && value.startsWith(NUMERAL_MARK)
-      ? new Numeral(value.slice(NUMERAL_MARK.length))
-      : value,
-  );
-}
-
-/** A number without exponent, leading and trailing zeros. */
-export function plainDecimal(text: string): string {
-  const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
-  const point = whole.length + Number(power);
-  const digits = whole + fraction;
-  const padded = digits.padStart(digits.length + Math.max(0, -point), '0').padEnd(Math.max(point, 0), '0');
-  const at = Math.max(point, 0);
-  const before = padded.slice(0, at).replace(/^0+/, '') || '0';
-  const behind = padded.slice(at).replace(/0+$/, '');
-  const plain = behind === '' ? before : `${before}.${behind}`;
-  return text.startsWith('-') && plain !== '0' ? `-${plain}` : plain;
-}
-
-/** The plain decimal of any number. */
+/** A number up to 2^53. */
 const numberText = (value: unknown): string | null =>
-  value instanceof Numeral || typeof value === 'number'
-    ? plainDecimal(value instanceof Numeral ? value.text : String(value))
-    : null;
+  typeof value === 'number' && Math.abs(value) < 2 ** 53 ? String(value) : null;
 
 export function isObject(value: unknown): value is WireObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Numeral);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Text that PostgreSQL can store. */
@@ -73,8 +32,7 @@ export function storable(value: unknown): unknown {
 
 export function text(value: unknown): string | null {
   if (typeof value === 'string') return value;
-  if (value instanceof Numeral) return numberText(value);
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+  return typeof value === 'boolean' ? String(value) : numberText(value);
 }
 
 /** "A number where a string is specified is taken as its decimal text." */
@@ -86,28 +44,23 @@ export function id(value: unknown): string | null {
 
 function numeral(value: unknown): number | null {
   if (typeof value === 'number') return value;
-  if (value instanceof Numeral) return Number(value.text);
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : null;
 }
 
-/** ms since 1970, between the year 1 and JavaScript's last date. */
+/** ms since 1970 of the years 1 to 9999 in any time zone; 0 is no time. */
 export function ms(value: unknown): string | null {
   const number = numeral(value);
-  if (number === null || number < -62_135_596_800_000 || number > 8.64e15) return null;
+  if (number === null || number === 0 || number < -62_135_553_600_000 || number > 253_402_250_399_999)
+    return null;
   return String(Math.floor(number));
 }
 
 export function integer(value: unknown): string | null {
-  const digits = numberText(value) ?? value;
-  if (typeof digits !== 'string' || !/^-?\d{1,19}$/.test(digits)) return null;
-  const whole = BigInt(digits);
-  return whole >= -(2n ** 63n) && whole < 2n ** 63n ? String(whole) : null;
+  const number = numeral(value);
+  return number !== null && Number.isInteger(number) ? numberText(number) : null;
 }
 
-export function decimal(value: unknown): string | null {
-  const isText = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
-  return isText ? plainDecimal(value) : numberText(value);
-}
+export const decimal = (value: unknown): string | null => numberText(numeral(value));
 
 export function yes(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value;
@@ -137,8 +90,6 @@ export function json(value: unknown): string | null {
 
 export function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
-  const number = numberText(value);
-  if (number !== null) return number;
   if (!isObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([name, one]) => `${JSON.stringify(name)}:${sorted(one)}`).join(',')}}`;

@@ -2,6 +2,7 @@
 import type { RecordTable } from '../../src/sandbox/index.ts';
 import { NOON } from './test-clock.ts';
 import type { TestWorker } from './worker.ts';
+import { HARNESSES } from './equipment-types.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -22,6 +23,8 @@ export interface Specimen {
   };
   /** A value outside of a documented list, and its position in the record. */
   readonly unknownValue: { readonly patch: Fields; readonly field: string; readonly value: unknown } | null;
+  /** Records as the service was observed to send them, beside those of the specification. */
+  observed?(key: string): readonly Fields[];
   /** Makes the next run request everything again. */
   beforeRun(worker: TestWorker): Promise<void>;
 }
@@ -66,6 +69,15 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
       field: 'versions[0].type',
       value: 'hologram',
     },
+    observed: (key) => {
+      const fields = Object.entries(resource(key)).filter(([name]) => name !== 'category_id');
+      const version = { creator_id: '10001', created: NOON, approvedOn: NOON, version: '1', description: '' };
+      const versions = [
+        { ...version, type: 'file', file: 'a/b.pdf', size: 48_213 },
+        { ...version, type: 'link', file: null, link: 'https://documents.example/2' },
+      ];
+      return [{ ...Object.fromEntries(fields), versions }];
+    },
     beforeRun: nothing,
   },
   followups: {
@@ -88,6 +100,54 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     text: { field: 'm_assigner_id', column: 'assigner_id' },
     bad: { field: 'due', column: 'due_on', value: 20_261_399, right: 20_261_130 },
     unknownValue: null,
+    observed: (key) => {
+      const message = { date: NOON, m_user_id: '10001' };
+      const followup = {
+        form_id: 17,
+        response_id: 990_002,
+        created_on: String(NOON - 5_000),
+        updated_on: String(NOON),
+        m_observer_id: '10001',
+        m_assigner_id: '10001',
+        m_assignee_id: '10002',
+        field_id: 'f1',
+      };
+      const open = { open: true, due: null, resolved_on: null, m_completer_id: null };
+      const closed = { open: false, due: 20_261_130, m_completer_id: '10002' };
+      return [
+        {
+          ...followup,
+          ...open,
+          id: `${key}-open`,
+          deleted: false,
+          in_progress: true,
+          followup_display_id: '1234',
+          messages: [
+            { ...message, id: 'a', note: null, m_reassignee_id: null, signature: null, notify: true },
+            { ...message, id: 'b', note: 'b', signature: { name: 'A. B.' }, attachments: [{ key: 'c' }] },
+          ],
+        },
+        {
+          ...followup,
+          ...closed,
+          id: `${key}-closed`,
+          resolved_on: String(NOON),
+          deleted: false,
+          in_progress: false,
+          followup_display_id: 1235,
+          messages: [{ ...message, id: 'a', note: 'a', attachments: [{ key: 'd', caption: 'e' }] }],
+        },
+        {
+          ...followup,
+          ...closed,
+          id: `${key}-deleted`,
+          resolved_on: NOON,
+          deleted: true,
+          in_progress: false,
+          messages: [],
+        },
+      ];
+    },
     beforeRun: nothing,
   },
   'training-employee-status': {
@@ -108,6 +168,16 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     text: { field: 'status', column: 'status' },
     bad: { field: 'percent_complete', column: 'percent_complete', value: 'most of it', right: 62.5 },
     unknownValue: { patch: { status: 'suspended' }, field: 'status', value: 'suspended' },
+    observed: (key) => [
+      {
+        status: 'unassigned',
+        m_user_id: key,
+        percent_complete: 0,
+        incomplete_training_ids: [],
+        complete_training_ids: [],
+        last_completed: [],
+      },
+    ],
     beforeRun: ({ sandbox }) => {
       sandbox.store.recalculateTraining(sandbox.store.trainingCalculation().lastUpdated + 1);
       return nothing();
@@ -121,7 +191,7 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     build: (key) => ({
       id: key,
       serialNumber: `SN-${key}`,
-      equipmentType_id: '22',
+      equipmentType_id: HARNESSES,
       created: NOON - 5_000,
       parent_id: '',
       fieldOffice_id: ['7'],
@@ -144,6 +214,25 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     text: { field: 'serialNumber', column: 'serial_number' },
     bad: { field: 'created', column: 'created_at', value: { at: 'noon' }, right: NOON - 7_000 },
     unknownValue: { patch: { status: 'quarantined' }, field: 'status', value: 'quarantined' },
+    observed: (key) => [
+      {
+        id: key,
+        serialNumber: '',
+        equipmentType_id: HARNESSES,
+        created: NOON,
+        clients_id: [],
+        assignedUsers_id: ['10001', '10002'],
+        assignedUser_id: '10001',
+        title: '',
+        notes: '',
+        isInService: true,
+        metavalues: { '3201': 5, '3202': 'text', '3203': { item_ids: [901] } },
+        projects: [
+          { id: 41, name: 'North yard' },
+          { id: 42, name: 'South yard' },
+        ],
+      },
+    ],
     beforeRun: nothing,
   },
   users: {
@@ -153,19 +242,42 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     records: ({ sandbox }) => sandbox.store.users,
     build: (key) => ({ id: key, name: `Person ${key}` }),
     text: { field: 'name', column: 'name' },
-    bad: { field: 'name', column: 'name', value: { first: 'Ada' }, right: 'Ada' },
+    bad: { field: 'employeeNumber', column: 'employee_number', value: { number: 7 }, right: 'E7' },
     unknownValue: null,
-    // Documents mention every user of the source under any name, and make them due again.
-    beforeRun: async (worker) => {
-      const { store } = worker.sandbox;
-      for (const id of store.users.keys()) {
-        if (!store.resources.has(`by ${id}`)) store.resources.put(resource(`by ${id}`, id));
-      }
-      const { outcome } = await worker.run('resources', { force: true });
-      if (outcome !== 'succeeded') throw new Error(`resources ${outcome}`);
-      await worker.query('update safety_sync.user_lookups set due_at = now()');
-      worker.sandbox.requests.length = 0;
-    },
+    observed: (key) => [
+      {
+        id: key,
+        firstname: 'Ada',
+        lastname: 'Byron',
+        employeeNumber: '',
+        email: 'ada@example.org',
+        username: 'ada',
+        role_id: '3',
+        created: NOON,
+        fieldOffice_id: ['7'],
+        lineOfBusiness_id: [],
+        clients_id: [],
+        projects_id: ['41'],
+        isDriver: false,
+        isRegulatedDriver: false,
+        terminationDate: NOON,
+        hireDate: NOON,
+        sseDate: NOON,
+        registered_on: NOON,
+        jobTitle_id: '71',
+        manager_id: '10001',
+        supervisor_id: '10002',
+        mentor_id: '10003',
+        hse_id: '10004',
+        creator_id: { id: '10001', firstname: 'Jo', lastname: 'Doe' },
+        cellPhone: '555-0101',
+        emergencyContact: 'Jo',
+        lastWebAccess: NOON,
+        lastMobileAccess: NOON - 1,
+        metavalues: { '9001': 'A' },
+      },
+    ],
+    beforeRun: nothing,
   },
 };
 

@@ -26,6 +26,11 @@ export const HISTORIES = {
 
 export type HistoryName = keyof typeof HISTORIES;
 
+/** Columns of the table that its history does not have. */
+const STATELESS: readonly string[] = ['display_id', 'is_deleted_at_source'];
+const columnsOf = (table: keyof typeof TABLES): [string, ColumnKind][] =>
+  Object.entries<ColumnKind>(TABLES[table].columns).filter(([name]) => !STATELESS.includes(name));
+
 interface HistoryRow {
   readonly key: string;
   /** The columns that define a state, as text. */
@@ -38,8 +43,10 @@ interface HistoryRow {
 
 function stateOf(history: HistoryName, row: ExpectedRow): { key: string; state: string } {
   const { of, untracked } = HISTORIES[history];
-  const { key, columns } = TABLES[of];
-  const names = Object.keys(columns).filter((name) => !(untracked as readonly string[]).includes(name));
+  const { key } = TABLES[of];
+  const names = columnsOf(of).flatMap(([name]) =>
+    (untracked as readonly string[]).includes(name) ? [] : [name],
+  );
   return {
     key: key.map((name) => String(row[name])).join(' / '),
     state: JSON.stringify(names.map((name) => row[name] ?? null)),
@@ -49,7 +56,7 @@ function stateOf(history: HistoryName, row: ExpectedRow): { key: string; state: 
 /** By key, then by time. */
 export async function readHistory(compared: Compared, history: HistoryName): Promise<HistoryRow[]> {
   const { of, extra } = HISTORIES[history];
-  const columns: [string, ColumnKind][] = Object.entries({ ...TABLES[of].columns, ...extra });
+  const columns: [string, ColumnKind][] = [...columnsOf(of), ...Object.entries(extra)];
   const found = await compared.query<Record<string, string | null>>(
     `select ${columns.map(([name, kind]) => `${SELECT[kind](`t."${name}"`)} as "${name}"`).join(', ')},
        (extract(epoch from valid_from) * 1000000)::bigint::text as "from",
@@ -102,7 +109,7 @@ export class StateReplay {
     for (const record of calculation.employees) rows.addEmployee(tables, record as unknown as WireObject);
     for (const record of store.equipment.values()) {
       // The worker requests empty metafields, too.
-      const fields = store.metafields.get(record.equipmentType_id) ?? [];
+      const fields = store.metafieldIds(record.equipmentType_id);
       const empty = Object.fromEntries(fields.map((field) => [field, 'NULL']));
       const asked = { ...record, metavalues: { ...empty, ...record.metavalues } };
       rows.addEquipment(tables, asked, '');

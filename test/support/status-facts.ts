@@ -97,6 +97,7 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
       calculatedMs: null,
       currentUntilMs: currentUntilMs[stream] ?? null,
       retainedMs: null,
+      isOffered: true,
       ...runFactsOf(rows, stream),
     };
   });
@@ -106,6 +107,7 @@ export function operations({ successMs = {}, currentUntilMs = {}, ...change }: R
     readMonotonicMs: 0,
     pendingMigrations,
     accounts: new Map([['north', streams]]),
+    blocked: new Map(),
     rows,
   };
 }
@@ -150,13 +152,13 @@ export function accountFacts(
       health: { outage, openCircuits },
       config: {
         service: undefined,
-        equipmentTypes: [],
+        equipmentTypes: ['21'],
         reportingTimezone: null,
         schedule: { timezone: 'UTC' },
       },
     },
     progress: new Map(),
-    pressure: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
+    pressure: { inFlight: 0, waiting: 0 },
   };
 }
 
@@ -178,6 +180,7 @@ export function manyFacts(
     readMonotonicMs: 0,
     pendingMigrations: 0,
     accounts: new Map(known.map(([{ account }, streams]) => [account.id, streams])),
+    blocked: new Map<string, number>(),
     ...seen,
   };
   return {

@@ -52,9 +52,10 @@ export function describeStream({
   createWorker: create = createTestWorker,
 }: Battery): void {
   const ofEveryStream = isSample ? (define: () => void): void => define() : inProof;
+  /** Of people only listed fields are stored, each person once: test/integration/users.test.ts. */
+  const ofStoredAsReceived = stream.personal === undefined ? ofEveryStream : (): void => undefined;
   describe(stream.name, () => {
     const { name } = stream;
-    const isList = stream.readMode.kind !== 'lookup';
     const open: TestWorker[] = [];
     afterEach(async () => {
       for (const worker of open.splice(0)) await worker.close();
@@ -86,7 +87,7 @@ export function describeStream({
         happen: async (worker, isStored) => {
           if (!isStored) expectSuccess(await runAgain(worker));
           // A calculation belongs to the source.
-          else if (isList) await specimen.beforeRun(worker);
+          else await specimen.beforeRun(worker);
         },
       });
     const someKey = (worker: TestWorker): string => [...specimen.records(worker).keys()][3] ?? '';
@@ -188,7 +189,7 @@ export function describeStream({
         const worker = await createWorker();
         const records = specimen.records(worker);
         const whole = specimen.build('late-key');
-        const keyless = { ...whole, [specimen.keyField]: isList ? undefined : 'somebody else' };
+        const keyless = { ...whole, [specimen.keyField]: undefined };
         records.put(keyless, 'late-key');
         const result = await runAgain(worker);
         expectSuccess(result);
@@ -233,7 +234,7 @@ export function describeStream({
       await isEqual(worker);
     });
 
-    ofEveryStream(() => {
+    ofStoredAsReceived(() => {
       test('an unknown field has one issue, which closes when no record has the field, and is stored in _raw', async () => {
         const worker = await synced();
         const records = specimen.records(worker);
@@ -255,6 +256,19 @@ export function describeStream({
         expect(await issuesOf(worker, name)).toMatchObject([{ is_open: false }]);
       });
     });
+
+    const observed = specimen.observed?.('observed');
+    if (observed !== undefined) {
+      test('records as the service was observed to send them are stored without a data issue', async () => {
+        const worker = await synced();
+        for (const record of observed) specimen.records(worker).put(record);
+        const result = await runAgain(worker);
+        expectSuccess(result);
+        expect(result.counts).toMatchObject({ inserted: observed.length, rejected: 0 });
+        expect(await issuesOf(worker, name)).toEqual([]);
+        await isEqual(worker);
+      });
+    }
 
     if (specimen.unknownValue !== null) {
       const { patch: fields, field, value } = specimen.unknownValue;
@@ -286,41 +300,56 @@ export function describeStream({
       });
     });
 
-    ofEveryStream(() => {
-      test('numbers are stored with every digit, in _raw and in identifiers, and a second sync of them writes nothing', async () => {
+    ofStoredAsReceived(() => {
+      test('a record that is in a response twice is stored once, and a second sync of it writes nothing', async () => {
+        const worker = await createWorker();
+        const records = specimen.records(worker);
+        const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
+        records.put({ ...records.get(first) }, 'the same again');
+        records.put({ ...records.get(second), [specimen.text.field]: 'named differently' }, 'not the same');
+        const result = await runAgain(worker);
+        if (name === 'followups' || name === 'training-employee-status') {
+          // A total that counts a record twice contradicts the list: what there is gets stored, and the run fails.
+          expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+          expect(result.counts.deleted).toBe(0);
+          expect(await rowCount(worker)).toBe(records.size - 2);
+          return;
+        }
+        expectSuccess(result);
+        expect(result.counts).toMatchObject({
+          read: records.size,
+          inserted: records.size - 2,
+          unchanged: 2,
+          rejected: 0,
+        });
+        await isEqual(worker);
+        for (let again = 0; again < 2; again += 1) {
+          await specimen.beforeRun(worker);
+          const before = await rowVersions(worker);
+          const { counts } = await worker.run(name, { force: true });
+          expect(await rowVersions(worker)).toEqual(before);
+          expect(counts).toMatchObject({ inserted: 0, updated: 0, unchanged: records.size });
+        }
+      });
+
+      test('a key beyond 2^53 is rejected, and digits that no column holds stay in _raw', async () => {
         const worker = await synced();
         const key = someKey(worker);
-        const numbers = ['9007199254740993', '12345678901234567890.10', '-0.0', '1e999', '1.0e-7', '5'];
-        specimen.records(worker).update(key, {
-          [specimen.text.field]: new RawNumber('12345678901234567890'),
-          measured: { '': numbers.map((number) => new RawNumber(number)) },
-          'beyond numeric': new RawNumber('-1e200000'),
+        const records = specimen.records(worker);
+        records.update(key, { measured: [new RawNumber('9007199254740993'), new RawNumber('0.10')] });
+        records.put({
+          ...specimen.build('9007199254740993'),
+          [specimen.keyField]: new RawNumber('9007199254740993'),
         });
-        // Equal after rounding.
-        const twins = ['12345678901234567890', '12345678901234567891'];
-        for (const twin of twins) {
-          specimen.records(worker).put({ ...specimen.build(twin), [specimen.keyField]: new RawNumber(twin) });
-        }
-        expectSuccess(await runAgain(worker));
-        const received = numbers.map((number) => `'${number}'::jsonb`).join(', ');
-        const [raw] = await worker.query<{ stored: string; received: string; beyond: string }>(
-          `select (_raw->'measured'->'')::text as stored, jsonb_build_array(${received})::text as received,
-           _raw->>'beyond numeric' as beyond
-         from safety.${specimen.table} where ${specimen.keyColumn} = '${key}'`,
-        );
-        expect(raw).toMatchObject({ stored: raw?.received, beyond: '-1e200000' });
-        expect(raw?.stored).toMatch(
-          /^\[9007199254740993, 12345678901234567890\.10, 0\.0, 10{999}, 0\.00000010, 5\]$/,
-        );
-        expect(await cellOf(worker, key, specimen.text.column)).toBe('12345678901234567890');
-        for (const twin of twins) {
-          expect(await cellOf(worker, twin, `(_raw->'${specimen.keyField}')`)).toBe(twin);
-        }
-        await isEqual(worker);
-        await specimen.beforeRun(worker);
-        const before = await rowVersions(worker);
-        expectSuccess(await worker.run(name, { force: true }));
-        expect(await rowVersions(worker)).toEqual(before);
+        const result = await runAgain(worker);
+        expectSuccess(result);
+        expect(result.counts.rejected).toBe(1);
+        expect(await cellOf(worker, key, `(_raw->'measured')`)).toBe('[9007199254740993, 0.10]');
+        const issues = await issuesOf(worker, name);
+        expect(issues).toMatchObject([
+          { record_id: null, kind: 'record_rejected', is_open: true },
+          { field: 'measured', kind: 'unknown_field' },
+        ]);
       });
     });
 
@@ -331,7 +360,7 @@ export function describeStream({
       const fieldsBesidesKey = [...new Set(fields)].filter((name) => name !== specimen.keyField);
       const readings = casesOf<Partial<Readings>[]>({
         few: [
-          { bigNumbers: true, numbers: 'text', identifiers: 'numbers' },
+          { numbers: 'text', identifiers: 'numbers' },
           { absent: 'null', extraFields: true, unknownValues: true },
           { leftOut: fieldsBesidesKey },
           {},
@@ -341,8 +370,7 @@ export function describeStream({
           { numbers: 'text' },
           { absent: 'null' },
           { leftOut: optionalFields },
-          { bigNumbers: true },
-          { bigNumbers: true, numbers: 'text', identifiers: 'numbers' },
+          { numbers: 'text', identifiers: 'numbers' },
           { extraFields: true },
           { unknownValues: true },
           { emptyMetavalue: null },
@@ -363,32 +391,6 @@ export function describeStream({
     });
 
     ofEveryStream(() => {
-      if (isList) {
-        test('a record that is in a response twice is stored once, and a second sync of it writes nothing', async () => {
-          const worker = await createWorker();
-          const records = specimen.records(worker);
-          const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
-          records.put({ ...records.get(first) }, 'the same again');
-          records.put({ ...records.get(second), [specimen.text.field]: 'named differently' }, 'not the same');
-          const result = await runAgain(worker);
-          expectSuccess(result);
-          expect(result.counts).toMatchObject({
-            read: records.size,
-            inserted: records.size - 2,
-            unchanged: 2,
-            rejected: 0,
-          });
-          await isEqual(worker);
-          for (let again = 0; again < 2; again += 1) {
-            await specimen.beforeRun(worker);
-            const before = await rowVersions(worker);
-            const { counts } = await worker.run(name, { force: true });
-            expect(await rowVersions(worker)).toEqual(before);
-            expect(counts).toMatchObject({ inserted: 0, updated: 0, unchanged: records.size });
-          }
-        });
-      }
-
       test('a failing request changes no row, and its failed run is stored with error code and request id', async () => {
         const worker = await synced();
         specimen.records(worker).update(someKey(worker), { [specimen.text.field]: 'changed meanwhile' });
@@ -449,8 +451,7 @@ export function describeStream({
           worker.sandbox.requests.length = 0;
           const result = await worker.run(name, { force: true });
           expect(result).toMatchObject({ outcome: 'failed', error: { code, recovery: 'fail_run' } });
-          // A lookup may have a second request in flight when the first is refused.
-          expect(worker.sandbox.requests.length).toBeLessThanOrEqual(isList ? 1 : 2);
+          expect(worker.sandbox.requests.length).toBeLessThanOrEqual(1);
           expect(await rowVersions(worker)).toEqual(before);
           expect((await runsOf(worker, name))[0]).toMatchObject({ status: 'failed', error_code: code });
         }
@@ -467,7 +468,7 @@ export function describeStream({
         const before = worker.sandbox.requests.length;
         worker.sandbox.hooks.beforeResponse = async () => {
           asked.open();
-          if (worker.sandbox.requests.length - before > (isList ? 1 : 2)) overlapping.open();
+          if (worker.sandbox.requests.length - before > 1) overlapping.open();
           await gate.opened;
         };
         const first = worker.run(name, { force: true });
@@ -481,7 +482,7 @@ export function describeStream({
         gate.open();
         expectSuccess(await first);
         expectSuccess(await second);
-        expect(beforeRelease).toBeLessThanOrEqual(isList ? 1 : 2);
+        expect(beforeRelease).toBeLessThanOrEqual(1);
         const [overlap] = await worker.query<{ overlapping: number }>(
           `select count(*)::int as overlapping from safety_sync.runs a join safety_sync.runs b
          on a.account_id = b.account_id and a.stream = b.stream and a.run_id < b.run_id and a.finished_at > b.started_at

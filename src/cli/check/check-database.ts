@@ -33,6 +33,9 @@ interface Server {
   readonly may_create: boolean;
   readonly may_use_temporary: boolean;
   readonly now_ms: number;
+  /** The versions of the database's collation, then and now; null: PostgreSQL does not know. */
+  readonly collation_before: string | null;
+  readonly collation_now: string | null;
 }
 
 const SERVER = `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
@@ -41,7 +44,9 @@ const SERVER = `select current_setting('server_version') as version, current_set
   quote_ident(current_database()) as quoted_database, quote_ident(current_user) as quoted_owner,
   has_database_privilege(current_database(), 'create') as may_create,
   has_database_privilege(current_database(), 'temporary') as may_use_temporary,
-  (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms`;
+  (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
+  (select to_jsonb(d) ->> 'datcollversion' from pg_database d where d.datname = current_database()) as collation_before,
+  (select pg_collation_actual_version(c.oid) from pg_collation c where c.collname = 'default') as collation_now`;
 
 /** `whose`: the text in messages that names the accounts of the tables. */
 export async function checkDatabase(
@@ -75,6 +80,7 @@ export async function checkDatabase(
   return [
     reachable,
     checkClocks(aheadMs),
+    ...checkCollation(server),
     ok('migrations', `all ${known} applied`),
     await checkRights(connection, server, whose),
     await checkReader(connection),
@@ -92,11 +98,30 @@ function checkClocks(aheadMs: number): Check {
   const differMs = Math.abs(aheadMs);
   if (differMs < MOST_OFF_MS) return ok('clocks', 'this machine and the database agree');
   const where = aheadMs > 0 ? 'ahead of' : 'behind';
-  return skipped(
-    'clocks',
-    `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
-    `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not affected: ages and alerts follow the clock of the database, and requests the times of the service.`,
-  );
+  return {
+    ...skipped(
+      'clocks',
+      `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
+      `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not affected: ages and alerts follow the clock of the database, and requests the times of the service.`,
+    ),
+    remark: 'the clocks differ',
+  };
+}
+
+/** Our keys do not depend on it, those of other tables of the database may. */
+function checkCollation({
+  collation_before: before,
+  collation_now: now,
+  quoted_database: name,
+}: Server): Check[] {
+  if (before === null || now === null || before === now) return [];
+  return [
+    skipped(
+      'collation',
+      `the database was made with version ${before} of its collation, and the system has ${now}`,
+      `Ids and keys of the warehouse do not depend on it; names may sort otherwise. Indexes of other tables on text may be wrong: reindex database ${name}; alter database ${name} refresh collation version;`,
+    ),
+  ];
 }
 
 /** Returns no check if roles could be confined to accounts and none is. */

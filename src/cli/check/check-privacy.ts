@@ -37,7 +37,10 @@ export async function checkPrivacy({ config, accounts, accountIds, db }: App): P
   }
   const progress = await readCleaningProgress(db, accountIds, settings);
   const streams = accounts.flatMap(({ id, offReasons }) =>
-    (progress.get(id) ?? []).map((one) => ({ ...one, isScheduled: offReasons[one.stream] === undefined })),
+    (progress.get(id) ?? []).map((one) => ({
+      ...one,
+      isScheduled: offReasons[one.stream] !== 'not scheduled',
+    })),
   );
   const isProtected = streams.some(
     ({ policy }) => policy.omit.length + policy.pseudonymize.length + policy.forgotten.length > 0,

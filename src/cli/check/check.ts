@@ -1,21 +1,25 @@
 import pLimit from 'p-limit';
-import { type App, buildApiClient, createApp } from '../../app.ts';
+import { type App, buildApiClient, buildLogger, createApp } from '../../app.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPrivacy } from './check-privacy.ts';
 import { checkService } from './check-service.ts';
+import { checkSource, readRows, type RowsOf } from './check-source.ts';
 import { type Check, failed, ok, skipped } from './finding.ts';
-import type { AccountConfig } from '../../config/account-config.ts';
+import { type AccountConfig, describeUnlimited } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
+import { readOptionalMethods, writeOptionalMethods } from '../../engine/control-tables/optional-methods.ts';
+import type { MethodResult } from '../../engine/streams/optional-methods.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
 import { readReportingTimezones } from '../../warehouse/view-settings.ts';
 import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
+import { createBudgetStore } from '../../engine/control-tables/request-budget.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { createLogger } from '../../shared/logger.ts';
+import type { Logger } from '../../shared/logger.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from '../verb.ts';
 import { readAccountFindings } from '../verbs/accounts.ts';
-import { readUnreadPartitions } from '../verbs/status.ts';
+import { readUnreadPartitions } from '../verbs/equipment-types.ts';
 
 /** Retries would only delay the result that the user waits for. */
 const CHECK_RETRIES = 1;
@@ -25,6 +29,8 @@ function renderCheck({ what, result, finding, advice }: Check, colors: Colors): 
   const next = advice === null ? '' : `\n       ${advice}`;
   return `${marks[result]}  ${colors.bold(what)}: ${finding}${next}`;
 }
+
+const UNLIMITED_ADVICE = 'Remove the variable: 40 a minute are enough for every account.';
 
 const POOLED = 'connections share sessions of the server: a pooler is in transaction mode';
 const POOLER_ADVICE =
@@ -63,45 +69,89 @@ async function checkStored(app: App, hasAll: boolean): Promise<Check[]> {
   return [...unread, ...others.map(({ finding, advice }) => skipped('accounts', finding, advice))];
 }
 
+/** A warehouse that can be used; the caller closes the app. */
+interface UsableWarehouse {
+  readonly app: App;
+  /** Accounts that belong to another service: no list of it is requested. */
+  readonly refused: readonly string[];
+  readonly rowsOf: (account: string) => RowsOf;
+}
+
 async function checkWarehouse(
   context: CommandContext,
   config: Config,
   /** `config` has every account that is configured. */
   hasAll: boolean,
-): Promise<Check[]> {
+): Promise<{ readonly found: readonly Check[]; readonly usable?: UsableWarehouse }> {
   const say = (line: string) => context.terminal.note(context.terminal.noteColors.dim(line));
   const [account] = config.accounts;
   const isMany = config.accounts.length > 1;
   const whose = isMany ? `${config.accounts.length} accounts` : `account ${account?.accountId ?? ''}`;
+  let app: App | undefined;
   try {
-    const app = await createApp({ config, signal: context.signal, say });
-    try {
-      const checks = await checkDatabase(app.connection, whose);
-      if (await app.warehouse.sharesSessions()) {
-        checks.push(failed('sessions', POOLED, POOLER_ADVICE));
+    const api = { ...config.api, mostRetries: CHECK_RETRIES };
+    app = await createApp({ config: { ...config, api }, signal: context.signal, say });
+    const found = await checkDatabase(app.connection, whose);
+    if (await app.warehouse.sharesSessions()) found.push(failed('sessions', POOLED, POOLER_ADVICE));
+    const isUsable = found.every(({ result }) => result !== 'failed');
+    if (isUsable && (await readMigrationStatus(app.connection)).pending === 0) {
+      found.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
+      found.push(...(await checkStored(app, hasAll)));
+      const refused: string[] = [];
+      for (const one of app.accounts) {
+        const checked = await checkSource(one, isMany ? `source of ${one.id}` : 'source');
+        if (checked !== undefined) found.push(checked);
+        if (checked?.result === 'failed') refused.push(one.id);
       }
-      const isUsable = checks.every(({ result }) => result !== 'failed');
-      if (!isUsable || (await readMigrationStatus(app.connection)).pending > 0) return checks;
-      checks.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
-      return [...checks, ...(await checkStored(app, hasAll))];
-    } finally {
-      await app.close();
+      return { found, usable: { app, refused, rowsOf: await readRows(app) } };
     }
+    await app.close();
+    return { found };
   } catch (error) {
+    await app?.close();
     if (!(error instanceof SafetySyncError)) throw error;
-    return [{ ...failed('database', error.message, error.advice), code: error.code }];
+    return { found: [{ ...failed('database', error.message, error.advice), code: error.code }] };
   }
 }
 
+/** Without a warehouse there is no budget to share with other processes. */
+const MOST_WITHOUT_BUDGET = 10;
+
+interface CheckAccountOptions {
+  readonly account: AccountConfig;
+  readonly log: Logger;
+  readonly usable: UsableWarehouse | undefined;
+  readonly onCheck: (check: Check) => void;
+}
+
 async function checkAccount(
-  context: CommandContext,
-  config: Config,
-  { account, onCheck }: { readonly account: AccountConfig; readonly onCheck: (check: Check) => void },
+  { signal }: CommandContext,
+  { api: limits }: Config,
+  { account, log, usable, onCheck }: CheckAccountOptions,
 ): Promise<void> {
-  const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
-  const api = buildApiClient(account, { ...config.api, mostRetries: CHECK_RETRIES }, { log });
+  const { accountId, equipmentTypes } = account;
+  if (usable?.refused.includes(accountId) === true) return;
+  const store = usable === undefined ? null : createBudgetStore(usable.app.db, accountId);
+  const mostRetries = usable === undefined ? 0 : CHECK_RETRIES;
+  const mostRequests = usable === undefined ? MOST_WITHOUT_BUDGET : Infinity;
+  const rowsOf: RowsOf = usable?.rowsOf(accountId) ?? (() => undefined);
+  const api = buildApiClient(account, { ...limits, mostRetries }, { log, store });
   try {
-    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, onCheck });
+    const optional = usable && {
+      states: await readOptionalMethods(usable.app.db, accountId),
+      remember: async (result: MethodResult) => {
+        await writeOptionalMethods(usable.app.db, { accountId, now: 'now' }, [result]);
+      },
+    };
+    await checkService({
+      api,
+      equipmentTypes,
+      rowsOf,
+      signal,
+      mostRequests,
+      onCheck,
+      ...(optional && { optional }),
+    });
   } finally {
     await api.close();
   }
@@ -112,7 +162,7 @@ const ACCOUNTS_AT_ONCE = 4;
 
 function exitCodeOfChecks(checks: readonly Check[]): number {
   const failures = checks.filter(({ result }) => result === 'failed');
-  if (failures.some(({ code }) => code === 'database_newer')) return EXIT.usage;
+  if (failures.some(({ code }) => code === 'database_newer' || code === 'source_changed')) return EXIT.usage;
   if (failures.some(({ isRefusal }) => isRefusal === true)) return EXIT.refused;
   return failures.length > 0 ? EXIT.failed : EXIT.ok;
 }
@@ -131,29 +181,36 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
       terminal.print(renderCheck({ ...one, what: `${label}${one.what}` }, terminal.colors));
     }
   };
-  const usable = isMany
+  const settings = isMany
     ? `every variable is usable, ${config.accounts.length} accounts`
     : 'every variable is usable';
-  print([ok('configuration', usable)]);
-  print(await checkWarehouse(context, config, options.account === undefined));
-  const limit = pLimit(ACCOUNTS_AT_ONCE);
-  const asked = config.accounts.map((account) =>
-    limit(async () => {
-      const found: Check[] = [];
-      await checkAccount(context, config, {
-        account,
-        onCheck: (one) => (isMany ? void found.push(one) : print([one], account.accountId)),
-      });
-      return { accountId: account.accountId, found };
-    }),
-  );
-  // Results are printed in the order of the accounts, because accounts are checked concurrently.
-  for (const { accountId, found } of await Promise.all(asked)) print(found, accountId);
+  print([ok('configuration', settings)]);
+  const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
+  if (unlimited !== null) print([skipped('request limit', unlimited, UNLIMITED_ADVICE)]);
+  const { found: ofWarehouse, usable } = await checkWarehouse(context, config, options.account === undefined);
+  print(ofWarehouse);
+  try {
+    const log = buildLogger(config);
+    const limit = pLimit(ACCOUNTS_AT_ONCE);
+    const asked = config.accounts.map((account) =>
+      limit(async () => {
+        const found: Check[] = [];
+        const onCheck = (one: Check) => (isMany ? void found.push(one) : print([one], account.accountId));
+        await checkAccount(context, config, { account, log, usable, onCheck });
+        return { accountId: account.accountId, found };
+      }),
+    );
+    // Results are printed in the order of the accounts, because accounts are checked concurrently.
+    for (const { accountId, found } of await Promise.all(asked)) print(found, accountId);
+  } finally {
+    await usable?.app.close();
+  }
   const failures = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));
   else {
-    const isOff = checks.some(({ what, result }) => what === 'clocks' && result !== 'ok');
-    const inOrder = isOff ? 'Everything works, but the clocks differ.' : 'Everything is in order.';
+    const remarks = [...new Set(checks.flatMap(({ remark }) => remark ?? []))];
+    const inOrder =
+      remarks.length === 0 ? 'Everything is in order.' : `Everything works, but ${remarks.join(', and ')}.`;
     terminal.print(`\n${failures === 0 ? inOrder : `${failures} of ${checks.length} checks failed.`}`);
   }
   return exitCodeOfChecks(checks);

@@ -6,6 +6,8 @@ export interface Check {
   /** The next step; null when none is needed. */
   readonly advice: string | null;
   readonly code?: string;
+  /** For the last line, although nothing failed. */
+  readonly remark?: string;
   /** The service refused the credentials. */
   readonly isRefusal?: boolean;
 }

@@ -1,14 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { importLabels } from '../../warehouse/import-labels.ts';
-import { createSandbox, type Sandbox, sandboxLabels } from '../../sandbox/index.ts';
+import { createSandbox, type Sandbox } from '../../sandbox/index.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { DAY_MS, MINUTE_MS, systemClock } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
+import { names } from '../../engine/streams/names.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
+import { users } from '../../engine/streams/users.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
@@ -55,6 +55,8 @@ async function syncAll(
     streams,
     kind: 'sync',
     trigger: 'manual',
+    // The database's clock has not moved with the demo's.
+    force: true,
   });
   return results.map((result) => ({ result }));
 }
@@ -91,7 +93,6 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
     {
       SAFETY_BASE_URL: sandbox.url,
       SAFETY_TOKEN: sandbox.token,
-      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
       SAFETY_ACCOUNT: DEMO_ACCOUNT,
       SYNC_CRON: '*/10 * * * * *',
       HTTP_PORT: env['HTTP_PORT'],
@@ -105,16 +106,12 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 /** Next to the embedded database, so that the working directory stays as it was. */
 const demoFile = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
-/** Labels ids as a user would; returns how many. */
-async function giveNames({ db, signal }: App, accountId: string, file: string): Promise<number> {
-  const { readLabelsFile, renderLabelsFile } = await import('../../warehouse/labels-file.ts');
-  await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
-  const { added } = await importLabels(db, readLabelsFile(await readFile(file)), {
-    accountId,
-    replace: false,
-    signal,
-  });
-  return added;
+async function countNames(db: Queryable): Promise<number> {
+  const [row] = await db.execute<{ count: number }>(
+    sql`select (select count(*) from ${names} where account_id = ${DEMO_ACCOUNT})::int
+      + (select count(*) from ${users} where account_id = ${DEMO_ACCOUNT})::int as count`,
+  );
+  return row?.count ?? 0;
 }
 
 async function writeReport({ connection }: App, accountId: string): Promise<string> {
@@ -181,11 +178,8 @@ async function runDemo(
     const first = await syncInThePast(db, -passedMs, () => sync());
     terminal.print(indent(renderResults(first, terminal)));
     refuseToGoOn(signal);
-    const names = demoFile('safety-labels.csv');
-    const named = await giveNames(app, DEMO_ACCOUNT, names);
-    step(
-      `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
-    );
+    const named = await countNames(db);
+    step(`the records have ids; ${formatNumber(named, 'name')} for them come from the lists of the service`);
 
     for (let day = 1; day <= PAST_DAYS; day += 1) {
       passedMs += DAY_MS;
@@ -251,7 +245,7 @@ function printNextSteps(
       `All of it as charts and tables, for a browser:\n  ${report}`,
       ...lines,
       'With a service of your own:',
-      '  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=… SAFETY_EQUIPMENT_TYPES=…  DATABASE_URL=postgres://…',
+      '  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=…  DATABASE_URL=postgres://…',
       '  npx safety-sync check             tests settings, database and service',
       '  npx safety-sync sync              one sync now',
       '  npx safety-sync start             keeps the warehouse current on schedule',

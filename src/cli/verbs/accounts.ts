@@ -5,17 +5,17 @@ import {
   readAccountChanges,
   readStoredAccounts,
 } from '../../engine/control-tables/account-changes.ts';
-import { countAccountRows, readAccountTables } from '../../warehouse/account-tables.ts';
 import { accountName } from '../../config/value-forms.ts';
 import { formatAge, formatNumber } from '../../shared/format.ts';
-import { usageError } from '../../shared/errors.ts';
+import { SafetySyncError, usageError } from '../../shared/errors.ts';
+import { describeSource, isOtherAccount } from '../../engine/sync/source.ts';
 import { toIso } from '../../shared/time.ts';
 import { readAccounts } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
-import { changeAccount } from '../../warehouse/change-account.ts';
+import { changeAccount, countAccountRows, moveAccount } from '../../warehouse/change-account.ts';
 import type { App } from '../../app.ts';
+import { confirm, YES_OPTION } from '../confirm.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
-import type { Terminal } from '../terminal.ts';
 import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
 
 interface ChangeOptions extends CommonOptions {
@@ -89,22 +89,18 @@ export async function readAccountFindings({ accountIds, connection }: App) {
   ];
 }
 
-/** Throws `usage_invalid` unless the change is confirmed. */
-async function confirm(terminal: Terminal, change: AccountChange): Promise<void> {
-  if (terminal.ask === undefined) {
-    throw usageError('off a terminal this needs --yes', `If it is meant: ${commandOf(change)} --yes`);
-  }
-  const name = change.to ?? change.from;
-  const typed = await terminal.ask(`Type ${name} to go on: `);
-  if (typed.trim() !== name) throw usageError(`that was not ${name}: nothing was changed`);
-}
-
-function assertNewName({ from, to }: AccountChange): void {
-  if (to === from) throw usageError('the new name is the old one');
+function assertNewName({ to }: AccountChange): void {
   if (to === null || accountName.safeParse(to).success) return;
   throw usageError(
     `${JSON.stringify(to)} is no name of an account: expected ${String(accountName.description)}`,
   );
+}
+
+/** The account is configured, with the service that it belongs to: a removal would only make the next run read it again. */
+async function isReadOn({ accounts }: App, id: string): Promise<boolean> {
+  const account = accounts.find((one) => one.id === id);
+  if (account?.config.service === undefined) return account !== undefined;
+  return !(await account.source.compare()).isOther;
 }
 
 /** Renames what is stored of an account, or removes it if there is no new name. */
@@ -114,28 +110,17 @@ const runChange = withApp<ChangeOptions>(async ({ app, terminal, signal }, optio
   assertNewName(change);
   const { accountIds, connection, warehouse } = app;
   const isConfigured = accountIds.includes(from);
-  if (to === null && isConfigured) {
+  if (to === null && (await isReadOn(app, from))) {
     throw usageError(
       `account ${from} is configured: the next run would read it anew`,
       `First take ${from} out of the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE), here and where safety-sync start runs; then try again.`,
     );
   }
-  const tables = await readAccountTables(connection);
-  const counts = await countAccountRows(connection, tables, from);
-  const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const { rows, tables } = await countAccountRows(connection, from);
   const what = to === null ? `To be removed: account ${from}` : `To be renamed to ${to}: account ${from}`;
-  terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(counts.size, 'table')}.`);
-  if (options.yes !== true) await confirm(terminal, change);
-  const changed = await changeAccount(
-    {
-      databaseUrl: warehouse.url,
-      connection,
-      signal,
-      onTable: (table, count) =>
-        terminal.note(terminal.noteColors.dim(`  ${table}: ${formatNumber(count, 'row')}`)),
-    },
-    change,
-  );
+  terminal.note(`${what}, ${formatNumber(rows, 'row')} in ${formatNumber(tables, 'table')}.`);
+  await confirm(terminal, options, { name: to ?? from, command: commandOf(change) });
+  await changeAccount({ databaseUrl: warehouse.url, connection, signal }, change);
   const lines = [
     to === null
       ? `Nothing is stored of account ${from} any more.`
@@ -146,10 +131,52 @@ const runChange = withApp<ChangeOptions>(async ({ app, terminal, signal }, optio
       `Before the next run name it ${to} in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as ${from} it would be read anew.`,
     );
   }
-  return { json: { account_id: from, renamed_to: to, rows: changed }, lines: () => lines };
+  return { json: { account_id: from, renamed_to: to }, lines: () => lines };
 });
 
-const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
+/** Lets an account be read from another address of its service. */
+const runMove = withApp<ChangeOptions>(
+  async ({ app, terminal }, options, [name = '']) => {
+    const { accounts, connection, warehouse } = app;
+    const account = accounts.find(({ id }) => id === name);
+    if (account === undefined) {
+      throw usageError(
+        `account ${name} is not configured`,
+        'First give it its new address in the configuration (SAFETY_BASE_URL, or base_url of its entry in SAFETY_ACCOUNTS_FILE).',
+      );
+    }
+    const { stored, isOther } = await account.source.compare();
+    const current = await account.source.readCurrent();
+    if (stored?.isRead !== true)
+      throw usageError(`nothing is stored of account ${name}: it can be read from anywhere`);
+    if (!isOther) throw usageError(`account ${name} belongs to ${describeSource(stored)} already`);
+    const [from, to] = [describeSource(stored), describeSource(current)];
+    if (isOtherAccount(stored, current)) {
+      throw new SafetySyncError(
+        'source_changed',
+        `${to} is not the account that was read from ${from}: not moved`,
+        {
+          advice: `Read it as another account (SAFETY_ACCOUNT), or remove what is stored: safety-sync accounts remove ${name}`,
+        },
+      );
+    }
+    terminal.note(`To be moved: account ${name} from ${from} to ${to}.`);
+    if (stored.serviceId === null || current.serviceId === null) {
+      terminal.note(
+        'The service does not say whether both are the same account: what the new address lacks will be marked deleted.',
+      );
+    }
+    await confirm(terminal, options, { name, command: `safety-sync accounts move ${name}` });
+    const source = { ...current, serviceId: current.serviceId ?? stored.serviceId };
+    await moveAccount({ databaseUrl: warehouse.url, connection }, { accountId: name, source });
+    const lines = [
+      `Account ${name} belongs to ${to} now.`,
+      'The next sync reads everything and marks as deleted what is not there, without the delete guard. Now: safety-sync sync',
+    ];
+    return { json: { account_id: name, from: stored.address, to: current.address }, lines: () => lines };
+  },
+  { needsService: true },
+);
 
 const listVerb: Verb<CommonOptions> = {
   name: 'list',
@@ -180,8 +207,17 @@ const remove: Verb<ChangeOptions> = {
   run: runChange,
 };
 
+const move: Verb<ChangeOptions> = {
+  name: 'move',
+  about:
+    'let an account be read from its new, configured address of the same service: the next sync reads everything and deletes what is not there',
+  takes: [['name', 'the account, configured with the new address']],
+  options: [YES_OPTION, JSON_OPTION],
+  run: runMove,
+};
+
 export const accounts: Verb<CommonOptions> = {
   ...listVerb,
   name: 'accounts',
-  verbs: [listVerb, rename, remove],
+  verbs: [listVerb, rename, move, remove],
 };

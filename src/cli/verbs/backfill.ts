@@ -1,11 +1,10 @@
-import type { App } from '../../app.ts';
+import { type App, buildApiClient } from '../../app.ts';
+import type { ApiClient } from '../../engine/api/client.ts';
 import { createRequestMeter } from '../../engine/api/requests.ts';
 import { readLedger } from '../../engine/control-tables/backfill-ledger.ts';
-import { readStreamState } from '../../engine/control-tables/stream-state.ts';
 import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { isOpen, isResumable, toOpen } from '../../engine/reading/backfill.ts';
-import { sliceRecordsFor } from '../../engine/reading/backfill-plan.ts';
-import { isWholeTime, toCreationFilters } from '../../engine/reading/creation-slice.ts';
+import { countSlices, isResumable } from '../../engine/reading/backfill.ts';
+import { isWholeTime, toFilters } from '../../engine/reading/creation-time.ts';
 import type { RunContext } from '../../engine/sync/run.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
@@ -28,6 +27,7 @@ import {
   type CommonOptions,
   type CommandContext,
   JSON_OPTION,
+  LIFT_PRIVACY_OPTION,
   type Verb,
   runWithApp,
 } from '../verb.ts';
@@ -65,9 +65,6 @@ interface BackfillFlags {
   readonly restart: boolean;
 }
 
-/** At its end a backfill requests three totals: of all records, of those up to its beginning, and of those since. */
-const CHECK_REQUESTS = 3;
-
 /**
  * The requests that a backfill of a stream would send. Reads one number from the service and the ledger, writes nothing. Without
  * all tables there is no ledger to look at.
@@ -75,34 +72,32 @@ const CHECK_REQUESTS = 3;
 async function forecast(
   context: RunContext,
   stream: StreamName,
-  { isMigrated, ...asked }: BackfillFlags & { readonly isMigrated: boolean },
+  { isMigrated, api, ...asked }: BackfillFlags & { readonly isMigrated: boolean; readonly api: ApiClient },
 ) {
   const { readMode, method, responseKey } = streamNamed(stream);
   if (readMode.kind !== 'incremental') {
     const { equipmentTypes } = context.settings;
     const requests =
-      readMode.kind !== 'snapshot' ? null : readMode.per === 'account' ? 1 : equipmentTypes.length;
+      readMode.kind !== 'snapshot' ? null : readMode.per === 'account' ? 1 : equipmentTypes.length || null;
     return { stream, records: null, slices: 0, slices_done: null, requests };
   }
-  const response = await context.api().page({
+  const response = await api.page({
     method,
     listKey: responseKey,
-    params: { limit: 1, ...toCreationFilters(asked.range) },
+    params: { limit: 1, ...toFilters(asked.range) },
     meter: createRequestMeter(),
     signal: context.signal,
   });
   const total = response.paging?.total ?? null;
-  const { sliceConcurrency: readers } = context.settings;
   const resumed = isMigrated ? await readResumable(context, stream, asked) : undefined;
-  const slices =
-    resumed?.length ?? Math.max(1, Math.ceil((total ?? 0) / sliceRecordsFor(readers, readMode.pageSize)));
-  const open = resumed?.filter(isOpen).length ?? slices;
-  const done = resumed?.reduce((sum, slice) => sum + (isOpen(slice) ? toOpen(slice) : slice).records, 0) ?? 0;
+  const pagesOf = (records: number): number => Math.ceil(records / readMode.pageSize);
+  const slices = resumed?.length ?? countSlices(pagesOf(total ?? 0), context.settings.sliceConcurrency);
+  const open = resumed?.filter(({ status }) => status === 'pending').length ?? slices;
+  const done = resumed?.reduce((sum, slice) => sum + slice.records, 0) ?? 0;
   const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
-  // A new backfill requests the newest page, which may contain all records; otherwise it also requests the oldest record.
-  const isOnePage = resumed === undefined && left !== null && left <= readMode.pageSize;
-  const first = resumed === undefined ? 2 : 1;
-  const several = left === null ? null : Math.ceil(left / readMode.pageSize) + open + first + CHECK_REQUESTS;
+  // The total, or the newest and the oldest page, which show where to cut.
+  const more = resumed !== undefined ? 1 : slices > 1 ? 2 : 0;
+  const isOnePage = resumed === undefined && left !== null && left < readMode.pageSize;
   return {
     stream,
     /** null: the number is known only after the whole list was read. */
@@ -112,7 +107,7 @@ async function forecast(
     /** null: this would start from the beginning. */
     slices_done: resumed === undefined ? null : slices - open,
     // One request for every 500 records, and one for the partial page of every slice.
-    requests: isOnePage ? 1 : several,
+    requests: isOnePage ? 1 : left === null ? null : pagesOf(left) + open + more,
   };
 }
 
@@ -124,10 +119,8 @@ async function readResumable(
   stream: StreamName,
   { range, restart }: BackfillFlags,
 ): Promise<readonly LedgerSlice[] | undefined> {
-  const stored = await readLedger(db, { accountId, stream });
-  const watermarkMs = (await readStreamState(db, accountId, stream)).watermark?.ms ?? null;
-  const isSame = stored !== undefined && isResumable(stored, { range, restart, watermarkMs });
-  return isSame ? stored.slices : undefined;
+  const { plan, slices } = await readLedger(db, { accountId, stream });
+  return isResumable(plan, { range, restart }) ? slices : undefined;
 }
 
 function describeForecast(
@@ -159,7 +152,7 @@ function describePending({ known, pending }: MigrationStatus): string[] {
  */
 async function readPlan(
   { terminal }: CommandContext,
-  { accounts, connection }: App,
+  { accounts, connection, config, log }: App,
   asked: BackfillFlags,
 ): Promise<Output> {
   const status = await readMigrationStatus(connection);
@@ -169,17 +162,26 @@ async function readPlan(
   let code: number = EXIT.ok;
   for (const account of accounts) {
     const own = accountFields(accounts.length > 1, account.id);
-    for (const stream of asked.streams) {
-      try {
-        plan.push({ ...own, ...(await forecast(account.runContext(), stream, { ...asked, isMigrated })) });
-      } catch (error) {
-        // The other accounts are planned, as they would be read.
-        if (accounts.length === 1 || !(error instanceof SafetySyncError)) throw error;
-        const { code: errorCode, message, advice, recovery } = error;
-        failed.push({ account_id: account.id, stream, code: errorCode, message, advice });
-        code = Math.max(code, EXIT_CODE_OF[recovery]);
-        if (recovery === 'fail_run') break;
+    // Without tables there is no request budget to share, and no service that the account belongs to.
+    const api = isMigrated ? account.api : buildApiClient(account.config, config.api, { log, store: null });
+    try {
+      for (const stream of asked.streams) {
+        try {
+          plan.push({
+            ...own,
+            ...(await forecast(account.runContext(), stream, { ...asked, isMigrated, api })),
+          });
+        } catch (error) {
+          // The other accounts are planned, as they would be read.
+          if (accounts.length === 1 || !(error instanceof SafetySyncError)) throw error;
+          const { code: errorCode, message, advice, recovery } = error;
+          failed.push({ account_id: account.id, stream, code: errorCode, message, advice });
+          code = Math.max(code, EXIT_CODE_OF[recovery]);
+          if (recovery === 'fail_run') break;
+        }
       }
+    } finally {
+      if (!isMigrated) await api.close();
     }
   }
   return {
@@ -211,6 +213,7 @@ export const backfill: Verb<BackfillOptions> = {
       '--plan',
       'only print how much it would read; sends requests, writes no rows, needs no migrated warehouse',
     ],
+    LIFT_PRIVACY_OPTION,
     JSON_OPTION,
   ],
   async run(context, options, names) {

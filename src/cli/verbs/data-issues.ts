@@ -7,7 +7,14 @@ import { type AccountResult, exitCodeOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
 import { withIsoTimes } from '../terminal.ts';
-import { type CommonOptions, JSON_OPTION, type Verb, withApp } from '../verb.ts';
+import {
+  type CommonOptions,
+  JSON_OPTION,
+  LIFT_PRIVACY_OPTION,
+  settlePrivacy,
+  type Verb,
+  withApp,
+} from '../verb.ts';
 
 interface IssuesOptions extends CommonOptions {
   readonly all?: true;
@@ -18,7 +25,7 @@ interface IssuesOptions extends CommonOptions {
 export const MEANING: Readonly<Record<IssueKind, string>> = {
   record_rejected: 'not stored; the issue holds it',
   field_nulled: 'stored as null',
-  unknown_field: 'kept in _raw only',
+  unknown_field: 'kept in _raw only; of people not at all',
   unknown_value: 'kept as it came',
 };
 
@@ -43,6 +50,7 @@ function groupIssues(issues: readonly IssueRow[]): ListedIssueGroup[] {
 const runDataIssues = withApp<IssuesOptions>(async ({ app, terminal }, options) => {
   const { colors } = terminal;
   const { accountIds, db } = app;
+  if (options.retry) await settlePrivacy(app, options);
   const code = exitCodeOf(options.retry ? await retryAll(app) : []);
   const issues = await readIssues(db, { accountIds, includeResolved: options.all ?? false });
   const table = () =>
@@ -101,6 +109,7 @@ export const dataIssues: Verb<IssuesOptions> = {
     JSON_OPTION,
     ['--all', 'also resolved ones'],
     ['--retry', 'process the stored records again first, without requests'],
+    LIFT_PRIVACY_OPTION,
   ],
   run: runDataIssues,
 };

@@ -1,3 +1,5 @@
+import { sql } from 'drizzle-orm';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
@@ -5,6 +7,7 @@ import { toIso } from '../../shared/time.ts';
 import { nameEntries } from '../../shared/token-source.ts';
 import { tokenSourceOf } from '../../config/account-config.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
+import { type StoredPartition, unreadOf } from '../../engine/streams/unread-partitions.ts';
 import type { App } from '../../app.ts';
 import { accountFields, afterBlank, EXIT, outputOf } from '../run-results.ts';
 import { runAccounts } from '../run-verb.ts';
@@ -19,15 +22,35 @@ import {
   withApp,
 } from '../verb.ts';
 
-/** For each account its configured types in their order, then the other types that have rows. */
+/** By account, only those with rows of equipment types that are not configured. */
+export async function readUnreadPartitions({
+  accounts,
+  accountIds,
+  db,
+}: App): Promise<Map<string, StoredPartition[]>> {
+  const stored = await readStoredPartitions(db, accountIds);
+  const unread = accounts.map(
+    ({ id, config }) => [id, unreadOf(stored.get(id) ?? [], config.equipmentTypes)] as const,
+  );
+  return new Map(unread.filter(([, partitions]) => partitions.length > 0));
+}
+
+/** For each account its configured types in their order, then those that are listed or have rows. Where none is configured all are read. */
 async function readTypes({ accounts, accountIds, db }: App) {
   const stored = await readStoredPartitions(db, accountIds);
+  const listed = await db.execute<{ account_id: string; id: string; title: string | null }>(
+    sql`select account_id, id, title from safety.equipment_types
+      where account_id = any (${toArrayLiteral(accountIds)}::text[]) order by title, id`,
+  );
   return accounts.flatMap(({ id, config: { equipmentTypes } }) => {
     const own = new Map((stored.get(id) ?? []).map((one) => [one.partition, one]));
-    return [...new Set([...equipmentTypes, ...own.keys()])].map((type) => ({
+    const titles = new Map(listed.filter((one) => one.account_id === id).map((one) => [one.id, one.title]));
+    return [...new Set([...equipmentTypes, ...titles.keys(), ...own.keys()])].map((type) => ({
       ...accountFields(accounts.length > 1, id),
       equipment_type_id: type,
+      title: titles.get(type) ?? null,
       is_configured: equipmentTypes.includes(type),
+      is_read: equipmentTypes.length === 0 || equipmentTypes.includes(type),
       live_rows: own.get(type)?.live ?? 0,
       deleted_rows: own.get(type)?.deleted ?? 0,
       last_read_at: toIso(own.get(type)?.readAtMs ?? null),
@@ -37,7 +60,7 @@ async function readTypes({ accounts, accountIds, db }: App) {
 
 type TypeRow = Awaited<ReturnType<typeof readTypes>>[number];
 
-const isLeft = (type: TypeRow): boolean => !type.is_configured && type.live_rows > 0;
+const isLeft = (type: TypeRow): boolean => !type.is_read && type.live_rows > 0;
 
 const listTypes = withApp<CommonOptions>(async ({ app, terminal }) => {
   const types = await readTypes(app);
@@ -48,7 +71,8 @@ const listTypes = withApp<CommonOptions>(async ({ app, terminal }) => {
       [
         accountColumn(app.accounts.length > 1),
         { title: 'type', cellOf: (type) => type.equipment_type_id },
-        { title: 'configured', cellOf: (type) => (type.is_configured ? 'yes' : no(type)) },
+        { title: 'title', isCut: true, cellOf: (type) => type.title ?? '–' },
+        { title: 'read', cellOf: (type) => (type.is_read ? 'yes' : no(type)) },
         countColumn('live', (type) => type.live_rows),
         countColumn('deleted', (type) => type.deleted_rows),
         { title: 'last read', cellOf: (type) => formatTime(type.last_read_at) },
@@ -56,8 +80,9 @@ const listTypes = withApp<CommonOptions>(async ({ app, terminal }) => {
       terminal,
     );
   const advice =
-    'Live rows of a type that is not configured stay as they were when last read. To mark them deleted: safety-sync equipment-types retire TYPE';
-  const none = 'No equipment type is configured (SAFETY_EQUIPMENT_TYPES), and no equipment is stored.';
+    'Live rows of a type that is not read stay as they were. To mark them deleted: safety-sync equipment-types retire TYPE';
+  const none =
+    'The service has listed no equipment type yet, none is configured (SAFETY_EQUIPMENT_TYPES), and no equipment is stored.';
   return {
     json: { equipment_types: types },
     lines: () => (types.length === 0 ? [none] : [table(), ...afterBlank(types.some(isLeft) ? [advice] : [])]),
@@ -70,21 +95,21 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
   const account = onlyAccountOf(app, { what: 'an equipment type', example });
   const known = await readTypes(app);
   const found = known.find((one) => one.equipment_type_id === type);
-  if (found?.is_configured === true) {
+  if (found?.is_read === true) {
     throw usageError(
-      `equipment type ${type} is configured: the next run would bring its rows back`,
+      `equipment type ${type} is read: the next run would bring its rows back`,
       nameEntries(
-        'First take it out of SAFETY_EQUIPMENT_TYPES, here and where safety-sync start runs; then try again.',
+        'First set SAFETY_EQUIPMENT_TYPES to the other types, here and where safety-sync start runs; then try again.',
         [tokenSourceOf(account.config)],
       ),
     );
   }
   if (found === undefined) {
-    const others = known.filter((one) => !one.is_configured).map((one) => one.equipment_type_id);
+    const others = known.filter((one) => !one.is_read).map((one) => one.equipment_type_id);
     const which = others.length === 0 ? 'every stored row is of a configured type' : others.join(', ');
     throw usageError(
       `no row is of equipment type ${type}`,
-      `Types that have rows and are not configured: ${which}.`,
+      `Types that have rows and are not read: ${which}.`,
     );
   }
   const stream = STREAMS.find(({ partitionedBy }) => partitionedBy !== undefined)?.name ?? '';
@@ -106,7 +131,8 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
 
 const listVerb: Verb<CommonOptions> = {
   name: 'list',
-  about: 'show equipment types that are configured or have rows, and when each was last read',
+  about:
+    'show the equipment types that the service lists, that are configured or have rows, and when each was last read',
   hasAccounts: true,
   options: [JSON_OPTION],
   run: listTypes,

@@ -25,19 +25,21 @@ const MOST_NAMED = 3;
 /** Without it a spreadsheet reads the file in another character encoding, which changes names. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** For each account and kind of id; those without a label are listed, the most used first. */
+/** By a person or by the service. */
+const isNamed = ({ label, name }: MetId): boolean => label !== null || name !== null;
+
+/** For each account and kind of id; those without label and name are listed, the most used first. */
 function coverageOf(accountIds: readonly string[], met: readonly MetId[]) {
   return accountIds.flatMap((accountId) =>
     LABEL_KINDS.map((kind) => {
       const ids = met.filter((one) => one.accountId === accountId && one.kind === kind);
-      const unlabelled = ids.filter(({ label }) => label === null).map(({ id, seen }) => ({ id, seen }));
-      const labelled = ids.length - unlabelled.length;
       return {
         ...accountFields(accountIds.length > 1, accountId),
         kind,
         ids: ids.length,
-        labelled,
-        unlabelled,
+        labelled: ids.filter(({ label }) => label !== null).length,
+        named: ids.filter(({ name }) => name !== null).length,
+        unlabelled: ids.filter((one) => !isNamed(one)).map(({ id, seen }) => ({ id, seen })),
       };
     }),
   );
@@ -48,9 +50,9 @@ type KindCoverage = ReturnType<typeof coverageOf>[number];
 function coverageAdvice(coverage: readonly KindCoverage[]): string[] {
   const missing = coverage.reduce((sum, { unlabelled }) => sum + unlabelled.length, 0);
   if (coverage.every(({ ids }) => ids === 0)) return ['No ids were met yet: run safety-sync sync first.'];
-  if (missing === 0) return ['Every id has a label.'];
+  if (missing === 0) return ['Every id has a name.'];
   return [
-    `${formatNumber(missing, 'id')} without a label. To give them names:`,
+    `${formatNumber(missing, 'id')} without a name. To give them names:`,
     '  safety-sync labels template --out labels.csv  lists them, the most used first',
     '  … fill the column label …',
     '  safety-sync labels import labels.csv          all or nothing; can be repeated',
@@ -58,8 +60,8 @@ function coverageAdvice(coverage: readonly KindCoverage[]): string[] {
 }
 
 const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
-  const labelledOf = ({ ids, labelled }: KindCoverage): string =>
-    (labelled === ids ? terminal.colors.green : terminal.colors.yellow)(formatCount(labelled));
+  const namelessOf = ({ unlabelled: { length } }: KindCoverage): string =>
+    (length === 0 ? terminal.colors.green : terminal.colors.yellow)(formatCount(length));
   const mostUsedOf = ({ unlabelled }: KindCoverage): string =>
     unlabelled
       .slice(0, MOST_NAMED)
@@ -74,8 +76,10 @@ const runLabels = withApp<CommonOptions>(async ({ app, terminal }) => {
         accountColumn(accountIds.length > 1),
         { title: 'kind', cellOf: ({ kind }) => kind },
         countColumn('ids met', ({ ids }) => ids),
-        { title: 'labelled', align: 'right', cellOf: labelledOf },
-        { title: 'most used without a label (records)', cellOf: mostUsedOf },
+        countColumn('named by the service', ({ named }) => named),
+        countColumn('by a label', ({ labelled }) => labelled),
+        { title: 'by nobody', align: 'right', cellOf: namelessOf },
+        { title: 'most used without a name (records)', cellOf: mostUsedOf },
       ],
       terminal,
     );
@@ -93,7 +97,7 @@ const runTemplate = withApp<TemplateOptions>(async ({ app, terminal }, options) 
   const account = onlyAccountOf(app, { what: 'a file of labels', example });
   const met = await readMetIds(app.db, [account.id]);
   const missing = met
-    .filter(({ label }) => label === null)
+    .filter((one) => !isNamed(one))
     .map(({ kind, id, seen }) => ({ kind, id, seen }))
     .toSorted((one, other) => other.seen - one.seen);
   const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
@@ -105,8 +109,8 @@ const runTemplate = withApp<TemplateOptions>(async ({ app, terminal }, options) 
   await writeWholeFile(out, `${BYTE_ORDER_MARK}${file}`);
   terminal.print(
     missing.length === 0
-      ? `Every id has a label: ${resolve(out)} has its first line only.`
-      : `${formatNumber(missing.length, 'id')} without a label ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}${accountFlags(options)}`,
+      ? `Every id has a name: ${resolve(out)} has its first line only.`
+      : `${formatNumber(missing.length, 'id')} without a name ${missing.length === 1 ? 'is' : 'are'} in ${resolve(out)}: fill the column label (lines may stay empty), then safety-sync labels import ${out}${accountFlags(options)}`,
   );
   return EXIT.ok;
 });
@@ -173,7 +177,8 @@ const runImport = withApp<ImportOptions>(async ({ app, signal }, options, [path 
 
 const template: Verb<TemplateOptions> = {
   name: 'template',
-  about: 'write a CSV file of every id that has no label, the most used first, to be filled in and imported',
+  about:
+    'write a CSV file of every id without label or name, the most used first, to be filled in and imported',
   hasAccounts: ONE_ACCOUNT,
   options: [['--out <file>', 'path of the file; - is stdout, the default']],
   run: runTemplate,
@@ -190,7 +195,8 @@ const importVerb: Verb<ImportOptions> = {
 
 export const labels: Verb<CommonOptions> = {
   name: 'labels',
-  about: 'show for each kind of id how many ids have a label, and the most used that have none',
+  about:
+    'show for each kind of id how many the service names, how many have a label, and the most used with neither',
   hasAccounts: true,
   options: [JSON_OPTION],
   verbs: [template, importVerb],

@@ -3,7 +3,7 @@ import type { RunResult } from '../../engine/sync/run.ts';
 import { parseStreams } from '../arguments.ts';
 import { streamLabel } from '../run-results.ts';
 import { runVerb } from '../run-verb.ts';
-import { type CommonOptions, JSON_OPTION, type Verb } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, LIFT_PRIVACY_OPTION, type Verb } from '../verb.ts';
 
 interface ReconcileOptions extends CommonOptions {
   readonly allowMassDelete?: true;
@@ -44,7 +44,11 @@ export const reconcile: Verb<ReconcileOptions> = {
     'full refresh: find deletions of follow-ups and changes that syncs missed; print new and repaired records',
   hasStreams: true,
   hasAccounts: true,
-  options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse'], JSON_OPTION],
+  options: [
+    ['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse'],
+    LIFT_PRIVACY_OPTION,
+    JSON_OPTION,
+  ],
   run: async (context, options, names) =>
     await runVerb(context, options, {
       kind: 'reconcile',

@@ -3,10 +3,8 @@ import {
   defaultSize,
   type RequestLogEntry,
   type Sandbox,
-  sandboxLabels,
   type SandboxOptions,
 } from '../../sandbox/index.ts';
-import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { SafetySyncError, usageError } from '../../shared/errors.ts';
 import { untilAborted } from '../../shared/time.ts';
 import { parseWholeNumber } from '../arguments.ts';
@@ -27,7 +25,6 @@ interface Flags extends Readonly<Record<SizeName, string>> {
   readonly deletions?: true;
   readonly faults: string;
   readonly rateLimit?: string;
-  readonly labels?: string;
   readonly quiet?: true;
 }
 
@@ -43,11 +40,11 @@ function toFaults(flags: Flags): NonNullable<SandboxOptions['faults']> {
   return { ...rates, hang: share / 10, ...limiter };
 }
 
-/** `100/60` = 100 requests in 60 seconds. */
+/** `80/60` = 80 requests in 60 seconds. */
 function parseRateLimit(text: string): { requests: number; windowMs: number } {
   const [requests = '', seconds = '', ...rest] = text.split('/');
   if (seconds === '' || rest.length > 0) {
-    throw usageError(`--rate-limit: expected requests/seconds such as 100/60, got ${text}`);
+    throw usageError(`--rate-limit: expected requests/seconds such as 80/60, got ${text}`);
   }
   return {
     requests: parseWholeNumber(requests, '--rate-limit', { min: 1, max: MILLION }),
@@ -93,10 +90,6 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
   const options = toOptions(flags);
-  if (flags.labels !== undefined) {
-    const { renderLabelsFile } = await import('../../warehouse/labels-file.ts');
-    await writeWholeFile(flags.labels, renderLabelsFile(sandboxLabels()));
-  }
   const sandbox = await startSandbox({
     ...options,
     onRequest: (entry) => {
@@ -107,7 +100,6 @@ async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): P
   const settings = [
     ['SAFETY_BASE_URL', sandbox.url],
     ['SAFETY_TOKEN', sandbox.token],
-    ['SAFETY_EQUIPMENT_TYPES', sandbox.equipmentTypes.join(',')],
   ] as const;
   for (const [name, value] of settings) terminal.print(`${name}=${value}`);
   const log = flags.quiet ? '' : '; its requests follow';
@@ -138,8 +130,10 @@ export const sandbox: Verb<Flags> = {
     ['--deletions', 'with --live: records are deleted, too'],
     ['--latency <ms>', 'added to every response', '0'],
     ['--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0'],
-    ['--rate-limit <n/seconds>', 'refuse more than n requests in a window, e.g. 100/60'],
-    ['--labels <file>', 'path of a file that it writes with the names of its ids, for labels import'],
+    [
+      '--rate-limit <n/seconds>',
+      'more than n requests in so many seconds lock everybody out for as long, e.g. 80/60',
+    ],
     ['--quiet', 'no request log'],
   ],
   run: runSandbox,

@@ -1,9 +1,10 @@
+import { describeUnlimited } from '../../config/account-config.ts';
 import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
 import type { Config } from '../../config/load-config.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 import { VERSION } from '../../version.ts';
 import { EXIT } from '../run-results.ts';
-import { type CommonOptions, type Verb, withApp } from '../verb.ts';
+import { type CommonOptions, LIFT_PRIVACY_OPTION, type Verb, withApp } from '../verb.ts';
 
 /** Maximum number of service addresses in the log line. */
 const MOST_ADDRESSES = 20;
@@ -52,9 +53,10 @@ export const start: Verb<CommonOptions> = {
   about:
     'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page, stop on SIGTERM',
   hasAccounts: true,
-  run: withApp(
-    async ({ app }) => {
-      await runWorker(app);
+  options: [LIFT_PRIVACY_OPTION],
+  run: withApp<CommonOptions>(
+    async ({ app }, { liftPrivacy = false }) => {
+      await runWorker(app, { liftPrivacy });
       return EXIT.ok;
     },
     {
@@ -62,7 +64,11 @@ export const start: Verb<CommonOptions> = {
       // The worker migrates by itself, as soon as the database is there.
       migrates: 'by_itself',
       // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
-      begin: (config, log) => log.info(describeConfig(config), `safety-sync ${VERSION} is starting`),
+      begin: (config, log) => {
+        log.info(describeConfig(config), `safety-sync ${VERSION} is starting`);
+        const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
+        if (unlimited !== null) log.warn(unlimited);
+      },
     },
   ),
 };

@@ -1,8 +1,8 @@
 import { findWhatIsWrong } from '../../operate/worker/what-is-wrong.ts';
-import { tokenSourceOf } from '../../config/account-config.ts';
+import { describeUnlimited, offReasonOf, tokenSourceOf } from '../../config/account-config.ts';
+import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readLastRuns } from '../../engine/control-tables/runs.ts';
-import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import { adviceOf, type ErrorCode } from '../../shared/errors.ts';
 import {
   capital,
@@ -14,16 +14,10 @@ import {
 } from '../../shared/format.ts';
 import { toIso, toMs } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
-import {
-  countUnread,
-  describeUnread,
-  type StoredPartition,
-  UNREAD_ADVICE,
-  unreadOf,
-} from '../../engine/streams/unread-partitions.ts';
+import { countUnread, describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
 import { describeProtection, describeRetention } from '../../pages/words.ts';
 import { freshnessOf } from '../../operate/status/build-status.ts';
-import { byKey, streamKey, readAccounts } from '../../operate/status/read-accounts.ts';
+import { byKey, streamKey, readAccounts, readNotOffered } from '../../operate/status/read-accounts.ts';
 import { countRows } from '../../operate/status/read-volumes.ts';
 import { streamProblems } from '../../operate/status/status.ts';
 import { describeUncleaned, storageRulesOf, uncleanedOf } from '../../operate/status/storage-rules.ts';
@@ -31,6 +25,7 @@ import { sentence } from '../../operate/status/verdict.ts';
 import { readCleaningProgress } from '../../engine/privacy/settings.ts';
 import type { App } from '../../app.ts';
 import { readAccountFindings } from './accounts.ts';
+import { readUnreadPartitions } from './equipment-types.ts';
 import {
   accountFields,
   afterBlank,
@@ -49,19 +44,6 @@ type ShownAccount = State['accounts'][number];
 /** A stream of an account. */
 type ShownStream = ShownAccount['streams'][number];
 
-/** By account, only those with rows of equipment types that are not configured. */
-export async function readUnreadPartitions({
-  accounts,
-  accountIds,
-  db,
-}: App): Promise<Map<string, StoredPartition[]>> {
-  const stored = await readStoredPartitions(db, accountIds);
-  const unread = accounts.map(
-    ({ id, config }) => [id, unreadOf(stored.get(id) ?? [], config.equipmentTypes)] as const,
-  );
-  return new Map(unread.filter(([, partitions]) => partitions.length > 0));
-}
-
 /** A few statements for all accounts. */
 async function readState(app: App, isOneOfMany: boolean) {
   const { config, accounts, accountIds, connection, db, clock } = app;
@@ -75,6 +57,7 @@ async function readState(app: App, isOneOfMany: boolean) {
   const wrong = await findWhatIsWrong(db, { accounts, accountsRead: read, config });
   const cleanings = await readCleaningProgress(db, accountIds, config.privacy);
   const unreadOfAccounts = await readUnreadPartitions(app);
+  const lacking = await readNotOffered(db, toArrayLiteral(accountIds));
   const states = accounts.map(({ id, config: own, offReasons }) => {
     const unread = unreadOfAccounts.get(id) ?? [];
     const streams = (read.accounts.get(id) ?? []).map((facts) => {
@@ -85,7 +68,7 @@ async function readState(app: App, isOneOfMany: boolean) {
         facts,
         freshness: freshnessOf(facts, read.databaseNowMs, config.freshnessBudgetMinutes),
         /** The reason why it is not synced automatically; null: it is. */
-        offReason: offReasons[facts.stream] ?? null,
+        offReason: offReasonOf(offReasons, facts),
         /** The newest, also an active one. */
         lastRun: runOf.get(key) ?? null,
         liveRows: countOf.get(key)?.live ?? 0,
@@ -95,12 +78,21 @@ async function readState(app: App, isOneOfMany: boolean) {
         tokenSource: tokenSourceOf(own),
       };
     });
-    return { id, streams, uncleaned: uncleanedOf(cleanings.get(id) ?? [], offReasons), unread };
+    const blockedUntilMs = read.blocked.get(id) ?? null;
+    return {
+      id,
+      streams,
+      blockedUntilMs,
+      uncleaned: uncleanedOf(cleanings.get(id) ?? [], offReasons),
+      unread,
+      notOffered: lacking.filter((one) => one.account_id === id).map(({ method }) => method),
+    };
   });
   return {
     accounts: states,
     wrong,
     rules: storageRulesOf(config),
+    unlimited: describeUnlimited(config.accounts, config.api.requestsPerMinute),
     findings: isOneOfMany ? [] : await readAccountFindings(app),
     nowMs: read.databaseNowMs,
   };
@@ -127,9 +119,11 @@ function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: ShownSt
 }
 
 function statusJson({ accounts, wrong, rules }: State) {
-  const bodies = accounts.map(({ id, streams, uncleaned, unread }) => ({
+  const bodies = accounts.map(({ id, streams, blockedUntilMs, uncleaned, unread, notOffered }) => ({
     account_id: id,
+    blocked_until: toIso(blockedUntilMs),
     streams: streams.map(toJsonStream),
+    not_offered: notOffered,
     not_cleaned: uncleaned.map(({ stream }) => stream),
     unread_equipment_types: unread.map(({ partition, live, readAtMs }) => ({
       equipment_type_id: partition,
@@ -149,6 +143,7 @@ function statusJson({ accounts, wrong, rules }: State) {
 
 function freshnessText({ facts, freshness, offReason, unreadRows }: ShownStream, colors: Colors): string {
   if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
+  if (offReason === 'not offered') return colors.dim(offReason);
   if (facts.heldUpBy !== undefined) return colors.red(`${freshness}, held up`);
   if (offReason !== null && freshness !== 'fresh') return colors.dim(offReason);
   switch (freshness) {
@@ -232,7 +227,10 @@ function streamTable(streams: readonly ShownStream[], nowMs: number, terminal: T
   );
 }
 
-function describeState({ accounts, wrong, rules, findings, nowMs }: State, terminal: Terminal): string[] {
+function describeState(
+  { accounts, wrong, rules, unlimited, findings, nowMs }: State,
+  terminal: Terminal,
+): string[] {
   const { red, yellow, dim } = terminal.colors;
   const { listed, left } = chooseListed(accounts);
   const lines = listed.length > 0 ? [streamTable(listed, nowMs, terminal)] : [];
@@ -254,8 +252,18 @@ function describeState({ accounts, wrong, rules, findings, nowMs }: State, termi
   const warn = (id: string, warning: string | null): void => {
     if (warning !== null) lines.push(yellow(`${accounts.length > 1 ? `${id}: ` : ''}${warning}`));
   };
-  for (const { id, uncleaned } of accounts) warn(id, describeUncleaned(uncleaned));
+  for (const { id, uncleaned, blockedUntilMs } of accounts) {
+    const until = formatTime(blockedUntilMs);
+    warn(id, blockedUntilMs === null ? null : `Waiting for the request limit until ${until}.`);
+    warn(id, describeUncleaned(uncleaned));
+  }
+  if (unlimited !== null) lines.push(yellow(`${unlimited}.`));
   for (const { finding, advice } of findings) lines.push(yellow(`${capital(finding)}. ${advice}`));
+  for (const { id, notOffered } of accounts) {
+    const whose = accounts.length > 1 ? `${id}: ` : '';
+    if (notOffered.length > 0)
+      lines.push(dim(`${whose}Not offered by the service: ${notOffered.join(', ')}`));
+  }
   for (const { id, unread } of accounts) {
     const types = describeUnread(unread);
     warn(id, types && `${types}. ${UNREAD_ADVICE}`);

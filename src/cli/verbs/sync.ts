@@ -1,6 +1,6 @@
 import { parseStreams } from '../arguments.ts';
 import { runVerb } from '../run-verb.ts';
-import { type CommonOptions, JSON_OPTION, type Verb } from '../verb.ts';
+import { type CommonOptions, JSON_OPTION, LIFT_PRIVACY_OPTION, type Verb } from '../verb.ts';
 
 interface SyncOptions extends CommonOptions {
   readonly force?: true;
@@ -15,6 +15,7 @@ export const sync: Verb<SyncOptions> = {
   options: [
     ['--force', 'send requests also when no record can have changed yet (the training cache)'],
     ['--allow-mass-delete', 'accept a snapshot that the delete guard would refuse'],
+    LIFT_PRIVACY_OPTION,
     JSON_OPTION,
   ],
   run: async (context, options, names) =>

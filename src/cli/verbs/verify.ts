@@ -1,6 +1,5 @@
 import type { App } from '../../app.ts';
 import { usageError } from '../../shared/errors.ts';
-import { stringifyExactJson } from '../../shared/exact-json.ts';
 import { formatNumber, formatTime } from '../../shared/format.ts';
 import { toIso } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
@@ -17,6 +16,7 @@ import {
   type CommandContext,
   isAtTerminal,
   JSON_OPTION,
+  LIFT_PRIVACY_OPTION,
   ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
@@ -32,7 +32,7 @@ const MOST_SHOWN = 48;
 
 function valueText(value: unknown): string {
   if (value === null) return '–';
-  return (typeof value === 'string' ? value : stringifyExactJson(value)).replace(/\s+/g, ' ');
+  return (typeof value === 'string' ? value : JSON.stringify(value)).replace(/\s+/g, ' ');
 }
 
 /** The excerpt of a long value with the first difference. */
@@ -56,9 +56,10 @@ function headline({ stream, key, stored, source, isEqual, fields }: Verification
     const more = stored === 'absent' ? 'either' : 'any more';
     return `${name} ${STORED[stored]}, and the service does not have it ${more}.`;
   }
-  if (stored !== 'live') return `${name} ${STORED[stored]}, and the service has it.`;
+  const has = source === 'deleted' ? 'sends it as deleted' : 'has it';
   if (isEqual)
-    return `${name} is stored as the service has it: ${formatNumber(fields.length, 'field')}, all equal.`;
+    return `${name} is stored as the service ${has}: ${formatNumber(fields.length, 'field')}, all equal.`;
+  if (stored !== 'live' || source === 'deleted') return `${name} ${STORED[stored]}, and the service ${has}.`;
   const different = fields.filter((field) => !field.isEqual).length;
   return `${name}: ${different} of ${formatNumber(fields.length, 'field')} ${different === 1 ? 'differs' : 'differ'}.`;
 }
@@ -67,7 +68,8 @@ function headline({ stream, key, stored, source, isEqual, fields }: Verification
 function nextAction({ stream, key, isEqual, source, storedAt }: Verification, flags: string): string[] {
   if (isEqual) return [];
   switch (source) {
-    case 'present': {
+    case 'present':
+    case 'deleted': {
       const since = storedAt === null ? '' : ` The row last changed here at ${formatTime(storedAt)}.`;
       return [
         `What the source changed since the last sync differs until the next one.${since}`,
@@ -78,13 +80,11 @@ function nextAction({ stream, key, isEqual, source, storedAt }: Verification, fl
       return ['The source has to put it right: there is nothing to repair here.'];
     case 'absent':
       switch (streamNamed(stream).readMode.kind) {
-        case 'lookup':
-          return [
-            'Names stay stored as long as another table may carry the id: there is nothing to repair here.',
-          ];
         case 'incremental':
           return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}${flags}`];
         case 'snapshot':
+        case 'people':
+        case 'names':
         case 'cached_list':
           return [
             `What is gone is marked as deleted by the next complete sync: safety-sync sync ${stream}${flags}`,
@@ -156,31 +156,35 @@ async function runVerify(
   const [stream = ''] = parseStreams([name]);
   if (key === '') throw usageError('the id of a record is empty');
   const { terminal } = context;
-  return await runWithApp(context, { ...options, needsService: true }, async (app) => {
-    const example = (account: string) => `verify ${stream} ${key} --account ${account}`;
-    const account = onlyAccountOf(app, { what: 'a record', example });
-    const verification = await verifyRecord(account.runContext(), { stream, key });
-    const { isEqual, source, known } = verification;
-    const json = { verification: verificationJson(app, account.id, verification) };
-    const lines = describe(verification, terminal, accountFlags(options));
-    if (options.repair !== true || isEqual || source !== 'present') {
-      return { json, lines: () => lines, code: isEqual ? EXIT.ok : EXIT.failed };
-    }
-    if (!options.json) terminal.print(lines.join('\n'));
-    const all = await runAccounts(app, {
-      kind: 'sync',
-      onlyRecord: known,
-      streamsOf: () => [stream],
-      isAtTerminal: isAtTerminal(context, app, options),
-    });
-    const isDone = all.every(({ result }) => result.outcome === 'succeeded');
-    const repair = outputOf(all, terminal);
-    return {
-      json: { ...json, repair: repair.json.runs[0] },
-      lines: () => ['\nStored again, from one more response:', ...repair.lines()],
-      code: isDone ? EXIT.ok : Math.max(EXIT.failed, repair.code),
-    };
-  });
+  return await runWithApp(
+    context,
+    { ...options, needsService: true, stores: options.repair === true },
+    async (app) => {
+      const example = (account: string) => `verify ${stream} ${key} --account ${account}`;
+      const account = onlyAccountOf(app, { what: 'a record', example });
+      const verification = await verifyRecord(account.runContext(), { stream, key });
+      const { isEqual, source, known } = verification;
+      const json = { verification: verificationJson(app, account.id, verification) };
+      const lines = describe(verification, terminal, accountFlags(options));
+      if (options.repair !== true || isEqual || source === 'absent' || source === 'rejected') {
+        return { json, lines: () => lines, code: isEqual ? EXIT.ok : EXIT.failed };
+      }
+      if (!options.json) terminal.print(lines.join('\n'));
+      const all = await runAccounts(app, {
+        kind: 'sync',
+        onlyRecord: known,
+        streamsOf: () => [stream],
+        isAtTerminal: isAtTerminal(context, app, options),
+      });
+      const isDone = all.every(({ result }) => result.outcome === 'succeeded');
+      const repair = outputOf(all, terminal);
+      return {
+        json: { ...json, repair: repair.json.runs[0] },
+        lines: () => ['\nStored again, from one more response:', ...repair.lines()],
+        code: isDone ? EXIT.ok : Math.max(EXIT.failed, repair.code),
+      };
+    },
+  );
 }
 
 export const verify: Verb<VerifyOptions> = {
@@ -193,6 +197,7 @@ export const verify: Verb<VerifyOptions> = {
   hasAccounts: ONE_ACCOUNT,
   options: [
     ['--repair', 'store the record as the service has it now, after another request under the stream’s lock'],
+    LIFT_PRIVACY_OPTION,
     JSON_OPTION,
   ],
   run: runVerify,

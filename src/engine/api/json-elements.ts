@@ -1,23 +1,23 @@
 /**
- * Finds in the bytes of a JSON response where its list begins and ends, and the end of each element. Only brackets, texts
- * and literals are checked here; other errors of JSON are found when an element or the envelope is parsed.
+ * Finds the ends of values in the bytes of a JSON response. Only brackets, texts and literals are checked here; other
+ * errors of JSON are found when an element or the envelope is parsed.
  */
 import { parseReceived } from '../../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these. */
 export const SPACE = 0x20;
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 const ZERO = 0x30;
 const NINE = 0x39;
-const COLON = 0x3a;
+export const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const LOWER_E = 0x65;
 const DELETE = 0x7f;
-const OPENING_BRACE = 0x7b;
+export const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
-const OPENING_BRACKET = 0x5b;
+export const OPENING_BRACKET = 0x5b;
 export const CLOSING_BRACKET = 0x5d;
 /** This bit turns a bracket into the brace of the same side, and a capital letter into a small one. */
 const LOWER_BIT = 0x20;
@@ -28,6 +28,13 @@ const LONG_NUMBER_BYTES = 16;
 const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');
 const NULL = Buffer.from('null');
+
+/** The index of the quote that ends the text; that of the end of `bytes`, or behind it: it does not end. */
+export function endOfText(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
 
 /** The literal that begins at `at`, as far as `bytes` go; undefined: there is none. */
 function literalAt(bytes: Buffer, at: number): Buffer | undefined {
@@ -60,12 +67,11 @@ function plainValueAt(bytes: Buffer, start: number, end: number): number | strin
   return number;
 }
 
-const notJson = () => new UnusableResponse('response_not_json', 'an element of the list is not JSON');
+const notJson = () => new UnusableResponse('response_not_json', 'the response is not JSON');
 
 /** Scans one element, and finds the wanted fields of its outermost object. */
 export class ElementScan {
   deepest = 0;
-  hasLongNumber = false;
   private readonly names: readonly (readonly [string, Buffer])[];
   private readonly starts: Int32Array;
   private readonly ends: Int32Array;
@@ -83,12 +89,8 @@ export class ElementScan {
   run(bytes: Buffer, start: number): number {
     const end = bytes.length;
     this.ends.fill(0);
-    this.hasLongNumber = true;
     let [depth, deepest] = [0, 0];
-    let isLong = false;
     let at = start;
-    /** The position after the last comma, colon, bracket or quote. */
-    let valueStart = start;
     let [textStart, textEnd] = [start, start];
     /** The wanted field with the present value. */
     let field = -1;
@@ -99,10 +101,8 @@ export class ElementScan {
       if (byte >= ZERO && byte <= NINE) continue;
       if (byte === QUOTE) {
         textStart = at;
-        while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-        textEnd = at;
-        at += 1;
-        valueStart = at;
+        textEnd = endOfText(bytes, at);
+        at = textEnd + 1;
       } else if (byte === COLON) {
         if (depth === 1) {
           field = this.find(bytes, textStart, textEnd);
@@ -111,30 +111,23 @@ export class ElementScan {
             this.ends[field] = 0;
           }
         }
-        valueStart = at;
       } else if (byte === COMMA || (byte | LOWER_BIT) === CLOSING_BRACE) {
-        if (at - valueStart > LONG_NUMBER_BYTES) isLong = true;
         if (depth <= 1) {
           if (field >= 0) this.ends[field] = at - 1;
           field = -1;
           if (depth === 0) {
             this.deepest = deepest;
-            this.hasLongNumber = isLong;
             return at - 1;
           }
         }
         if (byte !== COMMA) depth -= 1;
-        valueStart = at;
       } else if ((byte | LOWER_BIT) === OPENING_BRACE) {
         depth += 1;
         if (depth > deepest) deepest = depth;
-        valueStart = at;
       } else if (byte > NINE) {
         const before = bytes[at - 2] ?? 0;
-        if ((byte | LOWER_BIT) === LOWER_E && before >= ZERO && before <= NINE) {
-          isLong = true;
-          continue;
-        }
+        // An exponent.
+        if ((byte | LOWER_BIT) === LOWER_E && before >= ZERO && before <= NINE) continue;
         const literal = literalAt(bytes, at - 1);
         if (literal === undefined) throw notJson();
         at += literal.length - 1;
@@ -152,8 +145,7 @@ export class ElementScan {
       const start = this.starts[index] ?? 0;
       try {
         fields[this.names[index]?.[0] ?? ''] =
-          plainValueAt(bytes, start, end) ??
-          parseReceived(bytes.toString('utf8', start, end), this.hasLongNumber);
+          plainValueAt(bytes, start, end) ?? parseReceived(bytes.toString('utf8', start, end));
       } catch {
         throw notJson();
       }
@@ -171,74 +163,4 @@ export class ElementScan {
     }
     return -1;
   }
-}
-
-/** Finds the end of an element that is not held, chunk by chunk. */
-export class ElementSkip {
-  private depth = 0;
-  private inString = false;
-  private isEscaped = false;
-
-  /** The index of the comma or bracket after the element; -1: it does not end in `bytes`. */
-  run(bytes: Buffer): number {
-    for (let at = 0; at < bytes.length; at += 1) {
-      const byte = bytes[at] ?? 0;
-      if (this.isEscaped) this.isEscaped = false;
-      else if (byte === QUOTE) this.inString = !this.inString;
-      else if (this.inString) this.isEscaped = byte === BACKSLASH;
-      else if ((byte | LOWER_BIT) === OPENING_BRACE) this.depth += 1;
-      else if (this.depth === 0 && (byte === COMMA || (byte | LOWER_BIT) === CLOSING_BRACE)) return at;
-      else if ((byte | LOWER_BIT) === CLOSING_BRACE) this.depth -= 1;
-    }
-    return -1;
-  }
-}
-
-interface Outline {
-  /** The position after the bracket that opens the list; undefined: there is none. */
-  readonly listAt: number | undefined;
-  /** How often the key of the list occurs. */
-  readonly keys: number;
-  /** The position after the last brace; undefined: the object does not end. */
-  readonly end: number | undefined;
-}
-
-function isKeyText(text: Buffer, key: string): boolean {
-  try {
-    return JSON.parse(`"${text.toString()}"`) === key;
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Only keys of the outermost object count, even if the key of the list also occurs deeper or in a text. `untilList`: reads no
- * further than the bracket that opens the list, because a chunk behind it is large.
- */
-export function readOutline(bytes: Buffer, listKey: string | undefined, untilList = false): Outline {
-  let depth = 0;
-  let keys = 0;
-  let listAt: number | undefined;
-  let text = bytes.subarray(0, 0);
-  /** The next value belongs to the key of the list. */
-  let isList = false;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte <= SPACE) continue;
-    if (byte === QUOTE) {
-      const start = at + 1;
-      for (at = start; at < bytes.length && bytes[at] !== QUOTE;) at += bytes[at] === BACKSLASH ? 2 : 1;
-      text = bytes.subarray(start, at);
-    } else if ((byte | LOWER_BIT) === OPENING_BRACE) {
-      if (isList && byte === OPENING_BRACKET) listAt ??= at + 1;
-      if (untilList && listAt !== undefined) break;
-      depth += 1;
-    } else if ((byte | LOWER_BIT) === CLOSING_BRACE) {
-      depth -= 1;
-      if (depth === 0) return { listAt, keys, end: at + 1 };
-    }
-    isList = byte === COLON && depth === 1 && listKey !== undefined && isKeyText(text, listKey);
-    if (isList) keys += 1;
-  }
-  return { listAt, keys, end: undefined };
 }

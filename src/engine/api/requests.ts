@@ -4,6 +4,7 @@ import { formatCount, formatDuration, formatNumber } from '../../shared/format.t
 import type { Logger } from '../../shared/logger.ts';
 import type { Received } from '../../shared/received.ts';
 import type { Clock } from '../../shared/time.ts';
+import type { RequestBudget } from './request-budget.ts';
 
 export interface ApiClientOptions {
   /** May have a path and a trailing slash; `/v1/METHOD` is added. */
@@ -18,19 +19,20 @@ export interface ApiClientOptions {
   readonly tokenFile?: string | undefined;
   /** Most requests in flight, from 1. */
   readonly concurrency: number;
-  /** Upper bound, spaced evenly; undefined: none. */
-  readonly requestsPerMinute: number | undefined;
+  /** Decides when a request may start. */
+  readonly budget: RequestBudget;
+  /** For a whole request, from its start to the end of the response; lists that come whole are given twice as much. */
   readonly requestTimeoutMs: number;
   /** Most retries of a request, so its attempts are one more. */
   readonly mostRetries: number;
-  /** The longest delay of the first retry; doubled with each further one. Also the shortest cool-down. */
+  /** The longest delay of the first retry; doubled with each further one. */
   readonly retryMinDelayMs: number;
-  /** Bounds every delay, also that of a Retry-After header. */
+  /** Bounds every delay before a retry; not the pause after `rate_limit_exceeded`. */
   readonly retryMaxDelayMs: number;
   readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
   readonly onRetry?: (event: RetryEvent) => void;
+  /** Called before each request of a caller, not before its retries; its failure is that of the request. */
+  readonly admit?: (method: string) => Promise<void>;
   /** Called after every request, with or without a response. */
   readonly onRequest?: (event: RequestEvent) => void;
   readonly userAgent: string;
@@ -59,8 +61,10 @@ export interface ApiRequest {
   readonly params: Readonly<Record<string, unknown>>;
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
-  /** Most retries in a row after errors that are specific to the request; default: as many as after other errors. */
-  readonly mostRetriesInARow?: number | undefined;
+  /** Most retries after errors that may concern this request only; default: as many as after other errors. */
+  readonly retries?: number | undefined;
+  /** The list comes in one response, however long it is. */
+  readonly comesWhole?: boolean;
   /** The property of the response that holds the list. */
   readonly listKey?: string;
   /** Fields of an element of the list that are looked at before it is parsed. */
@@ -72,10 +76,6 @@ export interface ApiRequest {
 export type ListRequest = ApiRequest & { readonly listKey: string };
 export type ObjectRequest = ApiRequest & { readonly objectKey: string };
 
-/** `restart`: the request is repeated; the records so far are void. */
-export type ListEvent =
-  { readonly kind: 'records'; readonly records: readonly Received[] } | { readonly kind: 'restart' };
-
 /** How many records there are; undefined where the response has no usable value. */
 export interface Paging {
   readonly total: number | undefined;
@@ -83,9 +83,9 @@ export interface Paging {
 }
 
 /** A successful response (`ok: true`). */
-export interface ListResponse {
+export interface ListPage {
   /** Elements of the list, of any type. */
-  readonly count: number;
+  readonly records: readonly Received[];
   /** The whole response, its list as an empty array. */
   readonly envelope: Readonly<Record<string, unknown>>;
   /** undefined: the response has no paging object. */
@@ -95,27 +95,16 @@ export interface ListResponse {
   readonly requestId: string | undefined;
 }
 
-/** The events of a response as it arrives, and the rest of it at its end. */
-export type ListEvents = AsyncGenerator<ListEvent, ListResponse, undefined>;
-
-export interface ListPage extends ListResponse {
-  readonly records: readonly Received[];
-}
-
 export interface ClientPressure {
   readonly inFlight: number;
-  /** Requests that wait for the concurrency limit, a cool-down or the requests-per-minute limit (not for their own retry delay). */
+  /** Requests that wait for API_CONCURRENCY or the request limit (not for their own retry delay). */
   readonly waiting: number;
-  readonly concurrencyNow: number;
-  /** ms since 1970 by the worker's clock; null while nothing cools down. */
-  readonly coolingUntilMs: number | null;
 }
 
 export interface RetryEvent {
   readonly method: string;
   /** The one that failed, from 1. */
   readonly attempt: number;
-  readonly delayMs: number;
   readonly error: SafetySyncError;
 }
 
@@ -125,7 +114,7 @@ export interface RequestEvent {
   readonly range: Readonly<Record<string, number>>;
   readonly attempt: number;
   readonly durationMs: number;
-  /** Size of the response's body as received (compressed where the service compresses). */
+  /** Size of the response's body, without compression. */
   readonly bytes: number;
   /** Elements of the list; null: the request failed. */
   readonly records: number | null;

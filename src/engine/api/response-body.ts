@@ -1,16 +1,14 @@
-/** Reads the body of one response as it arrives: decompressed, cut into records. */
+/** Reads the body of one response as a whole, decompressed. */
 import { pipeline, type Readable } from 'node:stream';
 import { type BrotliDecompress, createBrotliDecompress, createGunzip, type Gunzip } from 'node:zlib';
-import { type Clock, SECOND_MS } from '../../shared/time.ts';
-import type { Received } from '../../shared/received.ts';
-import type { CutResponse, ElementCutter } from './element-cutter.ts';
-import type { ListEvent } from './requests.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** Sent as Accept-Encoding: what `createDecompressor` can undo. */
 export const ACCEPTED_ENCODINGS = 'gzip, br';
 
 const CHUNK_BYTES = 64 * 1024;
+const LARGEST_MIB = 256;
+const LARGEST_BYTES = LARGEST_MIB * 1024 * 1024;
 
 function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
   switch (encoding) {
@@ -27,27 +25,9 @@ function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
   }
 }
 
-/**
- * The body before compression, chunk by chunk; `onReceived` receives the number of bytes that came over the
- * wire.
- */
-function openChunks(
-  body: Readable,
-  encoding: string | undefined,
-  onReceived: (bytes: number) => void,
-): AsyncIterator<Buffer> {
-  const count = async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of source) {
-      onReceived(chunk.length);
-      yield chunk;
-    }
-  };
-  if (encoding === undefined) return count(body);
-  const plain = createDecompressor(encoding);
-  // A failure of either side destroys the other; the reader of `plain` receives it as an error.
-  pipeline(body, count, plain, () => undefined);
-  return plain[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-}
+/** A failure of either side destroys the other; the reader of the result receives it as an error. */
+const decompressed = (body: Readable, encoding: string): Readable =>
+  pipeline(body, createDecompressor(encoding), () => undefined);
 
 /** The problem of the response; undefined: none, its connection broke. zlib has its own error messages. */
 function toUnusable(error: unknown): UnusableResponse | undefined {
@@ -62,87 +42,42 @@ function toUnusable(error: unknown): UnusableResponse | undefined {
   return undefined;
 }
 
-/** A response that arrives at this rate or faster is healthy, however long it takes in total. */
-const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
-
-/**
- * The time for which the service may delay one response. Only the time from the request for the next bytes to their arrival
- * counts, not the program's own processing time. There are two limits: the request's timeout for each single wait, and the
- * request's timeout plus an allowance for each received byte for all waits together. So a response that arrives byte by
- * byte ends, and so does one that stops after a gigabyte; a large healthy response does not.
- */
-export function createWaitingBudget(timeoutMs: number, clock: Clock, onExhausted: () => void) {
-  let allowedMs = timeoutMs;
-  return {
-    async wait<T>(arriving: Promise<T>): Promise<T> {
-      const sinceMs = clock.monotonicMs();
-      const timer = setTimeout(onExhausted, Math.max(0, Math.min(timeoutMs, allowedMs)));
-      try {
-        return await arriving;
-      } finally {
-        clearTimeout(timer);
-        allowedMs -= clock.monotonicMs() - sinceMs;
-      }
-    },
-    receive(bytes: number): void {
-      allowedMs += (bytes / HEALTHY_BYTES_PER_SECOND) * SECOND_MS;
-    },
-  };
-}
-
-/** Elements are passed on when there are as many records or bytes. */
-const YIELDED_RECORDS = 500;
-const YIELDED_BYTES = 1024 * 1024;
-
-/** Bytes of an unusable response that are kept for the excerpt in the error. */
-const HEAD_BYTES = 4096;
-
 interface BodyReading {
-  readonly body: Readable;
   readonly contentEncoding: string | undefined;
-  readonly cutter: ElementCutter;
-  readonly budget: ReturnType<typeof createWaitingBudget>;
-  /** Bytes as they came over the wire. */
+  /** As the headers announce it; 0: they do not. */
+  readonly announcedBytes: number;
   readonly onReceived: (bytes: number) => void;
 }
 
-/**
- * Yields the records as they arrive, and returns what is outside of the list at the end of the response. Throws
- * UnusableResponse, or the error that broke the connection.
- */
-export async function* readBody(reading: BodyReading): AsyncGenerator<ListEvent, CutResponse, undefined> {
-  const { body, cutter, budget } = reading;
-  let head = Buffer.alloc(0);
-  let elements: Received[] = [];
-  let elementBytes = 0;
+/** Throws UnusableResponse, or the error that broke the connection. */
+export async function readBody(body: Readable, reading: BodyReading): Promise<Buffer> {
+  const { contentEncoding: encoding, announcedBytes, onReceived } = reading;
+  const sizeOf = (needed: number): number => {
+    if (needed <= LARGEST_BYTES) return needed;
+    throw new UnusableResponse('response_too_large', `the response has more than ${LARGEST_MIB} MB`);
+  };
+  let bytes = Buffer.alloc(0);
+  let length = 0;
   try {
-    const chunks = openChunks(body, reading.contentEncoding, (bytes) => {
-      budget.receive(bytes);
-      reading.onReceived(bytes);
-    });
-    for (;;) {
-      const next = await budget.wait(chunks.next());
-      if (next.done === true) break;
-      const chunk = next.value;
-      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
-      cutter.push(chunk);
-      const taken = cutter.take();
-      elements = elements.length === 0 ? taken : elements.concat(taken);
-      elementBytes += chunk.length;
-      if (elements.length >= YIELDED_RECORDS || (elements.length > 0 && elementBytes >= YIELDED_BYTES)) {
-        yield { kind: 'records', records: elements };
-        elements = [];
-        elementBytes = 0;
+    const chunks = encoding === undefined ? body : decompressed(body, encoding);
+    bytes = Buffer.allocUnsafeSlow(sizeOf(Math.max(CHUNK_BYTES, announcedBytes)));
+    for await (const chunk of chunks as AsyncIterable<Buffer>) {
+      onReceived(chunk.length);
+      const needed = sizeOf(length + chunk.length);
+      if (needed > bytes.length) {
+        // Pages that are not written yet take no memory.
+        const larger = Buffer.allocUnsafeSlow(Math.min(LARGEST_BYTES, 2 * needed));
+        bytes.copy(larger, 0, 0, length);
+        bytes = larger;
       }
+      chunk.copy(bytes, length);
+      length = needed;
     }
-    const response = cutter.end();
-    elements = elements.concat(cutter.take());
-    if (elements.length > 0) yield { kind: 'records', records: elements };
-    return response;
+    return bytes.subarray(0, length);
   } catch (error) {
     const found = toUnusable(error);
     if (found === undefined) throw error;
-    found.head = head.toString('utf8');
+    found.showBeginningOf(bytes.subarray(0, length));
     throw found;
   } finally {
     // A response that was not read to its end closes its connection.

@@ -3,13 +3,16 @@ import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
 import { SERVICE_ERRORS, type ServiceErrorIdentifier } from '../../shared/service-errors.ts';
 import type { Redact } from '../../shared/redact.ts';
 
+/** Bytes of an unusable response that are kept for the excerpt in the error. */
+const HEAD_BYTES = 4096;
+
 /**
- * A response that cannot be used, found while its bytes are read. Only `toUnusableError` makes it an error that leaves
+ * A response that cannot be used, found when its bytes are read. Only `toUnusableError` makes it an error that leaves
  * the client, because the scanners know neither the request nor its response's status.
  */
 export class UnusableResponse extends Error {
   override readonly name = 'UnusableResponse';
-  readonly code: 'response_cut' | 'response_not_json' | 'response_invalid';
+  readonly code: 'response_cut' | 'response_not_json' | 'response_invalid' | 'response_too_large';
   /** How the body begins, for the message. */
   head = '';
   /** For complete JSON instead: the names of its fields. */
@@ -18,6 +21,10 @@ export class UnusableResponse extends Error {
   constructor(code: UnusableResponse['code'], message: string) {
     super(message);
     this.code = code;
+  }
+
+  showBeginningOf(body: Buffer): void {
+    this.head = body.toString('utf8', 0, HEAD_BYTES);
   }
 }
 
@@ -34,6 +41,10 @@ const REQUEST_SPECIFIC: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export function isRequestSpecific(error: unknown): error is SafetySyncError {
   return error instanceof SafetySyncError && REQUEST_SPECIFIC.has(error.code);
 }
+
+/** The service itself sent the error. */
+export const isAnswer = ({ code }: SafetySyncError): boolean =>
+  Object.hasOwn(SERVICE_ERRORS, code) || code === 'service_error_unknown';
 
 /** Characters of a body that an error shows. */
 const EXCERPT_LENGTH = 80;

@@ -1,8 +1,8 @@
 /** Schema `safety_sync`: runs, progress and problems of the worker itself. */
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
 import type { RunKind, SliceStatus } from '../streams/state.ts';
-import { instant, json } from '../streams/columns.ts';
+import { instant, json, idText } from '../streams/columns.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
@@ -41,11 +41,11 @@ export const runs = controlSchema.table(
   'runs',
   {
     run_id: bigint({ mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
-    account_id: text().notNull(),
-    stream: text().$type<StreamName>().notNull(),
-    kind: text().$type<RunKind>().notNull(),
+    account_id: idText().notNull(),
+    stream: idText().$type<StreamName>().notNull(),
+    kind: idText().$type<RunKind>().notNull(),
     trigger: text().$type<RunTrigger>().notNull(),
-    status: text().$type<RunStatus>().notNull(),
+    status: idText().$type<RunStatus>().notNull(),
     started_at: instant().notNull().defaultNow(),
     finished_at: instant(),
     requests: count(),
@@ -63,7 +63,7 @@ export const runs = controlSchema.table(
     error_code: text(),
     error_message: text(),
     /** The service's identifier of the failing call; of the last call when nothing failed. */
-    request_id: text(),
+    request_id: idText(),
     /** The reason why a run was skipped, or a remark about a run that succeeded. */
     note: text(),
     /** Host, process and database session of the worker that holds the stream's lock. */
@@ -88,33 +88,30 @@ export const runs = controlSchema.table(
 export const streamState = controlSchema.table(
   'stream_state',
   {
-    account_id: text().notNull(),
-    stream: text().$type<StreamName>().notNull(),
+    account_id: idText().notNull(),
+    stream: idText().$type<StreamName>().notNull(),
     /**
      * followups: every change of the service up to this time is stored. The time is by the service's clock, never by the
      * worker's.
      */
     watermark: instant(),
-    /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave. */
+    /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave (null: it is done). */
     backfill_from: instant(),
     backfill_to: instant(),
     backfill_watermark: instant(),
-    backfill_clock_offset_ms: bigint({ mode: 'number' }), // `clock_offset_ms` of that watermark.
     backfill_started_at: instant(),
     /** training: `last_updated` of the newest list that was stored. */
     calculated_at: instant(),
-    /** How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded; null: unknown. */
-    clock_offset_ms: bigint({ mode: 'number' }),
-    /** training: since when every response was older than the stored list, by the worker's clock. */
-    older_since: instant(),
-    /** training: when the list was last requested, by the worker's clock and by the database's. */
+    /** training: when the list was last requested, by the database's clock. */
     checked_at: instant(),
-    checked_at_database: instant(),
     /** training: how long after that check the list cannot have changed, in ms. */
     fresh_for_ms: bigint({ mode: 'number' }),
     last_success_at: instant(),
-    /** Records that came without a usable key, and the rows that they may be (keyless.ts). */
-    keyless: jsonb(),
+    /** followups: the last attempt to read everything, and the duration of the last one that was complete. */
+    complete_read_at: instant(),
+    complete_read_ms: bigint({ mode: 'number' }),
+    /** followups: how many more records the service counted after the last complete read than were stored. */
+    difference: bigint({ mode: 'number' }),
     /** When everything that was older than its retention had been removed. */
     retained_at: instant(),
     /** equipments: types that a successful run requested, with the time of the last one. */
@@ -128,19 +125,17 @@ export const streamState = controlSchema.table(
 export const backfillSlices = controlSchema.table(
   'backfill_slices',
   {
-    account_id: text().notNull(),
-    stream: text().$type<StreamName>().notNull(),
+    account_id: idText().notNull(),
+    stream: idText().$type<StreamName>().notNull(),
     created_from: instant().notNull(),
     created_to: instant().notNull(),
-    status: text().$type<SliceStatus>().notNull(),
+    status: idText().$type<SliceStatus>().notNull(),
     /** Everything created from here on is stored: an interrupted slice continues here. */
     read_to: instant(),
     /** The service's total for the slice when it was begun. */
     expected: bigint({ mode: 'number' }),
     /** Distinct records seen. */
     records: bigint({ mode: 'number' }).notNull().default(0),
-    /** Number of consecutive failures of the service for one of its records; 0: it is not a hole. */
-    failures: integer().notNull().default(0),
     finished_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],
@@ -150,17 +145,17 @@ export const backfillSlices = controlSchema.table(
 export const dataIssues = controlSchema.table(
   'data_issues',
   {
-    account_id: text().notNull(),
-    stream: text().$type<StreamName>().notNull(),
+    account_id: idText().notNull(),
+    stream: idText().$type<StreamName>().notNull(),
     /** Identifies the problem: record, field and kind; of a record without a key, its content. */
-    fingerprint: text().notNull(),
-    record_id: text(),
-    field: text(),
-    kind: text().$type<IssueKind>().notNull(),
+    fingerprint: idText().notNull(),
+    record_id: idText(),
+    field: idText(),
+    kind: idText().$type<IssueKind>().notNull(),
     problem: text().notNull(),
     value: json(),
     /** For a record without a usable key: a hash of the values that do not change when its key is repaired. */
-    identity: text(),
+    identity: idText(),
     /** The context that `data-issues --retry` needs to process the record again. */
     context: jsonb(),
     first_seen_at: instant().notNull().defaultNow(),
@@ -183,14 +178,14 @@ export const dataIssues = controlSchema.table(
 export const forgotten = controlSchema.table(
   'forgotten',
   {
-    account_id: text().notNull(),
-    pseudonym: text().notNull(),
+    account_id: idText().notNull(),
+    pseudonym: idText().notNull(),
     /** The pseudonym of the person's id, which replaces the id and the name. */
-    person: text().notNull(),
+    person: idText().notNull(),
     /** null: an id. For a name: its number of words. */
     words: integer(),
     /** The id of the `PRIVACY_KEY` with which the pseudonyms were made. */
-    key_id: text().notNull(),
+    key_id: idText().notNull(),
     forgotten_at: instant().notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.pseudonym] })],
@@ -200,12 +195,12 @@ export const forgotten = controlSchema.table(
 export const privacyCleanings = controlSchema.table(
   'privacy_cleanings',
   {
-    account_id: text().notNull(),
-    stream: text().$type<StreamName>().notNull(),
+    account_id: idText().notNull(),
+    stream: idText().$type<StreamName>().notNull(),
     /** The privacy settings, and the forgotten people. */
     policy: jsonb().notNull(),
     /** The key after which an interrupted cleaning continues; null: it is done. */
-    position: text(),
+    position: idText(),
     rows_seen: count(),
     rows_changed: count(),
     started_at: instant().notNull().defaultNow(),
@@ -214,23 +209,18 @@ export const privacyCleanings = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );
 
-/** Every user id in the rows of any stream, and when `users` requests it next. */
+/** Every user id in the rows of any stream, and which of them users.info was asked for. */
 export const userLookups = controlSchema.table(
   'user_lookups',
   {
-    account_id: text().notNull(),
-    user_id: text().notNull(),
+    account_id: idText().notNull(),
+    user_id: idText().notNull(),
     first_met_at: instant().notNull().defaultNow(),
     asked_at: instant(),
-    /** null until a lookup has succeeded. */
-    is_known: boolean(),
-    /** Failed lookups since the last success: each makes the delay longer. */
-    failures: integer().notNull().default(0),
-    /** Error code of the last one that failed; null since one succeeded. */
-    last_error: text(),
-    due_at: instant().notNull().defaultNow(),
+    /** When users.info named the person; null again when a list was read since. */
+    named_at: instant(),
   },
-  (t) => [primaryKey({ columns: [t.account_id, t.user_id] }), index('user_lookups_due_idx').on(t.due_at)],
+  (t) => [primaryKey({ columns: [t.account_id, t.user_id] })],
 );
 
 /**
@@ -240,11 +230,11 @@ export const userLookups = controlSchema.table(
 export const outbox = controlSchema.table(
   'outbox',
   {
-    account_id: text().notNull(),
-    event: text().$type<OutboxEvent>().notNull(),
+    account_id: idText().notNull(),
+    event: idText().$type<OutboxEvent>().notNull(),
     /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
-    subject: text().notNull(),
-    channel: text().$type<OutboxChannel>().notNull(),
+    subject: idText().notNull(),
+    channel: idText().$type<OutboxChannel>().notNull(),
     /** The code of the error that caused it. */
     code: text(),
     /** Further text of the message. For a report: cron expression and time zone of its plan. */
@@ -266,14 +256,35 @@ export const outbox = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.event, t.subject, t.channel] })],
 );
 
-/** Accounts that are being renamed or removed. No run of either name begins until that is finished. */
-export const accountChanges = controlSchema.table(
-  'account_changes',
+/** The optional methods of the service that were asked for: when, and how that ended. */
+export const optionalMethods = controlSchema.table(
+  'optional_methods',
   {
-    account_id: text().notNull(),
-    /** null: it is being removed. */
-    renamed_to: text(),
-    began_at: instant().notNull().defaultNow(),
+    account_id: idText().notNull(),
+    method: idText().notNull(),
+    asked_at: instant().notNull(),
+    /** The last time that it was answered and stored. */
+    read_at: instant(),
+    code: text(),
+    unnamed: idText().array(),
+    form: text(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.method] })],
+);
+
+/** How many requests an account may still start, and until when its service accepts none: see `engine/api/request-budget.ts`. */
+export const requestBudget = controlSchema.table(
+  'request_budget',
+  {
+    account_id: idText().notNull(),
+    /** Starts of requests are saved up since then. */
+    saved_since: instant().notNull(),
+    /** When the newest block began. */
+    blocked_at: instant(),
+    /** null: there is no block. */
+    blocked_until: instant(),
+    /** Until then the one request after a block is under way; null: it is not. */
+    probe_until: instant(),
   },
   (t) => [primaryKey({ columns: [t.account_id] })],
 );

@@ -5,6 +5,9 @@ import type { Queryable } from '../database/connection.ts';
 import { dataIssues, type StreamKey } from './control-tables.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 
+/** The problem of a record that PostgreSQL refused begins with it. */
+export const REFUSED = 'PostgreSQL cannot store it';
+
 export type IssueRow = typeof dataIssues.$inferSelect;
 
 /** Open issues, which the loader needs to find records that have become valid. */
@@ -12,7 +15,7 @@ export interface OpenIssues {
   readonly areAny: boolean;
   /** The values that do not change, for records without a usable key. */
   readonly identities: ReadonlySet<string>;
-  /** Keys of rejected records that have a usable key. */
+  /** Keys of rejected records that have a usable key, and of examples of unknown fields that are not in `_raw`. */
   readonly keys: ReadonlySet<string>;
   /** Fingerprints of unknown fields. */
   readonly unknownFields: ReadonlySet<string>;
@@ -20,7 +23,9 @@ export interface OpenIssues {
 
 export async function readOpenIssues(db: Queryable, { accountId, stream }: StreamKey): Promise<OpenIssues> {
   const rows = await db.execute<Record<'identity' | 'key' | 'unknownField', string | null>>(sql`
-    select distinct identity, case when kind = 'record_rejected' and field is null then record_id end as key,
+    select distinct identity,
+      case when kind = 'record_rejected' and field is null or kind = 'unknown_field' and not context ? 'path'
+        then record_id end as key,
       case when kind = 'unknown_field' and field is not null then fingerprint end as "unknownField"
     from ${dataIssues} where account_id = ${accountId} and stream = ${stream} and resolved_at is null`);
   return {

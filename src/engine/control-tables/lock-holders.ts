@@ -46,8 +46,8 @@ export const holderName = ({
 }: Pick<Holder, 'role' | 'application' | 'pid'>): string =>
   `role ${role ?? 'unknown'} (${application === null || application === '' ? '' : `${application}, `}pid ${pid})`;
 
-const describeForeign = (holder: Holder): string =>
-  `${holderName(holder)}, which is no loader (to end that session: select pg_terminate_backend(${holder.pid}))`;
+const describeForeign = (holder: Parameters<typeof holderName>[0], why = 'is no loader'): string =>
+  `${holderName(holder)}, which ${why} (to end that session: select pg_terminate_backend(${holder.pid}))`;
 
 interface NamedHolder {
   readonly name: string;
@@ -70,15 +70,30 @@ export async function describeHolder(db: Queryable, { accountId, stream }: Strea
   return { name, isForeign: false };
 }
 
-/** Sessions that are no runs and hold locks, as text, by `stream account`. */
+interface Blocker extends Pick<Holder, 'account_id' | 'stream' | 'pid' | 'role' | 'application'> {
+  readonly [column: string]: unknown;
+}
+
+/** Sessions that are no runs and hold a lock that a run waits for, for example an index build or a forgotten transaction. */
+const readBlockers = async (db: Queryable, accountIds: readonly string[]): Promise<readonly Blocker[]> =>
+  await db.execute<Blocker>(sql`
+    select r.account_id, r.stream, a.pid, a.usename as role, a.application_name as application
+    from safety_sync.runs r cross join unnest(pg_blocking_pids(r.backend_pid)) as b (pid) join pg_stat_activity a on a.pid = b.pid
+      join pg_stat_activity w on w.pid = r.backend_pid and w.query_start < statement_timestamp() - interval '10 seconds'
+    where r.status = 'running' and r.account_id = any (${toArrayLiteral(accountIds)}::text[])
+      and not exists (select from safety_sync.runs o where o.status = 'running' and o.backend_pid = a.pid)`);
+
+/** Sessions that are no runs and that runs wait for, as text, by `stream account`. */
 export async function readHeldUp(
   db: Queryable,
   accountIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const holders = await readHolders(db, accountIds);
+  const holders = (await readHolders(db, accountIds)).filter((one) => !one.is_loader);
+  const blockers = await readBlockers(db, accountIds);
   return new Map(
-    holders
-      .filter((one) => !one.is_loader)
-      .map((one) => [`${one.stream} ${one.account_id}`, describeForeign(one)]),
+    [
+      ...blockers.map((one) => [one, 'locks a table'] as const),
+      ...holders.map((one) => [one, undefined] as const),
+    ].map(([one, why]) => [`${one.stream} ${one.account_id}`, describeForeign(one, why)]),
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The result of a run, in records (children are not counted). read = inserted + updated + unchanged +
- * rejected.
+ * The result of a run, in records (children are not counted). read = inserted + updated + unchanged + rejected, and those of
+ * the deleted ones that the service sends as deleted.
  */
 export interface RecordCounts {
   read: number;

@@ -46,6 +46,8 @@ export async function countForgotten(db: Queryable, accountIds: readonly string[
 export interface StoredPolicy {
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
+  /** Of people: words of USERS_KEEP. */
+  readonly keep?: readonly string[];
   /** `secretId` of the pseudonyms, under the name in stored policies; null: no secret is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
@@ -136,16 +138,30 @@ export async function endLifted(db: Queryable, { accountId, stream }: StreamKey)
 export const isSamePolicy = (one: StoredPolicy, other: StoredPolicy): boolean =>
   isDeepStrictEqual({ ...one, lifted: null }, { ...other, lifted: null });
 
-function hasMore(now: readonly string[], before: readonly string[]): boolean {
+function added(now: readonly string[], before: readonly string[]): string[] {
   const known = new Set(before);
-  return now.some((one) => !known.has(one));
+  return now.filter((one) => !known.has(one));
 }
+
+/** What the new settings protect less than the old ones, in words. */
+export const lostProtection = (before: StoredPolicy, now: StoredPolicy): string[] => [
+  ...added(before.omit, now.omit).map((column) => `PRIVACY_OMIT had ${column}`),
+  ...added(before.pseudonymize, [...now.omit, ...now.pseudonymize]).map(
+    (column) => `PRIVACY_PSEUDONYMIZE had ${column}`,
+  ),
+  ...(before.keep === undefined ? [] : added(now.keep ?? [], before.keep)).map(
+    (word) => `USERS_KEEP did not have ${word}`,
+  ),
+];
 
 /** Whether the new settings protect more than the old ones. */
 const protectsMore = (now: StoredPolicy, before: StoredPolicy): boolean =>
-  hasMore(now.omit, before.omit) ||
-  hasMore(now.pseudonymize, [...before.omit, ...before.pseudonymize]) ||
-  hasMore(now.forgotten, before.forgotten);
+  [
+    ...added(now.omit, before.omit),
+    ...added(now.pseudonymize, [...before.omit, ...before.pseudonymize]),
+    ...added(before.keep ?? [], now.keep ?? []),
+    ...added(now.forgotten, before.forgotten),
+  ].length > 0;
 
 /** `due`: it has not begun with these settings. */
 export type CleaningProgress = 'due' | 'under_way' | 'done';

@@ -24,8 +24,6 @@ interface OpenSessionOptions {
   readonly whenBusy: 'skip' | 'wait';
   /** Called once when the stream is busy and the session waits. */
   readonly onWait?: (() => void) | undefined;
-  /** True for the command that changes the account: an unfinished change does not refuse it. */
-  readonly changesAccount?: true;
   readonly signal?: AbortSignal | undefined;
   readonly onStatement?: OnStatement | undefined;
 }
@@ -75,15 +73,6 @@ const ADVANCE = `update safety_sync.stream_state
   where account_id = $1 and stream = $2
   returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as synced_at`;
 
-/** Takes another lock for the same session, which holds it to its end. */
-export async function tryStreamLock(
-  { connection }: StreamSession,
-  { accountId, stream }: StreamKey,
-): Promise<boolean> {
-  const [row] = await connection.query<{ locked: boolean }>(TRY_LOCK, [accountId, stream]);
-  return row?.locked === true;
-}
-
 /** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. Error: `account_busy`. */
 export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
   const { accountId, stream, signal } = options;
@@ -103,7 +92,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
         throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
-        if (options.changesAccount !== true) await assertUnchanged(connection, accountId);
+        await assertUnchanged(connection, accountId);
         return buildSession({ ...options, connection, backendPid: row.pid, first });
       }
       if (options.whenBusy === 'skip') {
@@ -119,7 +108,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
   }
 }
 
-interface Opened extends StreamKey, Pick<OpenSessionOptions, 'changesAccount'> {
+interface Opened extends StreamKey {
   readonly connection: Connection;
   readonly backendPid: number;
   /** Statements with which every transaction begins. */
@@ -127,7 +116,7 @@ interface Opened extends StreamKey, Pick<OpenSessionOptions, 'changesAccount'> {
 }
 
 function buildSession(opened: Opened) {
-  const { connection, accountId, stream, backendPid, first, changesAccount } = opened;
+  const { connection, accountId, stream, backendPid, first } = opened;
   const lockLost = (cause?: unknown) =>
     new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
       cause,
@@ -144,9 +133,7 @@ function buildSession(opened: Opened) {
     async begin(): Promise<WriteTime> {
       const sent = ['begin', ...first].map((text) => connection.query(text));
       const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
-      // A rename or removal of an account gets no `_synced_at`, because it stores no rows of the stream.
-      const advanced =
-        changesAccount === true ? [] : connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
+      const advanced = connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
       const [[row], [own]] = await Promise.all([begun, advanced, ...sent]);
       if (row?.pid !== backendPid) throw lockLost();
       const { now } = row;

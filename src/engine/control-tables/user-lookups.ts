@@ -1,79 +1,55 @@
-/** Reads and writes `safety_sync.user_lookups`: which user ids to request, and when. */
+/** Reads and writes `safety_sync.user_lookups`: the ids of people in stored rows, and those that were requested one by one. */
 import { sql } from 'drizzle-orm';
-import type { DueLookup, FailingLookups, LookupResult } from '../streams/state.ts';
 import type { Queryable } from '../database/connection.ts';
-import { userLookups } from './control-tables.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
+import { users } from '../streams/users.ts';
+import { userLookups } from './control-tables.ts';
 
-interface DueLookups {
-  /** Request every id, also those that were requested recently. */
-  readonly all: boolean;
-  /** The database's time when the run began (`readTime`): each user is requested at most once in a run. */
-  readonly notAskedSince: string;
-  readonly limit: number;
-}
+/** After these days a person whom the service did not know is requested again. */
+const AGAIN_DAYS = 7;
 
-/** The queries of the reader of users. */
-export function createLookupReads(db: Queryable, accountId: string) {
-  /** To the microsecond, as text. */
-  async function readTime(): Promise<string> {
-    const [row] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
-    if (row === undefined) throw new TypeError('the database returned no time');
-    return row.now;
-  }
+const isUnknown = sql`not exists (select from ${users} u where u.account_id = l.account_id and u.id = l.user_id)`;
 
-  return {
-    readTime,
-    /** The id with the oldest request is first, so an id that always fails is behind all others. */
-    async readDueLookups({ all, notAskedSince, limit }: DueLookups): Promise<DueLookup[]> {
-      // Not `now()`, because that would be the time of the node with the rows.
-      const now = await readTime();
-      // A request in the future is from before the clock was put back; the clocks of nodes may differ by seconds.
-      const isInFuture = sql`asked_at > greatest(${now}::timestamptz, ${notAskedSince}::timestamptz) + interval '1 minute'`;
-      return await db.execute<DueLookup & Record<string, unknown>>(sql`
-        select user_id as "userId", failures from ${userLookups}
-        where account_id = ${accountId} and (${all}::boolean or due_at <= ${now}::timestamptz or ${isInFuture})
-          and (asked_at is null or asked_at < ${notAskedSince}::timestamptz or ${isInFuture})
-        order by asked_at nulls first, user_id limit ${limit}`);
-    },
-    async readSucceededLookups(limit: number): Promise<string[]> {
-      const rows = await db.execute<{ user_id: string }>(sql`
-        select user_id from ${userLookups} where account_id = ${accountId} and is_known is not null and failures = 0
-        order by asked_at desc, user_id limit ${limit}`);
-      return rows.map((row) => row.user_id);
-    },
-    async readFailingLookups(limit: number): Promise<FailingLookups> {
-      const rows = await db.execute<{ userId: string; error: string | null; total: number }>(sql`
-        select user_id as "userId", last_error as error, (count(*) over ())::int as total from ${userLookups}
-        where account_id = ${accountId} and failures > 0 order by user_id limit ${limit}`);
-      return { total: rows[0]?.total ?? 0, some: rows.map(({ userId, error }) => ({ userId, error })) };
-    },
-  };
-}
+/** The queries of the reader of people. */
+export const createPeopleReads = (db: Queryable, accountId: string) => ({
+  /** `listed`: people whom users.list had. `hasNew`: an id without a row was first met since it was read. */
+  async readKnownPeople(): Promise<{ listed: number; hasNew: boolean }> {
+    const [row] = await db.execute<{ listed: number; hasNew: boolean }>(sql`
+      select (select count(*) from ${users} u where u.account_id = ${accountId} and u._deleted_at is null and not exists (
+          select from ${userLookups} l where l.account_id = u.account_id and l.user_id = u.id and l.named_at is not null)
+        )::int as listed,
+        exists (select from ${userLookups} l where l.account_id = ${accountId} and ${isUnknown} and l.first_met_at > (
+          select m.read_at from safety_sync.optional_methods m
+          where m.account_id = ${accountId} and m.method = 'users.list')) as "hasNew"`);
+    return row ?? { listed: 0, hasNew: false };
+  },
+  /** Ids that no row of users has; those that were never requested are first. `isAll`: also those of the last days. */
+  async readUnknownPeople({ isAll }: { readonly isAll: boolean }): Promise<string[]> {
+    const rows = await db.execute<{ id: string }>(sql`
+      select l.user_id as id from ${userLookups} l where l.account_id = ${accountId} and ${isUnknown}
+        and (${isAll}::boolean or l.asked_at is null
+          or l.asked_at < clock_timestamp() - make_interval(days => ${AGAIN_DAYS}))
+      order by l.asked_at nulls first, l.user_id`);
+    return rows.map(({ id }) => id);
+  },
+});
 
-/** Runs in the transaction that stores the users themselves. */
-export async function writeLookupResults(
+/** Part of the transaction that stores what users.info answered. */
+export async function writePeopleAsked(
   db: Queryable,
-  { accountId, begunAt, now }: TransactionTime & { readonly accountId: string; readonly begunAt: string },
-  results: readonly LookupResult[],
+  { accountId, now }: TransactionTime & { readonly accountId: string },
+  { ids, named }: { readonly ids: readonly string[]; readonly named: readonly string[] },
 ): Promise<void> {
-  if (results.length === 0) return;
-  // Never before the run began, even if the database's clock was set back: the lookups would not end.
-  await db.execute(sql`update ${userLookups} l
-    set asked_at = greatest(${now}::timestamptz, ${begunAt}::timestamptz), is_known = coalesce(r."isKnown", l.is_known),
-      failures = r.failures, last_error = r.error, due_at = coalesce(r.due_at, l.due_at)
-    from (select "userId", "isKnown", failures, error, ${now}::timestamptz + make_interval(secs => "againInMs" / 1000) as due_at
-      from json_to_recordset(${JSON.stringify(results)}::json) as n
-        ("userId" text, "isKnown" boolean, "againInMs" float8, failures int, error text)) r
-    where l.account_id = ${accountId} and l.user_id = r."userId"`);
+  await db.execute(sql`update ${userLookups} set asked_at = ${now}::timestamptz,
+      named_at = case when user_id = any (${toArrayLiteral(named)}::text[]) then ${now}::timestamptz end
+    where account_id = ${accountId} and user_id = any (${toArrayLiteral(ids)}::text[])`);
 }
 
-/** Waits until other transactions that have recorded user ids of the account are committed. */
-export async function lockUsers(db: Queryable, accountId: string): Promise<void> {
-  await db.execute(
-    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
-  );
+/** Part of the transaction that stores a list: from here on the live people are those of the list. */
+export async function writePeopleListed(db: Queryable, accountId: string): Promise<void> {
+  await db.execute(sql`update ${userLookups} set named_at = null
+    where account_id = ${accountId} and named_at is not null`);
 }
 
 /**
@@ -83,7 +59,9 @@ export async function lockUsers(db: Queryable, accountId: string): Promise<void>
  */
 export async function recordUsers(db: Queryable, ids: readonly string[], accountId: string): Promise<void> {
   if (ids.length === 0) return;
-  await lockUsers(db, accountId);
+  await db.execute(
+    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
+  );
   await db.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
     select distinct ${accountId}::text, m.user_id from unnest(${toArrayLiteral(ids)}::text[]) as m (user_id)
     where m.user_id <> '' and octet_length(m.user_id) <= 600

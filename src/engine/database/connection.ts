@@ -4,7 +4,6 @@ import net from 'node:net';
 import { Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { parseExactJson } from '../../shared/exact-json.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
 import { ABORTED, toDatabaseError } from './database-error.ts';
@@ -68,8 +67,6 @@ const CONNECT_TIMEOUT_SECONDS = 10;
  * from an unreachable database.
  */
 const CLOSE_TIMEOUT_SECONDS = 1;
-const JSON_TYPE = 114;
-const JSONB_TYPE = 3802;
 /** Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a drain. */
 const MOST_UNDERWAY = 2 * 1024 * 1024;
 
@@ -188,14 +185,6 @@ export function openConnection(options: ConnectionOptions): Connection {
     // A session that holds a lock must not be recycled.
     max_lifetime: options.max === 1 ? null : 30 * 60,
     fetch_types: false,
-    types: {
-      json: {
-        to: JSON_TYPE,
-        from: [JSON_TYPE, JSONB_TYPE],
-        serialize: JSON.stringify,
-        parse: parseExactJson,
-      },
-    },
     // Seconds before a reconnect; a session does not reconnect.
     ...(options.isSession === true ? { backoff: () => 0 } : {}),
     onnotice: () => undefined,

@@ -2,7 +2,7 @@ import { DrizzleQueryError } from 'drizzle-orm';
 import { SafetySyncError } from '../../shared/errors.ts';
 
 /** The error and its causes: drizzle wraps the errors of postgres.js, and Node.js those of several addresses. */
-export function causesOf(error: unknown): Error[] {
+function causesOf(error: unknown): Error[] {
   if (!(error instanceof Error)) return [];
   const cause: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
   return [error, ...causesOf(cause)];
@@ -17,7 +17,7 @@ export function databaseCode(error: unknown): string | undefined {
 }
 
 /** The innermost message: that of PostgreSQL itself, without the statement that drizzle adds. */
-const databaseMessage = (error: unknown): string =>
+export const databaseMessage = (error: unknown): string =>
   causesOf(error).findLast(({ message }) => message !== '')?.message ?? String(error);
 
 /** A write on a standby or a read-only server: no run can store anything until a primary answers again. */
@@ -110,11 +110,19 @@ export function isDataError(error: unknown): boolean {
   return /^(22|23|54)[0-9A-Z]{3}$/.test(code);
 }
 
+const NOT_OURS =
+  'Something that no migration made is in the way, or a table was changed by hand: the message names it. Take it out of schema safety, or put the table back.';
+
 const ADVICE: Readonly<Record<string, string>> = {
+  '23503': NOT_OURS,
+  '23505': NOT_OURS,
+  '42704': NOT_OURS,
+  '40P01':
+    'Another session wrote to the same tables in another order; the next run stores what this one has not. If it comes back: only safety-sync writes to schemas safety and safety_sync.',
   '57014':
     'Remove a time-out for this role or database (alter role … reset statement_timeout), or ask who cancelled the statement.',
   '55P03':
-    'Run the command again when no other session locks the table, or remove lock_timeout of this role or database.',
+    'Another session locks the table, for example an index build or a forgotten transaction: select pid, usename, query from pg_stat_activity where pid in (select pid from pg_locks where granted). Run the command again when it has ended, or remove lock_timeout of this role or database.',
   '53100': 'The disk of PostgreSQL is full: make room there.',
 };
 

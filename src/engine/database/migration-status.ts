@@ -4,47 +4,61 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { PACKAGE_URL, VERSION } from '../../version.ts';
 import type { TextQueries } from './connection.ts';
-import { readDefinitions } from './definitions.ts';
+import { type Definition, readDefinitions } from './definitions.ts';
 
 const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
-export const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
-export interface MigrationStatus {
-  /** Migrations in this program. Its functions and views count as one. */
-  readonly known: number;
-  /** Migrations of this program that the warehouse has not seen. */
-  readonly pending: number;
-}
+export const LEDGER = 'safety_sync.migrations';
 
 /** Both are read when the process begins: a newer program may be installed over a worker that runs. */
 export const MIGRATION_FILES = readMigrationFiles({ migrationsFolder: fileURLToPath(MIGRATIONS_FOLDER) });
 export const DEFINITIONS = readDefinitions(MIGRATIONS_FOLDER);
 const KNOWN = MIGRATION_FILES.map(({ folderMillis }) => folderMillis);
 
-/** The ledger's row for functions and views is the one without `created_at`. */
-export const READ_LEDGER = `select min(created_at)::text as oldest, max(created_at)::text as newest,
-    (array_agg(program_version order by created_at desc) filter (where created_at is not null))[1] as version,
-    min(hash) filter (where created_at is null) as definitions,
-    min(program_version) filter (where created_at is null) as definitions_version
-  from ${MIGRATIONS.schema}.${MIGRATIONS.table}`;
+export interface MigrationStatus {
+  /** Migrations in this program. Its functions and views count as one. */
+  readonly known: number;
+  /** Migrations of this program that the warehouse has not seen. */
+  readonly pending: number;
+  /** Those of them that change tables. Without them nothing can be stored; with outdated views it can. */
+  readonly pendingTables: number;
+  /** Functions and views to create or replace, in the order of their use. */
+  readonly changed: readonly Definition[];
+  /** Names of views that this program has no more. */
+  readonly dropped: readonly string[];
+}
 
-export interface Ledger {
+/** A migration has `created_at`; a function or view has `name` instead. */
+const READ_LEDGER = `select min(created_at)::text as oldest, max(created_at)::text as newest,
+    (array_agg(program_version order by created_at desc) filter (where created_at is not null))[1] as version,
+    coalesce(json_object_agg(name, json_build_object('hash', hash, 'version', program_version))
+      filter (where name is not null), '{}')::text as definitions,
+    (select coalesce(json_agg(relname), '[]')::text from pg_class
+      where relnamespace = to_regnamespace('safety') and relkind = 'v') as views
+  from ${LEDGER}`;
+
+interface Ledger {
   readonly oldest: string | null;
   readonly newest: string | null;
   readonly version: string | null;
-  readonly definitions: string | null;
-  readonly definitions_version: string | null;
+  /** JSON: `Applied` by name. */
+  readonly definitions: string;
+  /** JSON: the names of the views that exist. */
+  readonly views: string;
 }
 
-function isNewer(version: string): boolean {
-  return version.localeCompare(VERSION, 'en', { numeric: true }) > 0;
-}
+type Applied = Readonly<Record<string, { readonly hash: string; readonly version: string }>>;
+
+const isNewer = (version: string): boolean => version.localeCompare(VERSION, 'en', { numeric: true }) > 0;
 
 /** Error: `database_newer`, because this program does not know which values the columns that were added need. */
-function assertNotNewer({ newest, version, definitions, definitions_version: by }: Ledger): void {
+function assertNotNewer({ newest, version }: Ledger, applied: Applied): void {
+  const ours = new Map(DEFINITIONS.map(({ name, hash }) => [name, hash]));
+  const replaced = Object.entries(applied).find(
+    ([name, one]) => one.hash !== ours.get(name) && isNewer(one.version),
+  );
   const isUnknown = Number(newest) > (KNOWN.at(-1) ?? 0);
-  const isReplaced = by !== null && definitions !== DEFINITIONS.hash && isNewer(by);
-  if (!isUnknown && !isReplaced) return;
-  const writer = (isUnknown ? version : by) ?? '(a newer version)';
+  if (!isUnknown && replaced === undefined) return;
+  const writer = (isUnknown ? version : replaced?.[1].version) ?? '(a newer version)';
   throw new SafetySyncError(
     'database_newer',
     `the warehouse was migrated by safety-sync ${writer}, and this is the older ${VERSION}`,
@@ -53,36 +67,49 @@ function assertNotNewer({ newest, version, definitions, definitions_version: by 
 
 const tooOld = (): SafetySyncError =>
   new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
-    advice: 'Its schema is not taken over: use an empty database, and run safety-sync backfill.',
+    advice: 'Its schema is not taken over: make a new database, or remove .data if it is the embedded one.',
   });
 
 /**
- * Counts the missing migrations. A warehouse that was never migrated lacks all of them. Errors:
+ * Compares the warehouse with this program. A warehouse that was never migrated lacks everything. Errors:
  * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
  */
 export async function readMigrationStatus(connection: TextQueries): Promise<MigrationStatus> {
   const known = KNOWN.length + 1;
-  const [found] = await connection.query<{ is_dated: boolean }>(
-    `select exists (select from pg_attribute where attrelid = t and attname = 'program_version') as is_dated
-       from to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') t where t is not null`,
+  const nothing = { known, pending: known, pendingTables: KNOWN.length, changed: DEFINITIONS, dropped: [] };
+  const [found] = await connection.query<{ is_named: boolean }>(
+    `select exists (select from pg_attribute where attrelid = t and attname = 'name') as is_named
+       from to_regclass('${LEDGER}') t where t is not null`,
   );
-  if (found === undefined) return { known, pending: known };
-  if (!found.is_dated) throw tooOld();
+  if (found === undefined) return nothing;
+  if (!found.is_named) throw tooOld();
   const [ledger] = await connection.query<Ledger>(READ_LEDGER);
-  if (ledger === undefined) return { known, pending: known };
-  assertNotNewer(ledger);
+  if (ledger === undefined) return nothing;
+  const applied = JSON.parse(ledger.definitions) as Applied;
+  assertNotNewer(ledger, applied);
   if (ledger.oldest !== null && Number(ledger.oldest) < (KNOWN[0] ?? 0)) throw tooOld();
-  const missing = KNOWN.filter((when) => when > Number(ledger.newest)).length;
-  return { known, pending: missing + (ledger.definitions === DEFINITIONS.hash ? 0 : 1) };
+  const pendingTables = KNOWN.filter((when) => when > Number(ledger.newest)).length;
+  const existing = new Set(JSON.parse(ledger.views) as string[]);
+  const changed = DEFINITIONS.filter(
+    ({ name, hash, isView }) => applied[name]?.hash !== hash || (isView && !existing.has(name)),
+  );
+  const ours = new Set(DEFINITIONS.map(({ name }) => name));
+  const dropped = Object.keys(applied).filter((name) => !ours.has(name) && existing.has(name));
+  const views = changed.length + dropped.length > 0 ? 1 : 0;
+  return { known, pending: pendingTables + views, pendingTables, changed, dropped };
 }
+
+const notMigrated = (pending: number): SafetySyncError =>
+  new SafetySyncError('database_not_migrated', `the warehouse lacks ${pending} of this program’s migrations`);
 
 /** Errors: `database_not_migrated` when the warehouse lacks a migration of this program, `database_newer`. */
 export async function assertMigrated(connection: TextQueries): Promise<void> {
   const { pending } = await readMigrationStatus(connection);
-  if (pending > 0) {
-    throw new SafetySyncError(
-      'database_not_migrated',
-      `the warehouse lacks ${pending} of this program’s migrations`,
-    );
-  }
+  if (pending > 0) throw notMigrated(pending);
+}
+
+/** Like `assertMigrated`, for what only stores: it needs the tables, and no view. */
+export async function assertTablesMigrated(connection: TextQueries): Promise<void> {
+  const { pendingTables } = await readMigrationStatus(connection);
+  if (pendingTables > 0) throw notMigrated(pendingTables);
 }

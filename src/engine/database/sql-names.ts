@@ -51,6 +51,18 @@ export const definitions = (columns: TableShape['columns']): SQL =>
     sql`, `,
   );
 
+/** For rows `t`: marked as deleted, and not because the service sends it so: a received record makes the row live again. */
+export const isGoneText = ({ deletedColumn }: TableShape): string =>
+  deletedColumn === null
+    ? 't._deleted_at is not null'
+    : `(t._deleted_at is not null and t."${deletedColumn}" is not true)`;
+export const isGone = (shape: TableShape): SQL => sql.raw(isGoneText(shape));
+/** For rows `t` that `other` replaces: the source has the record again. */
+export const isReturning = ({ deletedColumn }: TableShape, other: string): SQL =>
+  deletedColumn === null
+    ? sql`t._deleted_at is not null`
+    : sql`(t._deleted_at is not null and ${name(other)}._deleted_at is null)`;
+
 /** The column with the key of the record. */
 export const keyColumn = ({ key }: TableShape): SQL => name(key[0]);
 

@@ -1,4 +1,5 @@
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import { typeName } from '../streams/columns.ts';
 import type { StateHistory, StreamDefinition } from '../streams/stream.ts';
 
 export interface ColumnShape {
@@ -17,10 +18,6 @@ export interface HistoryShape {
   readonly compared: readonly string[];
   /** The parent's column with the source's time of a new state; null: the time when the state was seen. */
   readonly since: string | null;
-  /** See `StateHistory`: column, and its value where another state begins. */
-  readonly differences: readonly (readonly [string, (before: string, after: string) => string])[];
-  /** The columns that the states have, too. */
-  readonly kept: readonly string[];
 }
 
 /**
@@ -33,39 +30,46 @@ export interface TableShape {
   readonly name: string;
   /** Primary key without `account_id`; it begins with the key of the record. */
   readonly key: readonly [string, ...string[]];
-  /** Columns that come from a record, in order; of an entity table also `_hash` and `_raw`. */
+  /** Columns that come from a record, in order; of an entity table also `_hash` and `_raw`, and `_deleted_at` with `deletedColumn`. */
   readonly columns: readonly ColumnShape[];
   /** The temporary table that takes rows before the merge. */
   readonly stage: string;
   /** null: only the present state is kept. */
   readonly history: HistoryShape | null;
+  /** See `StreamDefinition`; null: only a read that lacks the record marks its row as deleted. */
+  readonly deletedColumn: string | null;
 }
 
 const WRITTEN_BY_THE_MERGE = new Set(['account_id', '_valid_from', '_synced_at', '_deleted_at', '_run_id']);
 
 function historyShape(declared: StateHistory, key: readonly string[]): HistoryShape {
-  const { differences = {} } = declared;
-  const all = getTableConfig(declared.states).columns.map((column) => column.name);
-  const columns = all.filter(
-    (name) => !['account_id', 'valid_from', 'valid_to'].includes(name) && !(name in differences),
-  );
+  const columns = getTableConfig(declared.states)
+    .columns.map((column) => column.name)
+    .filter((name) => !['account_id', 'valid_from', 'valid_to'].includes(name));
   return {
     states: getTableConfig(declared.states).name,
     columns,
     compared: columns.filter((name) => !key.includes(name) && name !== declared.since),
     since: declared.since,
-    differences: Object.entries(differences),
-    kept: all.filter((name) => name in differences),
   };
 }
 
-export function tableShape(table: PgTable, histories: readonly StateHistory[] = []): TableShape {
+interface TableUse {
+  readonly histories?: readonly StateHistory[];
+  readonly deletedColumn?: string | null;
+}
+
+export function tableShape(
+  table: PgTable,
+  { histories = [], deletedColumn = null }: TableUse = {},
+): TableShape {
   const config = getTableConfig(table);
   const [account, ...key] = config.primaryKeys[0]?.columns.map((column) => column.name) ?? [];
   const [recordKey, ...others] = key;
   if (account !== 'account_id' || recordKey === undefined) {
     throw new TypeError(`${config.name}: the primary key must be account_id and others`);
   }
+  const sent = deletedColumn === null ? null : '_deleted_at';
   const history = histories.find(({ of }) => of === table);
   return {
     table,
@@ -73,14 +77,13 @@ export function tableShape(table: PgTable, histories: readonly StateHistory[] = 
     name: config.name,
     key: [recordKey, ...others],
     columns: config.columns
-      .filter(({ name }) => !WRITTEN_BY_THE_MERGE.has(name) && !(name in (history?.differences ?? {})))
-      .map((column) => ({ name: column.name, type: column.getSQLType() })),
+      .filter(({ name }) => name === sent || !WRITTEN_BY_THE_MERGE.has(name))
+      .map((column) => ({ name: column.name, type: typeName(column) })),
     stage: `stage_${config.name}`,
     history: history === undefined ? null : historyShape(history, key),
+    deletedColumn,
   };
 }
-
-export const hasDifferences = ({ history }: TableShape): boolean => (history?.differences ?? []).length > 0;
 
 /** The tables of a stream, derived from their declarations. */
 export interface StreamShape {
@@ -90,11 +93,11 @@ export interface StreamShape {
 }
 
 export function streamShape(stream: StreamDefinition): StreamShape {
-  const { histories } = stream;
+  const { histories, deletedColumn = null } = stream;
   return {
     stream,
-    parent: tableShape(stream.parent, histories),
-    children: stream.children.map((child) => tableShape(child, histories)),
+    parent: tableShape(stream.parent, { histories, deletedColumn }),
+    children: stream.children.map((child) => tableShape(child, { histories })),
   };
 }
 
@@ -108,7 +111,10 @@ export const inPlaceShape = ({ stream, parent, children }: StreamShape): StreamS
   parent: {
     ...parent,
     history: null,
-    columns: parent.columns.filter(({ name }) => name.startsWith('_') || name in stream.fields),
+    deletedColumn: null,
+    columns: parent.columns.filter(
+      ({ name }) => name !== '_deleted_at' && (name.startsWith('_') || name in stream.fields),
+    ),
   },
   children: children.map((child) => ({ ...child, history: null })),
 });

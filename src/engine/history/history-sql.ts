@@ -1,7 +1,8 @@
 /**
  * The history's statements of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
- * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`.
+ * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`. While a row stays
+ * deleted its changes create no states.
  *
  * A live row without a hash was changed in the warehouse (drift-sql.ts removed its hash): its content was never a state of
  * the source. The merge corrects it in place, and its state continues. A copy of a record that this transaction stored
@@ -12,6 +13,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import {
   instantOf,
+  isReturning,
   keyColumn,
   joinColumns,
   name,
@@ -81,32 +83,27 @@ export function parentHistory(parent: TableShape, scope: RunKey & WriteTime) {
   const now = instantOf(scope);
   if (history === null) return { before: NO_SQL, column: NO_SQL, value: NO_SQL, change: NO_SQL };
   const since = stateBegin(history, 's', now);
-  const isNewState = sql`(t._hash is not null and not ${isRepeated(scope)} and ${differ('t', 'excluded', history)})`;
+  const changing = ['_hash', ...(parent.deletedColumn === null ? [] : ['_deleted_at'])];
+  const isNewState = sql`(t._hash is not null and t._deleted_at is null and not ${isRepeated(scope)} and ${differ('t', 'excluded', history)})`;
   return {
     before: sql`superseded as (
-      insert into ${states(parent, history)} (account_id, ${joinColumns([...history.columns, ...history.kept])}, valid_from, valid_to)
-      select t.account_id, ${of('t', [...history.columns, ...history.kept])}, t._valid_from,
+      insert into ${states(parent, history)} (account_id, ${joinColumns(history.columns)}, valid_from, valid_to)
+      select t.account_id, ${of('t', history.columns)}, t._valid_from,
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
-      from ${staged(parent, ['_hash', ...history.columns])} s join ${target(parent)} t
+      from ${staged(parent, [...changing, ...history.columns])} s join ${target(parent)} t
         on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
-      where not ${isRepeated(scope)} and (t._deleted_at is not null
-        or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
+      where not ${isRepeated(scope)} and (${isReturning(parent, 's')}
+        or (t._deleted_at is null and t._hash <> s._hash and ${differ('t', 's', history)}))),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
     // The source has no time for the return of a deleted record: the state begins when the return was seen, or with a later
     // change.
     change: sql`_valid_from = case
       when ${isRepeated(scope)} then excluded._valid_from
-      when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
+      when ${isReturning(parent, 'excluded')} then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else ${now} end)
       when ${isNewState} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
-      else t._valid_from end, ${sql.join(
-        history.differences.map(([column, value]) => {
-          const stored = sql`t.${name(column)}`;
-          return sql`${name(column)} = case when t._deleted_at is not null or ${isNewState}
-          then ${sql.raw(value('t', 'excluded'))} else ${stored} end,`;
-        }),
-      )}`,
+      else t._valid_from end,`,
   };
 }
 

@@ -5,11 +5,11 @@
  * names (`{"2026-11-21": …}`) never stops sending new ones. Pure.
  */
 import { getTableColumns } from 'drizzle-orm';
-import { toCanonicalText } from '../../shared/exact-json.ts';
 import { formatCount } from '../../shared/format.ts';
 import { dataIssues } from '../control-tables/control-tables.ts';
 import type { IssueRow } from '../control-tables/issues.ts';
 import type { ColumnShape } from '../database/table-shape.ts';
+import { typeName } from '../streams/columns.ts';
 import type { IssueKind, RecordIssue, StreamDefinition } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import { CopyChunks, toCopyLine } from './copy-records.ts';
@@ -43,7 +43,7 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'of_row', type: 'boolean' },
   { name: 'is_staged', type: 'boolean' },
   { name: 'times', type: 'bigint' },
-  ...RECORD_COLUMNS.map((name) => ({ name, type: getTableColumns(dataIssues)[name].getSQLType() })),
+  ...RECORD_COLUMNS.map((name) => ({ name, type: typeName(getTableColumns(dataIssues)[name]) })),
 ];
 
 /**
@@ -86,7 +86,8 @@ const shortField = (field: string): string =>
         .join('')}…`;
 
 function toStagedIssue(issue: RecordIssue, { key, about, ord }: ReadRecord): StagedIssue {
-  const isUnknownField = issue.kind === 'unknown_field';
+  // A field that is not kept has no name of its own: it is not in `_raw`.
+  const isInRaw = issue.kind === 'unknown_field' && issue.name !== undefined;
   return {
     ord,
     of_row: true,
@@ -98,14 +99,16 @@ function toStagedIssue(issue: RecordIssue, { key, about, ord }: ReadRecord): Sta
     problem: issue.problem,
     value: issue.value,
     identity: null,
-    context: isUnknownField ? { ...about, path: toJsonPath(issue) } : about,
+    context: isInRaw ? { ...about, path: toJsonPath(issue) } : about,
     times: 1,
   };
 }
 
-/** Identifies a record without a key: its content, or the user of a lookup, because each response to it may differ. */
-const contentOf = ({ readMode }: StreamDefinition, value: unknown): string =>
-  toCanonicalText(readMode.kind === 'lookup' && isWireRecord(value) ? { ...value, answered: null } : value);
+/** A record without a key is identified by its content. PostgreSQL keeps the fields of a stored one in an order of its own. */
+const inNameOrder = (_: string, value: unknown): unknown =>
+  isWireRecord(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+    : value;
 
 /** The issue that contains a record which cannot be a row. */
 export function buildRejection(
@@ -119,7 +122,7 @@ export function buildRejection(
     ord,
     of_row: false,
     is_staged: false,
-    fingerprint: toUuid(JSON.stringify(['record_rejected', key ?? contentOf(stream, value), null])),
+    fingerprint: toUuid(JSON.stringify(['record_rejected', key ?? JSON.stringify(value, inNameOrder), null])),
     record_id: key,
     field: key === null && record !== null ? stream.keyField : null,
     kind: 'record_rejected',

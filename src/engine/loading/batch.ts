@@ -10,7 +10,8 @@ import { ignoreRejection } from '../../shared/errors.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { userColumns } from '../streams/stored-columns.ts';
-import { msOfInstant } from '../streams/time-text.ts';
+import { REFUSED } from '../control-tables/issues.ts';
+import { databaseMessage } from '../database/database-error.ts';
 import { BatchIssues, buildRejection } from './batch-issues.ts';
 import { createComparison } from './compare.ts';
 import { type CopyText, createRecordCopies } from './copy-records.ts';
@@ -24,7 +25,7 @@ import {
   type PreparedRecord,
   type ReadRecord,
 } from './record.ts';
-import { dropIssuesOf, markSeen, writeIssues } from './staging.ts';
+import { dropIssuesOf, markIssuesStaged, markSeen, writeIssues } from './staging.ts';
 
 /** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 10;
@@ -57,8 +58,8 @@ export interface Prepared extends BatchResult {
 export interface Stored extends BatchResult {
   /** Keys of the rows that were copied directly into their tables. */
   readonly addedKeys: readonly string[];
-  /** Keys of the records in the staging tables. */
-  readonly stagedKeys: readonly string[];
+  /** The records in the staging tables. */
+  readonly staged: readonly ReadRecord[];
   readonly hasIssues: boolean;
 }
 
@@ -69,11 +70,13 @@ interface News {
   readonly isNew: boolean;
 }
 
+export type Batches = ReturnType<typeof createBatches>;
+
 /** In ms; 0 for all records if the stream has no column with the time of a change. */
 function changeTimeOf(stream: StreamDefinition, read: KeyedRecord): number {
   if (stream.changeTimeColumn === null) return 0;
   const changeTime = normalize(stream, read, parseRecord(stream, read)).parent[stream.changeTimeColumn];
-  return typeof changeTime === 'string' ? msOfInstant(changeTime) : -Infinity;
+  return typeof changeTime === 'string' ? Date.parse(changeTime) : -Infinity;
 }
 
 /**
@@ -94,7 +97,7 @@ function newestOfEach(stream: StreamDefinition, records: readonly KeyedRecord[])
   return kept.size === records.length ? records : records.filter((record) => kept.get(record.key) === record);
 }
 
-const keysOf = (records: readonly ReadRecord[]): string[] => records.flatMap(({ key }) => key ?? []);
+export const keysOf = (records: readonly ReadRecord[]): string[] => records.flatMap(({ key }) => key ?? []);
 
 /** Adds the user ids in the value of a column, without pseudonyms: they cannot be looked up. */
 function addUserIds(value: unknown, into: Set<string>): void {
@@ -113,15 +116,21 @@ export function createBatches(options: LoadOptions) {
   /** Fingerprints of unknown fields that have an issue of their own. */
   const listed = new Set(openIssues.unknownFields);
   const tables = [parent, ...children].map(({ table }) => table);
-  // The ids of a lookup are those that were looked up.
-  const toLookUp = stream.readMode.kind === 'lookup' ? [] : userColumns(stream);
+  // A record that is a person needs no look-up of that person.
+  const toLookUp = userColumns(stream).filter(
+    ({ table, column }) =>
+      stream.personal === undefined || table !== parent.table || column !== parent.key[0],
+  );
 
   /** The records that are not stored as received; and of the others the keys with an issue that they close. */
   async function findNews(
     records: readonly KeyedRecord[],
   ): Promise<{ news: News[]; resolvedKeys: string[] }> {
     const statuses = await compare.byChecksum(records);
-    const inOtherBytes = records.filter((_, at) => statuses[at] === 'other_bytes');
+    // The stored content does not show fields that were dropped.
+    const inOtherBytes = records.filter(
+      ({ unknown = [] }, at) => statuses[at] === 'other_bytes' && unknown.length === 0,
+    );
     const stored = await compare.byContent(
       inOtherBytes.map((read) => ({
         key: read.key,
@@ -137,7 +146,7 @@ export function createBatches(options: LoadOptions) {
       const isUnchanged = (hash !== undefined || statuses[at] === 'unchanged') && !staged.has(read.key);
       if (!isUnchanged || fullCompare) {
         news.push({ read: hash === undefined ? read : { ...read, hash }, isNew: statuses[at] === 'added' });
-      } else if (openIssues.keys.has(read.key)) resolvedKeys.push(read.key);
+      } else if (openIssues.keys.has(read.key) && !read.unknown?.length) resolvedKeys.push(read.key);
     }
     return { news, resolvedKeys };
   }
@@ -203,36 +212,37 @@ export function createBatches(options: LoadOptions) {
   async function store(batch: Prepared, firstOrd: number): Promise<Stored> {
     const { seen, added, changed, issues, ...result } = batch;
     const marked = tracksSeen ? ignoreRejection(markSeen(connection, seen, firstOrd)) : undefined;
-    const refused = [...(await copies.send(added)), ...(await copies.send(changed))];
+    const isTaken = await copies.send(added, changed);
+    const inStages = isTaken ? changed.records : [...added.records, ...changed.records];
     await marked;
-    const refusedOrds = new Set(refused.map(({ record }) => record.ord));
     const lines = issues.close();
     await writeIssues(connection, lines);
-    if (refused.length > 0) {
-      await dropIssuesOf(connection, [...refusedOrds]);
-      const rejections = new BatchIssues(listed);
-      for (const { record, error } of refused) {
-        const problem = `PostgreSQL cannot store it: ${error.message}`;
-        rejections.put(buildRejection(stream, record, { ...parseRecord(stream, record), problem }));
-      }
-      await writeIssues(connection, rejections.close());
-    }
-    const stagedKeys = keysOf(changed.records);
-    for (const key of stagedKeys) staged.add(key);
-    const addedKeys = keysOf(added.records.filter(({ ord }) => !refusedOrds.has(ord)));
-    const { counts } = result;
+    if (!isTaken) await markIssuesStaged(connection, added.records);
+    for (const key of keysOf(inStages)) staged.add(key);
+    const addedKeys = isTaken ? keysOf(added.records) : [];
     return {
       ...result,
-      counts: { ...counts, inserted: addedKeys.length, rejected: counts.rejected + refused.length },
+      counts: { ...result.counts, inserted: addedKeys.length },
       addedKeys,
-      stagedKeys,
-      hasIssues: lines.length > 0 || refused.length > 0,
+      staged: inStages,
+      hasIssues: lines.length > 0,
     };
+  }
+
+  /** Stages an issue with the record that PostgreSQL does not store. */
+  async function refuse(record: ReadRecord, error: unknown): Promise<void> {
+    await dropIssuesOf(connection, record.ord);
+    const rejection = new BatchIssues(listed);
+    const problem = `${REFUSED}: ${databaseMessage(error)}`;
+    rejection.put(buildRejection(stream, record, { ...parseRecord(stream, record), problem }));
+    await writeIssues(connection, rejection.close());
   }
 
   return {
     prepare,
     store,
+    stage: copies.stage,
+    refuse,
     /** The transaction has ended. */
     forgetStaged: () => staged.clear(),
   };

@@ -1,13 +1,13 @@
 /** Compares records with the rows in the warehouse. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { keyColumn, partitionOf, target } from '../database/sql-names.ts';
+import { isGoneText, keyColumn, partitionOf, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
 /**
  * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row was stored with another
- * `normalizerVersion`, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
+ * `normalizerVersion`, is gone or lost its checksum. `other_bytes`: the record was received in other bytes, and may
  * still equal the stored one.
  */
 type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
@@ -37,7 +37,7 @@ export function createComparison(
   const checksums = `with k as materialized (
       select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))
     select string_agg(coalesce(status, '3'), '' order by ord) as digits from (
-      select k.ord, (select case when t._deleted_at is not null then '1' when t._hash = k.hash then '0'
+      select k.ord, (select case when ${isGoneText(parent)} then '1' when t._hash = k.hash then '0'
           when left(t._hash::text, 2) = left(k.hash::text, 2) then '2' else '1' end
         from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;

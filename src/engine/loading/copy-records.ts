@@ -1,20 +1,17 @@
 /**
  * Sends rows by COPY: rows of new records directly into their tables, rows of changed records into the staging tables, from
- * which the merge takes them. If PostgreSQL refuses a record for its data, halving the batch finds it, and the others are
- * stored.
+ * which the merge takes them.
  */
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { RunKey } from '../control-tables/control-tables.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { ColumnShape, StreamShape, TableShape } from '../database/table-shape.ts';
-import { RawJson, stringifyExactJson } from '../../shared/exact-json.ts';
 import { ignoreRejection } from '../../shared/errors.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import type { Row } from '../streams/stream.ts';
-import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
 import { createCopySettings } from './copy-settings.ts';
-import { normalize, parseRecord, type PreparedRecord, type ReadRecord } from './record.ts';
+import { normalize, parseRecord, type PreparedRecord, RawJson, type ReadRecord } from './record.ts';
 
 const NEEDS_ESCAPE = /[\\\n\r\t]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -38,7 +35,7 @@ const PLAIN = new Set([
 function toCopyText(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
   if (typeof value === 'string' && type !== 'jsonb') return PLAIN.has(type) ? value : escapeCell(value);
-  if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : stringifyExactJson(value));
+  if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : JSON.stringify(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
   return escapeCell(JSON.stringify(value));
 }
@@ -82,11 +79,6 @@ export class CopyChunks {
   }
 }
 
-interface RefusedRecord {
-  readonly record: ReadRecord;
-  readonly error: Error;
-}
-
 /** The destination of rows: the tables for new records, the staging tables for changed ones. */
 type CopyTarget = 'tables' | 'stages';
 
@@ -105,8 +97,7 @@ export interface CopyText {
  * written twice.
  */
 const MOST_AHEAD_MS = 15 * MINUTE_MS;
-const isAhead = (since: string, now: string): boolean =>
-  isEarlier(toInstant(msOfInstant(now) + MOST_AHEAD_MS), since);
+const isAhead = (since: string, now: string): boolean => Date.parse(since) > Date.parse(now) + MOST_AHEAD_MS;
 
 /** PostgreSQL reads it as the transaction's time. */
 const NOW = 'now';
@@ -190,8 +181,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       into.records.push(read);
       if (into.destination === 'stages' || since === undefined) continue;
       const time = parent[since] as string | null;
-      if (time !== null && (into.latestSince === null || isEarlier(into.latestSince, time)))
-        into.latestSince = time;
+      if (time !== null && (into.latestSince === null || into.latestSince < time)) into.latestSince = time;
       const began = { _valid_from: time ?? NOW };
       for (const position of dated) for (const row of rows[position] ?? []) Object.assign(row, began);
     }
@@ -206,35 +196,28 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     }
   }
 
-  async function copyOrRefuse(text: CopyText): Promise<RefusedRecord[]> {
-    const { destination, records } = text;
-    const [first] = records;
-    if (first === undefined) return [];
-    const copying = () => copy(text);
+  /** False: PostgreSQL refuses one of the records for its data. */
+  async function copyIntoTables(text: CopyText): Promise<boolean> {
     try {
       // The savepoint is sent before the first COPY, which does not wait for the response, because all later statements
       // would fail too.
-      await Promise.all([
-        connection.query('savepoint batch'),
-        destination === 'tables' ? withCopySettings(copying) : copying(),
-      ]);
+      await Promise.all([connection.query('savepoint batch'), withCopySettings(() => copy(text))]);
       void ignoreRejection(connection.query('release savepoint batch'));
-      return [];
+      return true;
     } catch (error) {
-      if (!isDataError(error) || !(error instanceof Error)) throw error;
+      if (!isDataError(error)) throw error;
       await connection.query('rollback to savepoint batch');
-      await connection.query('release savepoint batch');
-      if (records.length === 1) return [{ record: first, error }];
-      const middle = Math.ceil(records.length / 2);
-      const refused: RefusedRecord[] = [];
-      for (const half of [records.slice(0, middle), records.slice(middle)]) {
-        const again = begin(destination);
-        const prepared = half.map((read) => normalize(shape.stream, read, parseRecord(shape.stream, read)));
-        render(prepared, again);
-        refused.push(...(await copyOrRefuse(again)));
-      }
-      return refused;
+      return false;
     }
+  }
+
+  async function stage(records: readonly ReadRecord[]): Promise<void> {
+    const text = begin('stages');
+    render(
+      records.map((read) => normalize(shape.stream, read, parseRecord(shape.stream, read))),
+      text,
+    );
+    await copy(text);
   }
 
   let hasPolicies: Promise<boolean> | undefined;
@@ -272,11 +255,14 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     mayCopyIntoTables: async () => !(await (hasPolicies ??= readPolicies())),
     begin,
     render,
-    /** Returns the records that were not stored. */
-    async send(text: CopyText): Promise<RefusedRecord[]> {
-      const refused = await copyOrRefuse(text);
-      if (text.destination === 'tables' && text.records.length > 0) await correctTimes(text);
-      return refused;
+    stage,
+    /** False: PostgreSQL does not take the added records into the tables, so they are staged, too. */
+    async send(added: CopyText, changed: CopyText): Promise<boolean> {
+      const isTaken = added.records.length === 0 || (await copyIntoTables(added));
+      await copy(changed);
+      if (!isTaken) await stage(added.records);
+      else if (added.records.length > 0) await correctTimes(added);
+      return isTaken;
     },
   };
 }

@@ -4,10 +4,20 @@
  * are read instead. Each function returns one statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { stringifyExactJson } from '../../shared/exact-json.ts';
-import { definitions, keyColumn, name, of, same, stage, staged, target } from '../database/sql-names.ts';
+import {
+  definitions,
+  isGone,
+  keyColumn,
+  name,
+  of,
+  same,
+  stage,
+  staged,
+  target,
+} from '../database/sql-names.ts';
 import { receivedColumns, type StreamShape, type TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
+import { RawJson } from './record.ts';
 
 /** `p`: staged rows with these columns; `t`: the stored rows of the same hash. */
 function clearHash(
@@ -17,7 +27,7 @@ function clearHash(
 ): SQL {
   return sql`update ${target(parent)} t set _hash = null from ${p} p
     where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash
-      and t._deleted_at is null and ${isDrifted}`;
+      and not ${isGone(parent)} and ${isDrifted}`;
 }
 
 /** Deletes the remaining rows from the stage, because they are correct and even an attempt to write a row would lock it. */
@@ -25,13 +35,14 @@ export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
   return sql`delete from ${stage(parent)} where ord in (
     select p.ord from ${staged(parent, ['ord', '_hash', ...parent.key])} p join ${target(parent)} t
       on t.account_id = ${accountId} and ${same('t', 'p', parent.key)}
-    where t._hash = p._hash and t._deleted_at is null)`;
+    where t._hash = p._hash and not ${isGone(parent)})`;
 }
 
 export function clearHashOfDriftedParents(shape: StreamShape, accountId: string): SQL {
   const columns = receivedColumns(shape).map((column) => column.name);
   return clearHash(shape.parent, accountId, {
-    p: staged(shape.parent, ['_hash', ...columns]),
+    // A key that the program makes is none of the received columns.
+    p: staged(shape.parent, [...new Set(['_hash', ...shape.parent.key, ...columns])]),
     isDrifted: sql`(${of('t', columns)}) is distinct from (${of('p', columns)})`,
   });
 }
@@ -54,9 +65,17 @@ export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape
   });
 }
 
+const toJson = (row: Row): string =>
+  `{${Object.entries(row)
+    .map(([one, value]) => {
+      const text = value instanceof RawJson ? value.text : JSON.stringify(value ?? null);
+      return `${JSON.stringify(one)}:${text}`;
+    })
+    .join(',')}}`;
+
 /** Rows that come as a parameter, with the types of these columns. */
 export const givenRows = (columns: TableShape['columns'], rows: readonly Row[]): SQL =>
-  sql`(select * from jsonb_to_recordset(${stringifyExactJson(rows)}::jsonb) as g (${definitions(columns)}))`;
+  sql`(select * from jsonb_to_recordset(${`[${rows.map(toJson).join(',')}]`}::jsonb) as g (${definitions(columns)}))`;
 
 /** The rows that one record should have in a table. */
 interface ExpectedRows {

@@ -75,6 +75,8 @@ interface Resolutions {
 }
 
 /**
+ * Unknown fields that are not in `_raw` are resolved with their example; the others by `resolveUnknownFields`.
+ *
  * Resolves issues of records that are deleted, that this transaction wrote without the problem, or that are no longer
  * received as the issue shows them. Each issue looks its row up by the primary key, because the planner has no statistics for
  * rows of the same transaction: a join may compare every issue with every row.
@@ -83,12 +85,13 @@ export function resolveIssues(parent: TableShape, scope: IssueWrites & WriteTime
   const { accountId, runId, covered } = scope;
   const oneOf = (values: readonly string[]): SQL => sql`any(${toArrayLiteral(values)}::text[])`;
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.kind <> 'unknown_field' and (d.record_id = ${oneOf(scope.deletedKeys)}
+    where ${openIssues(scope)} and (d.kind <> 'unknown_field' or not d.context ? 'path') and (d.record_id = ${oneOf(scope.deletedKeys)}
       or ${notStaged(scope)} and case
         when d.record_id is null then d.identity = ${oneOf(scope.resolvedIdentities)}
-          or d.kind = 'record_rejected' and ${covered === null ? sql`false` : inCoverage(covered)}
-        else d.kind = 'record_rejected' and d.field is null and d.record_id = ${oneOf(scope.resolvedKeys)}
-          or (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)} and t._deleted_at is null
+          or d.kind = 'record_rejected' and ${covered === null ? sql`false` : inCoverage(covered)} and d.last_seen_at < (
+            select r.started_at from safety_sync.runs r where r.account_id = ${accountId} and r.run_id = ${runId}::bigint)
+        else (d.kind = 'unknown_field' or d.kind = 'record_rejected' and d.field is null) and d.record_id = ${oneOf(scope.resolvedKeys)}
+          or (select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)}
             from ${target(parent)} t where t.account_id = ${accountId} and t.${keyColumn(parent)} = d.record_id) end)`;
 }
 
@@ -107,12 +110,6 @@ export function deleteResolved(what: 'keyless' | 'unknown_field', { accountId, s
   return sql`delete from safety_sync.data_issues where ${resolved} and (resolved_at, fingerprint) < (
     select resolved_at, fingerprint from safety_sync.data_issues where ${resolved}
     order by resolved_at desc, fingerprint desc offset ${MOST_RESOLVED - 1}::int limit 1)`;
-}
-
-/** Resolves issues of lookups with a response that was unusable before and is usable now. */
-export function resolveLookups(askedFor: readonly string[], scope: IssueWrites): SQL {
-  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' = any(${toArrayLiteral(askedFor)}::text[])`;
 }
 
 /**

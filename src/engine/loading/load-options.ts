@@ -3,7 +3,6 @@ import type { OpenIssues } from '../control-tables/issues.ts';
 import type { Lifted } from '../control-tables/stored-privacy.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
-import type { KeylessMemory } from '../streams/state.ts';
 
 /** Makes of a record what may be stored (privacy settings, forgotten people). */
 export interface RecordProtection {
@@ -11,6 +10,8 @@ export interface RecordProtection {
   readonly secret: string;
   /** Returns a copy without protected values, or the record itself if it has none. */
   ofRecord(received: unknown): unknown;
+  /** Names of fields that `ofRecord` drops although the service is not known to send them. */
+  unknownIn(received: unknown): readonly string[];
 }
 
 export interface LoadOptions {
@@ -30,8 +31,6 @@ export interface LoadOptions {
   /** The keys of all received records are recorded, to find deleted records. */
   readonly tracksSeen: boolean;
   readonly openIssues: OpenIssues;
-  /** Records without a key of the last complete read. */
-  readonly keyless: KeylessMemory | null;
   /** Columns that rows may lack, or have as another pseudonym, because they were protected in another way. */
   readonly lifted: Lifted;
   /** Stored records are loaded again: rows keep their states, runs and deletion marks. */

@@ -31,7 +31,7 @@ export async function createLoad(options: LoadOptions) {
   const { stream } = shape;
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
   const batches = createBatches(options);
-  const transaction = createTransaction(options);
+  const transaction = createTransaction(options, batches);
   await openStaging(session.connection.db, shape);
 
   let nextOrd = 1;
@@ -46,15 +46,14 @@ export async function createLoad(options: LoadOptions) {
   const ahead: Promise<void>[] = [];
   /** Work for the database, in order. After a failure no further work runs, and every promise fails with it. */
   let queue: Promise<void> = Promise.resolve();
-  let queued = 0;
   let committing = queue;
   let uncommitted = 0;
-  let uncommittedAtSavepoint = 0;
+  /** Records without a usable key. */
+  let keyless = 0;
 
   /** Resolves when this work and all earlier work is complete. */
   function enqueue(work: () => Promise<void>): Promise<void> {
-    queued += 1;
-    queue = ignoreRejection(queue.then(work).finally(() => (queued -= 1)));
+    queue = ignoreRejection(queue.then(work));
     return queue;
   }
 
@@ -72,7 +71,7 @@ export async function createLoad(options: LoadOptions) {
   }
 
   async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
-    const begun = ignoreRejection(transaction.begin());
+    const begun = ignoreRejection(transaction.beginRows());
     // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
     const prepared = await preparing.catch(() => batches.prepare(records));
     await begun;
@@ -93,7 +92,7 @@ export async function createLoad(options: LoadOptions) {
     uncommitted = 0;
     committing = enqueue(() =>
       withSpan('store', spanAttributes, async (span) => {
-        await transaction.commit(commit);
+        await transaction.commit(commit, keyless);
         batches.forgetStaged();
         span.setAttributes(countAttributes(transaction.committed));
       }),
@@ -106,40 +105,27 @@ export async function createLoad(options: LoadOptions) {
       uncommitted += records.length;
       for (const one of records) {
         let received = one;
+        let unknown: readonly string[] = [];
         if (protection !== null) {
           const value = one.parse();
           const kept = protection.ofRecord(value);
           if (kept !== value) received = one.replace(kept);
+          unknown = protection.unknownIn(value);
         }
-        open.push(
-          toReadRecord(received, { stream, about, ord: nextOrd++, secret: protection?.secret ?? '' }),
-        );
+        const secret = protection?.secret ?? '';
+        const read = toReadRecord(received, { stream, about, ord: nextOrd++, secret, unknown });
+        if (read.key === null) keyless += 1;
+        open.push(read);
         openBytes += received.bytes.length;
         if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }
     },
-    /** Sets the point to which `rollback` returns. Replaces the previous savepoint. */
-    async savepoint(): Promise<void> {
-      await drain();
-      await transaction.savepoint();
-      uncommittedAtSavepoint = uncommitted;
-    },
-    /** Discards records that were added after the savepoint; the savepoint stays. */
-    async rollback(): Promise<void> {
-      open = [];
-      openBytes = 0;
-      await queue;
-      await transaction.rollback();
-      uncommitted = uncommittedAtSavepoint;
-    },
+    /** Begins the transaction unless it is open. */
+    begin: transaction.begin,
     /** Keys of the live rows in the coverage that were not added. */
     async findVanished(covered: Coverage): Promise<Set<string>> {
       await drain();
       return await findVanished(session.connection.db, shape, { covered, accountId });
-    },
-    /** No work is being sent to the database. */
-    get isIdle() {
-      return queued === 0;
     },
     /** Records that were added since the last commit was requested. */
     get uncommitted() {

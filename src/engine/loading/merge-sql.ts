@@ -8,6 +8,7 @@ import {
   asInserted,
   timestampLiteral,
   instantOf,
+  isGone,
   keyColumn,
   joinColumns,
   name,
@@ -67,12 +68,6 @@ export function countRepeated(parent: TableShape, within: RunKey & WriteTime): S
     where t._run_id = ${within.runId}::bigint and t._synced_at = ${syncedAtOf(within)}`;
 }
 
-/** Counts staged records with a row that is marked as deleted. */
-export function countReturning(parent: TableShape, accountId: string): SQL {
-  return sql`select count(*)::int as count from ${staged(parent, parent.key)} s join ${target(parent)} t
-      on t.account_id = ${accountId} and ${same('t', 's', parent.key)} where t._deleted_at is not null`;
-}
-
 /** Deletes rows of children after the copy of their parent was dropped. */
 export function dropOrphans(parent: TableShape, child: TableShape): SQL {
   return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
@@ -87,20 +82,34 @@ export function upsertParents(
   // A row keeps its run and its deletion mark in place; the caller has found that its record differs.
   const ending = inPlace
     ? sql``
-    : sql`, _deleted_at = null, _run_id = excluded._run_id
-    where t._hash is distinct from excluded._hash or t._deleted_at is not null`;
+    : sql`${parent.deletedColumn === null ? sql`, _deleted_at = null` : sql``}, _run_id = excluded._run_id
+    where t._hash is distinct from excluded._hash or ${isGone(parent)}`;
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
   return sql`with ${kept.before} merged as (
-    insert into ${target(parent)} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
-    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
+    insert into ${target(parent)} as t (account_id, ${joinColumns(columns)}, ${kept.column} _synced_at, _run_id)
+    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${joinColumns(parent.key)}) do update set
       ${asInserted(changes)}, ${kept.change} _synced_at = excluded._synced_at${ending}
     returning (xmax = 0) as is_insert)
   select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
   from merged`;
 }
+
+/** The stored rows `t` of staged records `s` that the service sends as deleted, and that were live before this transaction. */
+const turning = (parent: TableShape, within: RunKey & WriteTime): SQL =>
+  sql`${staged(parent, ['_deleted_at', ...parent.key])} s join ${target(parent)} t
+      on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
+    where t._deleted_at is null and s._deleted_at is not null
+      and t._synced_at is distinct from ${syncedAtOf(within)}`;
+
+/** Counts records that turn deleted, because the service sends them so. */
+export const countTurning = (parent: TableShape, within: RunKey & WriteTime): SQL =>
+  sql`select count(*)::int as count from ${turning(parent, within)}`;
+
+export const countLive = (parent: TableShape, accountId: string): SQL =>
+  sql`select count(*)::int as count from ${target(parent)} where account_id = ${accountId} and _deleted_at is null`;
 
 /** Deletes children that a changed record no longer has. The parent's key is the beginning of the child's. */
 export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {
@@ -124,8 +133,17 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
 }
 
 /** The live rows `t` in the coverage, and `partition`: the covered partition of each row. */
-function coveredRows(shape: StreamShape, { partitions }: Coverage, accountId: string) {
-  const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
+function coveredRows(shape: StreamShape, { partitions, only, changedUpToMs }: Coverage, accountId: string) {
+  const { changeTimeColumn } = shape.stream;
+  const isCovered =
+    only === undefined
+      ? sql``
+      : sql` and t.${name(only.column)} = any (${toArrayLiteral(only.values)}::text[])`;
+  const isEarly =
+    changedUpToMs === undefined || changeTimeColumn === null
+      ? sql``
+      : sql` and coalesce(t.${name(changeTimeColumn)}, '-infinity') <= ${timestampLiteral(changedUpToMs)}`;
+  const live = sql`t.account_id = ${accountId} and t._deleted_at is null${isCovered}${isEarly}`;
   if (partitions === null) return { partition: sql`''`, from: sql`${target(shape.parent)} t`, where: live };
   const { partition, join } = partitionOf(shape.stream);
   return {
@@ -158,19 +176,6 @@ export function selectVanished(shape: StreamShape, covered: Coverage, accountId:
     except select s.key from ${taken('stage_seen', ['key'])} s`;
 }
 
-/** The values of the identity fields of the covered live rows that the snapshot did not show, as a JSON list. */
-export function readVanishedFields(
-  shape: StreamShape,
-  { covered, accountId }: { readonly covered: Coverage; readonly accountId: string },
-): SQL {
-  const { parent, stream } = shape;
-  const key = keyColumn(parent);
-  const values = stream.identityFields.map((field) => sql`t._raw->${field}::text`);
-  return sql`with vanished as materialized (${selectVanished(shape, covered, accountId)})
-    select v.key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
-    from vanished v join ${target(parent)} t on t.account_id = ${accountId} and t.${key} = v.key`;
-}
-
 /** Marks rows that a complete snapshot did not show as deleted. Returns the keys. */
 export function markVanished(shape: StreamShape, covered: Coverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
@@ -181,6 +186,17 @@ export function markVanished(shape: StreamShape, covered: Coverage, within: RunK
     update ${target(parent)} g
     set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
     from vanished v where g.account_id = ${accountId} and g.${key} = v.key returning g.${key} as key`;
+}
+
+/** Rows that were sent as deleted, and that a complete read did not show: the service does not send them any more. */
+export function endSentAsDeleted(parent: TableShape, deletedColumn: string, within: RunKey & WriteTime): SQL {
+  const key = keyColumn(parent);
+  const flag = name(deletedColumn);
+  return sql`with gone as materialized (
+      select t.${key} as key from ${target(parent)} t where t.account_id = ${within.accountId} and t.${flag}
+      except select s.key from ${taken('stage_seen', ['key'])} s)
+    update ${target(parent)} g set ${flag} = false, _synced_at = ${syncedAtOf(within)}, _run_id = ${within.runId}::bigint
+    from gone where g.account_id = ${within.accountId} and g.${key} = gone.key`;
 }
 
 /** Counts records that this transaction wrote and that the source had changed up to this time, in ms. */

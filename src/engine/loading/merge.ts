@@ -3,19 +3,22 @@
  * before (copy-records.ts).
  */
 import { type SQL, sql } from 'drizzle-orm';
+import { formatNumber } from '../../shared/format.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import type { Queryable } from '../database/connection.ts';
+import { isDataError } from '../database/database-error.ts';
 import * as drift from './drift-sql.ts';
 import * as history from '../history/history-sql.ts';
+import { recordCompletions } from '../history/completions.ts';
 import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
-import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { LoadOptions } from './load-options.ts';
-import type { Stored } from './batch.ts';
-import { addDeltas, applyDeltas, readCountedDays, voidDays } from '../history/followup-days.ts';
+import type { ReadRecord } from './record.ts';
+import { clearStaged } from './staging.ts';
+import { type Batches, keysOf, type Stored } from './batch.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { WriteTime } from '../database/sql-names.ts';
-import type { StreamShape } from '../database/table-shape.ts';
+import type { StreamShape, TableShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 
 /** Below this number of live rows a share is not meaningful. */
@@ -25,9 +28,15 @@ interface MergeRequest
   extends
     LoadOptions,
     WriteTime,
-    Pick<Stored, 'addedKeys' | 'stagedKeys' | 'resolvedIdentities' | 'resolvedKeys'> {
+    Pick<Stored, 'addedKeys' | 'staged' | 'resolvedIdentities' | 'resolvedKeys'>,
+    Pick<Batches, 'stage' | 'refuse'> {
   /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: Coverage | null;
+  /** Records without a usable key that the run has received: any row may be one of them. */
+  readonly keyless: number;
+  /** Live rows before the run, and those of them that its earlier commits have marked as deleted. */
+  readonly liveBefore: number;
+  readonly deletedBefore: number;
   /** The stream has open issues, or may have. */
   readonly hasIssues: boolean;
 }
@@ -52,6 +61,15 @@ interface Deletions {
 
 type PartitionCounts = Readonly<{ partition: string; live: number; vanished: number }>;
 
+type Guard = LoadOptions['guard'];
+
+const isTooMuch = (
+  { live, vanished }: Pick<PartitionCounts, 'live' | 'vanished'>,
+  { maxRatio, allowMassDelete }: Guard,
+): boolean => !allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > maxRatio;
+
+const beyond = ({ maxRatio }: Guard): string => `more than MAX_DELETE_RATIO (${maxRatio}) allows`;
+
 /**
  * Determines the deletions that are allowed. A partition that lacks too much is left unchanged, because the other
  * partitions may be correct; if it is the only one, or all together lack too much, the snapshot is refused.
@@ -62,33 +80,25 @@ async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeR
   const found: readonly PartitionCounts[] = await tx.execute<PartitionCounts>(
     statements.countVanished(shape, covered, request),
   );
-  const isTooMuch = ({ live, vanished }: PartitionCounts) =>
-    !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
-  const refused = found.filter(isTooMuch);
-  const others = found.filter((partition) => !isTooMuch(partition));
+  const refused = found.filter((partition) => isTooMuch(partition, guard));
+  const others = found.filter((partition) => !isTooMuch(partition, guard));
   const total = (of: 'live' | 'vanished') => others.reduce((sum, partition) => sum + partition[of], 0);
   const all = { partition: '', live: total('live'), vanished: total('vanished') };
   const failure = refused.length === 0 ? null : toGuardError(refused, guard);
   if (failure !== null && (covered.partitions === null || others.length === 0)) throw failure;
-  if (isTooMuch(all)) throw toGuardError([all], guard);
+  if (isTooMuch(all, guard)) throw toGuardError([all], guard);
   if (all.vanished === 0) return { deletable: null, failure };
   const partitions =
     covered.partitions?.filter((one) => !refused.some(({ partition }) => partition === one)) ?? null;
-  return { deletable: { partitions }, failure };
+  return { deletable: { ...covered, partitions }, failure };
 }
 
-function toGuardError(
-  partitions: readonly PartitionCounts[],
-  { maxRatio }: LoadOptions['guard'],
-): SafetySyncError {
+function toGuardError(partitions: readonly PartitionCounts[], guard: Guard): SafetySyncError {
   const lacks = partitions.map(
     ({ partition, live, vanished }) =>
       `the response${partition === '' ? '' : ` for ${partition}`} lacks ${vanished} of ${live} live rows`,
   );
-  return new SafetySyncError(
-    'delete_guard',
-    `${lacks.join('; ')}, more than MAX_DELETE_RATIO (${maxRatio}) allows`,
-  );
+  return new SafetySyncError('delete_guard', `${lacks.join('; ')}, ${beyond(guard)}`);
 }
 
 async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
@@ -117,13 +127,30 @@ async function fillLifted(
   }
 }
 
+/**
+ * Counts the records that turn deleted. A run in which too many do fails.
+ */
+async function countTurning(tx: Queryable, parent: TableShape, request: MergeRequest): Promise<number> {
+  const { guard, liveBefore, deletedBefore } = request;
+  if (parent.deletedColumn === null) return 0;
+  const [row] = await tx.execute<{ count: number }>(statements.countTurning(parent, request));
+  const turning = row?.count ?? 0;
+  const all = turning + deletedBefore;
+  if (turning > 0 && isTooMuch({ live: liveBefore, vanished: all }, guard)) {
+    const message = `the service sends ${all} of ${liveBefore} live rows as deleted`;
+    throw new SafetySyncError('delete_guard', `${message}, ${beyond(guard)}`);
+  }
+  return turning;
+}
+
 async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
+  const stagedKeys = keysOf(request.staged);
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
   let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.changeTimeColumn));
   const addedBefore = new Set(request.addedKeys);
-  const isRepeated = request.stagedKeys.some((key) => addedBefore.has(key));
+  const isRepeated = stagedKeys.some((key) => addedBefore.has(key));
   const dropOlder =
     stream.changeTimeColumn === null
       ? statements.dropSeenLater(parent)
@@ -146,12 +173,13 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   const [repeated] = isRepeated
     ? await tx.execute<{ count: number }>(statements.countRepeated(parent, request))
     : [];
+  counts.deleted = await countTurning(tx, parent, request);
   const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
     statements.upsertParents(parent, request),
   );
   counts.inserted = written?.inserted ?? 0;
-  counts.updated = (written?.updated ?? 0) - (repeated?.count ?? 0);
-  counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated;
+  counts.updated = (written?.updated ?? 0) - (repeated?.count ?? 0) - counts.deleted;
+  counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated - counts.deleted;
   for (const child of children) {
     // Children with a history were already deleted by endChildStates.
     if ((written?.updated ?? 0) > 0 && child.history === null) {
@@ -159,22 +187,70 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     }
     await tx.execute(statements.upsertChildren(parent, child, request));
   }
+  await recordCompletions(tx, shape, { ...request, stagedKeys });
   return counts;
 }
 
-/** Keys of stored rows that the merge may change or mark as deleted. */
-async function readChanging(
+/** undefined: PostgreSQL takes the staged records. They are merged only for this answer. */
+async function whyRefused(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<unknown> {
+  await tx.execute(sql`savepoint trial`);
+  try {
+    await mergeRows(tx, shape, request);
+    return undefined;
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    return error;
+  } finally {
+    await tx.execute(sql`rollback to savepoint trial`);
+  }
+}
+
+async function restage(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<void> {
+  await clearStaged(tx, shape);
+  await request.stage(request.staged);
+}
+
+/** Those of the staged records that PostgreSQL refuses for their data, each with an issue. Halving finds them. */
+async function refuseRecords(
   tx: Queryable,
   shape: StreamShape,
-  { request, deletable }: { readonly request: MergeRequest; readonly deletable: Coverage | null },
-): Promise<string[]> {
-  const { stagedKeys, addedKeys, accountId } = request;
-  const vanished =
-    deletable === null
-      ? []
-      : await tx.execute<{ key: string }>(statements.selectVanished(shape, deletable, accountId));
-  const added = new Set(addedKeys);
-  return [...stagedKeys.filter((key) => !added.has(key)), ...vanished.map(({ key }) => key)];
+  request: MergeRequest,
+): Promise<readonly ReadRecord[]> {
+  const { staged, refuse } = request;
+  const [first] = staged;
+  const error = await whyRefused(tx, shape, request);
+  if (error === undefined || first === undefined) return [];
+  if (staged.length === 1) {
+    await refuse(first, error);
+    return staged;
+  }
+  const middle = Math.ceil(staged.length / 2);
+  const refused: ReadRecord[] = [];
+  for (const half of [staged.slice(0, middle), staged.slice(middle)]) {
+    const ofHalf = { ...request, staged: half };
+    await restage(tx, shape, ofHalf);
+    refused.push(...(await refuseRecords(tx, shape, ofHalf)));
+  }
+  return refused;
+}
+
+/** A record that PostgreSQL refuses, for example in an index that somebody made on a column, costs itself. */
+async function mergeStaged(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
+  const { staged } = request;
+  if (staged.length === 0) return noCounts();
+  await tx.execute(sql`savepoint merge`);
+  try {
+    const counts = await mergeRows(tx, shape, request);
+    await tx.execute(sql`release savepoint merge`);
+    return counts;
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    await tx.execute(sql`rollback to savepoint merge`);
+  }
+  const refused = new Set(await refuseRecords(tx, shape, request));
+  const others = { ...request, staged: staged.filter((one) => !refused.has(one)) };
+  await restage(tx, shape, others);
+  return { ...(await mergeRows(tx, shape, others)), rejected: refused.size };
 }
 
 async function mergeIssues(
@@ -200,38 +276,24 @@ async function mergeIssues(
  * Merges the staged rows, marks rows that a complete snapshot did not show as deleted, and updates the data issues. Counts
  * updated and deleted rows; `unchanged` counts staged copies that were not needed.
  */
-export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
-  const { accountId, covered } = request;
-  const { stream } = shape;
-  const added = request.addedKeys.length;
+export async function merge(tx: Queryable, shape: StreamShape, asked: MergeRequest): Promise<Merged> {
+  const isKeyless = asked.covered !== null && asked.keyless > 0;
+  const request = isKeyless ? { ...asked, covered: null } : asked;
+  const { covered } = request;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { deletable, failure } = await guardDeletions(tx, shape, request);
-  const mayChange = request.stagedKeys.length + added > 0 || deletable !== null;
-  const countsDays = stream.countsDays === true && mayChange;
-  // For a row that was changed in the warehouse, the previous count is unknown.
-  const days = countsDays && !request.fullCompare ? await readCountedDays(tx, accountId) : null;
-  const changing = days === null ? [] : await readChanging(tx, shape, { request, deletable });
-  if (days !== null) await addDeltas(tx, days, { keys: changing, sign: -1 });
-  const mayBeKeyless = covered !== null && request.keyless !== null;
-  const [returning] = mayBeKeyless
-    ? await tx.execute<{ count: number }>(statements.countReturning(shape.parent, accountId))
-    : [];
-  const counts = request.stagedKeys.length > 0 ? await mergeRows(tx, shape, request) : noCounts();
-  const appeared = counts.inserted + added + (returning?.count ?? 0);
-  const note =
-    covered === null ? null : await keepWhatMayBeKeyless(tx, shape, { ...request, covered, appeared });
+  const counts = await mergeStaged(tx, shape, request);
   const deleted =
     deletable === null
       ? []
       : await tx.execute<{ key: string }>(statements.markVanished(shape, deletable, request));
   const deletedKeys = deleted.map(({ key }) => key);
-  counts.deleted = deletedKeys.length;
-  if (days !== null) {
-    await addDeltas(tx, days, { keys: [...changing, ...request.addedKeys], sign: 1 });
-    await applyDeltas(tx, accountId);
-  } else if (countsDays && counts.inserted + counts.updated + counts.deleted + added > 0) {
-    await voidDays(tx, accountId);
-  }
-  if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys });
+  counts.deleted += deletedKeys.length;
+  if (covered?.partitions === null && shape.parent.deletedColumn !== null)
+    await tx.execute(statements.endSentAsDeleted(shape.parent, shape.parent.deletedColumn, request));
+  if (request.hasIssues || counts.rejected > 0) await mergeIssues(tx, shape, { ...asked, deletedKeys });
+  const note = isKeyless
+    ? `nothing was marked deleted, because any row may be ${formatNumber(asked.keyless, 'record')} without a usable key (safety-sync data-issues)`
+    : null;
   return { counts, note, failure };
 }

@@ -3,8 +3,6 @@
  * Pure.
  */
 import { hash } from 'node:crypto';
-import { isStorableJson, RawJson, toCanonicalText, stringifyExactJson } from '../../shared/exact-json.ts';
-import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
 import type {
   AddIssue,
@@ -25,6 +23,8 @@ export interface ReadRecord {
   readonly about: ReadContext;
   /** Number of the record in its run. */
   readonly ord: number;
+  /** Names of fields that were dropped although the service is not known to send them. */
+  readonly unknown?: readonly string[];
 }
 
 /** A record that can be a row. */
@@ -42,11 +42,12 @@ interface RecordSource {
    * value.
    */
   readonly secret?: string;
+  readonly unknown?: readonly string[];
 }
 
 export function toReadRecord(
   received: Received,
-  { stream, about, ord = 0, secret = '' }: RecordSource,
+  { stream, about, ord = 0, secret = '', unknown = [] }: RecordSource,
 ): ReadRecord {
   const taken = stream.takenFromRequest?.(received, about) ?? null;
   return {
@@ -54,11 +55,12 @@ export function toReadRecord(
     key: recordKey(received, stream.keyField),
     hash: checksum(
       stream.normalizerVersion,
-      `${secret}:${taken === null ? '' : JSON.stringify(taken)}:`,
+      `${secret}:${taken === null ? '' : JSON.stringify(taken)}:${unknown.length === 0 ? '' : JSON.stringify(unknown)}`,
       received.bytes,
     ),
     about,
     ord,
+    unknown,
   };
 }
 
@@ -101,15 +103,12 @@ export function parseRecord(
 ): ParsedRecord {
   const text = received.text;
   const parsed = received.parse(text);
-  const isRare =
-    received.excess !== null ||
-    (text.includes('\\u') && UNSTORABLE.test(text)) ||
-    (received.hasLongNumber && !isStorableJson(parsed));
+  const isRare = received.excess !== null || (text.includes('\\u') && UNSTORABLE.test(text));
   const value = isRare ? toStorable(parsed) : parsed;
   const sentKey = isWireRecord(parsed) ? parsed[stream.keyField] : undefined;
   return {
     value,
-    text: isRare ? stringifyExactJson(value) : text,
+    text: isRare ? JSON.stringify(value) : text,
     problem: recordProblem(stream, value, { received, key }),
     isKeyAltered: isRare && isWireRecord(value) && value[stream.keyField] !== sentKey,
   };
@@ -118,7 +117,7 @@ export function parseRecord(
 /** Replaces characters that PostgreSQL's text and jsonb cannot store by U+FFFD, in texts and in the names of fields. */
 export function toStorable(value: unknown): unknown {
   if (typeof value === 'string') return toStorableText(value);
-  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
+  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(toStorable);
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [toStorableText(name), toStorable(inner)]),
@@ -131,9 +130,6 @@ function recordProblem(
   { received: { excess }, key }: Pick<ReadRecord, 'received' | 'key'>,
 ): string | null {
   if (excess === null && !isWireRecord(value)) return 'the record is not an object';
-  // See `askForUser`.
-  if (stream.readMode.kind === 'lookup' && isWireRecord(value) && 'asked_for' in value)
-    return 'the service responded with something that is not this user';
   let problem = key === null ? `no usable ${stream.keyField}: it is absent` : null;
   if (key === null && isWireRecord(value)) {
     keyField.read(value[stream.keyField], (why) => {
@@ -142,6 +138,14 @@ function recordProblem(
   }
   if (excess === null || problem === null) return excess ?? problem;
   return `${excess}; ${problem}`;
+}
+
+/** JSON that is already text. */
+export class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 export interface PreparedRecord {
@@ -168,8 +172,18 @@ export function normalize(
 ): PreparedRecord {
   const { parent, children } = stream.toRows(value as WireRecord, read.about, addIssue);
   if (isKeyAltered) addIssue(alteredKey(stream, read.key));
+  for (const name of read.unknown ?? []) {
+    const problem = 'the specification names no such field: it is not stored';
+    addIssue({ kind: 'unknown_field', field: toStorableText(name), problem, value: null });
+  }
   // Assigned in place, because a copy of the row costs as much as filling it.
   Object.assign(parent, { _hash: read.hash, _raw: new RawJson(text) });
+  const { deletedColumn, changeTimeColumn } = stream;
+  if (deletedColumn !== undefined) {
+    const isDeleted = parent[deletedColumn] === true;
+    // PostgreSQL reads `now` as the transaction's time.
+    Object.assign(parent, { _deleted_at: isDeleted ? (parent[changeTimeColumn ?? ''] ?? 'now') : null });
+  }
   return { read, parent, rows: [[parent], ...children] };
 }
 
@@ -179,11 +193,10 @@ export function identityOf(stream: StreamDefinition, record: WireRecord): string
 }
 
 /** A number equals its text, because the service may send either. */
-const toComparable = (value: unknown): unknown =>
-  typeof value === 'number' || value instanceof ExactNumber ? String(value) : value;
+const toComparable = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
 
 /** `values`: those of `identityFields`. */
-export function toIdentity(values: readonly unknown[]): string | null {
+function toIdentity(values: readonly unknown[]): string | null {
   if (values.every((value) => value === null)) return null;
-  return toUuid(toCanonicalText(values.map(toComparable)));
+  return toUuid(JSON.stringify(values.map(toComparable)));
 }

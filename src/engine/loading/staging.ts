@@ -1,11 +1,11 @@
 /** The temporary tables of one session: their rows are merged, or rolled back, with the transaction that contains them. */
 import { sql } from 'drizzle-orm';
 import type { Connection, Queryable } from '../database/connection.ts';
-import { createDayStage } from '../history/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { selectVanished } from './merge-sql.ts';
-import { definitions, name } from '../database/sql-names.ts';
+import type { ReadRecord } from './record.ts';
+import { definitions, isGone, name, target } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 
@@ -13,7 +13,7 @@ import type { Coverage } from '../streams/stream.ts';
 const ORD = { name: 'ord', type: 'bigint' };
 
 /** Creates the tables; called once per load. */
-export async function openStaging(db: Queryable, { parent, children, stream }: StreamShape): Promise<void> {
+export async function openStaging(db: Queryable, { parent, children }: StreamShape): Promise<void> {
   const tables = [
     ...[parent, ...children].map(({ stage, columns }) => ({ stage, columns: [ORD, ...columns] })),
     { stage: 'stage_seen', columns: [ORD, { name: 'key', type: 'text' }] },
@@ -22,7 +22,6 @@ export async function openStaging(db: Queryable, { parent, children, stream }: S
   for (const { stage, columns } of tables) {
     await db.execute(sql`create temporary table if not exists ${name(stage)} (${definitions(columns)})`);
   }
-  if (stream.countsDays === true) await createDayStage(db);
 }
 
 /** Records the keys of a batch as seen, with numbers no greater than those of its records. */
@@ -44,11 +43,19 @@ export async function writeIssues(connection: Connection, lines: readonly Buffer
   await connection.copy(`copy pg_temp.stage_issues (${columns}) from stdin`, lines);
 }
 
-/** Removes the issues of rows that PostgreSQL has refused. */
-export async function dropIssuesOf(connection: Connection, ords: readonly number[]): Promise<void> {
-  await connection.query('delete from pg_temp.stage_issues where of_row and ord = any ($1::bigint[])', [
-    toArrayLiteral(ords),
+/** These records were to be copied into the tables, and are staged now. */
+export async function markIssuesStaged(
+  connection: Connection,
+  records: readonly ReadRecord[],
+): Promise<void> {
+  await connection.query('update pg_temp.stage_issues set is_staged = true where ord = any ($1::bigint[])', [
+    toArrayLiteral(records.map(({ ord }) => ord)),
   ]);
+}
+
+/** Removes the issues of a record that PostgreSQL has refused. */
+export async function dropIssuesOf(connection: Connection, ord: number): Promise<void> {
+  await connection.query('delete from pg_temp.stage_issues where of_row and ord = $1::bigint', [ord]);
 }
 
 /** Keys of the live rows in the coverage that were not marked as seen. */
@@ -62,8 +69,26 @@ export async function findVanished(
   return new Set(rows.map((row) => row.key));
 }
 
-/** Empties the tables. Part of the transaction with the merge. */
-export async function clearStaging(db: Queryable, { parent, children }: StreamShape): Promise<void> {
-  const tables = [...[parent, ...children].map(({ stage }) => stage), 'stage_seen', 'stage_issues'];
-  await db.execute(sql.raw(`truncate ${tables.map((table) => `pg_temp."${table}"`).join(', ')}`));
+/** Rows that the service still lists: live ones, and those that it sends as deleted. */
+export async function countListed(
+  db: Queryable,
+  { parent }: StreamShape,
+  accountId: string,
+): Promise<number> {
+  const [row] = await db.execute<{ count: number }>(
+    sql`select count(*)::int as count from ${target(parent)} t where t.account_id = ${accountId} and not ${isGone(parent)}`,
+  );
+  return row?.count ?? 0;
+}
+
+/** Removes all staged rows. Part of the transaction with the merge. */
+export async function clearStaged(db: Queryable, { parent, children }: StreamShape): Promise<void> {
+  const tables = [parent, ...children].map(({ stage }) => `pg_temp."${stage}"`);
+  await db.execute(sql.raw(`truncate ${tables.join(', ')}`));
+}
+
+/** Empties the tables, but what the run has seen stays seen. */
+export async function clearStaging(db: Queryable, shape: StreamShape): Promise<void> {
+  await clearStaged(db, shape);
+  await db.execute(sql`truncate pg_temp.stage_issues`);
 }

@@ -4,9 +4,10 @@ import type { WriteTime } from '../database/sql-names.ts';
 import { inPlaceShape } from '../database/table-shape.ts';
 import { recordUsers } from '../control-tables/user-lookups.ts';
 import type { Coverage } from '../streams/stream.ts';
-import type { Stored } from './batch.ts';
+import type { Batches, Stored } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import { type Merged, merge } from './merge.ts';
+import { countLive } from './merge-sql.ts';
 import { clearStaging } from './staging.ts';
 
 export interface CommitOptions {
@@ -18,7 +19,7 @@ export interface CommitOptions {
   readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
 }
 
-export function createTransaction(options: LoadOptions) {
+export function createTransaction(options: LoadOptions, batches: Batches) {
   const { session, accountId, inPlace } = options;
   const { connection } = session;
   const shape = inPlace ? inPlaceShape(options.shape) : options.shape;
@@ -26,58 +27,58 @@ export function createTransaction(options: LoadOptions) {
   const committed = noCounts();
   let hasIssues = options.openIssues.areAny;
   let stored: Stored[] = [];
-  /** The batches that were stored at the savepoint; undefined: there is none. */
-  let saved: readonly Stored[] | undefined;
+
+  let liveBefore: number | undefined;
 
   /** Begins the transaction unless it is open. */
   async function begin(): Promise<WriteTime> {
     return session.transactionTime ?? (await session.begin());
   }
 
+  /** Begins it for rows. Live rows are counted before the first change of the run, because later nothing shows which are new. */
+  async function beginRows(): Promise<void> {
+    await begin();
+    if (shape.parent.deletedColumn === null || liveBefore !== undefined) return;
+    const [row] = await db.execute<{ count: number }>(countLive(shape.parent, accountId));
+    liveBefore = row?.count ?? 0;
+  }
+
   return {
     begin,
+    beginRows,
     add: (batch: Stored) => {
       stored.push(batch);
     },
-    async savepoint(): Promise<void> {
-      await begin();
-      if (saved !== undefined) await connection.query('release savepoint reading');
-      await connection.query('savepoint reading');
-      saved = [...stored];
-    },
-    async rollback(): Promise<void> {
-      if (saved === undefined) throw new TypeError('there is no savepoint');
-      if (stored.length === saved.length) return;
-      await connection.query('rollback to savepoint reading');
-      stored = [...saved];
-    },
-    async commit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
+    async commit({ covered, isLast, beforeCommit }: CommitOptions, keyless: number): Promise<void> {
       const time = await begin();
       const counts = { ...committed };
       for (const one of stored) addCounts(counts, one.counts);
       const hasStagedIssues = stored.some((one) => one.hasIssues);
       hasIssues ||= hasStagedIssues;
-      const stagedKeys = stored.flatMap((one) => one.stagedKeys);
+      const staged = stored.flatMap((one) => one.staged);
       const merged = await merge(db, shape, {
         ...options,
         ...time,
         covered,
+        keyless,
         hasIssues,
         resolvedIdentities: [...new Set(stored.flatMap((one) => one.resolvedIdentities))],
         resolvedKeys: [...new Set(stored.flatMap((one) => one.resolvedKeys))],
         addedKeys: stored.flatMap((one) => one.addedKeys),
-        stagedKeys,
+        staged,
+        stage: batches.stage,
+        refuse: batches.refuse,
+        liveBefore: liveBefore ?? 0,
+        deletedBefore: committed.deleted,
       });
       addCounts(counts, merged.counts);
       await beforeCommit(counts, merged, time);
-      if (!isLast && (stagedKeys.length > 0 || hasStagedIssues || options.tracksSeen))
-        await clearStaging(db, shape);
+      if (!isLast && (staged.length > 0 || hasStagedIssues)) await clearStaging(db, shape);
       // This step is last, because streams of one account wait for each other here until they have committed.
       await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
       await session.commit({ isDurable: isLast });
       Object.assign(committed, counts);
       stored = [];
-      saved = undefined;
     },
     /** Counts of all commits. */
     committed: committed as Readonly<RecordCounts>,

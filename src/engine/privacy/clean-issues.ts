@@ -3,9 +3,8 @@ import { sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { StreamShape } from '../database/table-shape.ts';
-import { parseExactJson, stringifyExactJson } from '../../shared/exact-json.ts';
 import { Received } from '../../shared/received.ts';
-import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
+import type { ReadContext } from '../streams/stream.ts';
 import { isForgotten } from './find-people.ts';
 import { parseRecord, toReadRecord } from '../loading/record.ts';
 import { buildRejection, fingerprintOf, type StagedIssue } from '../loading/batch-issues.ts';
@@ -31,7 +30,7 @@ function toCleaned(
   { shape, protection }: CleaningScope,
 ): IssueContent | null | undefined {
   const { stream } = shape;
-  const value = issue.value === null ? null : parseExactJson(issue.value);
+  const value = issue.value === null ? null : (JSON.parse(issue.value) as unknown);
   const isWhole = issue.kind === 'record_rejected' && (issue.record_id === null || issue.field === null);
   if (isWhole) {
     const kept = protection.ofRecord(value);
@@ -45,23 +44,12 @@ function toCleaned(
   if (field !== null && (isUnknown ? protection.ofValue(field) !== field : protection.touches(field)))
     return null;
   const key = issue.record_id === null ? null : protection.ofKey(issue.record_id);
-  const kept = isOfPerson(issue, { key, stream, protection }) ? null : protection.ofValue(value);
+  // A record of a person is all about that person.
+  const kept = stream.personal !== undefined && isForgotten(key) ? null : protection.ofValue(value);
   if (kept === value && key === issue.record_id) return undefined;
   const problem = kept === value || isUnknown ? issue.problem : 'the received value names a forgotten person';
   return { ...issue, fingerprint: fingerprintOf(issue, key), record_id: key, problem, value: kept };
 }
-
-/**
- * A record of a person is all about that person. An unknown field keeps the value of the record that first showed it, which
- * may be another record than the present example.
- */
-const isOfPerson = (
-  { kind }: StoredIssue,
-  { key, stream, protection }: { key: string | null; stream: StreamDefinition; protection: Protection },
-): boolean =>
-  stream.readMode.kind === 'lookup' &&
-  protection.hidesPeople &&
-  (kind === 'unknown_field' || isForgotten(key));
 
 /** One page. Returns the fingerprint after which the next one begins; undefined: there is none. */
 export async function cleanIssues(
@@ -70,9 +58,6 @@ export async function cleanIssues(
   after: string,
 ): Promise<string | undefined> {
   const ofStream = sql`d.account_id = ${scope.accountId} and d.stream = ${scope.shape.stream.name}`;
-  // It contains ids of people and checksums of unprotected content. Without it the next complete read keeps more rows.
-  await db.execute(sql`update safety_sync.stream_state set keyless = null
-    where account_id = ${scope.accountId} and stream = ${scope.shape.stream.name} and keyless is not null`);
   const rows = await db.execute<StoredIssue>(sql`
     select fingerprint, record_id, field, kind, problem, value::text as value, identity, context::text as context
     from safety_sync.data_issues d where ${ofStream} and fingerprint > ${after} order by fingerprint limit ${PAGE_ISSUES}`);
@@ -82,7 +67,7 @@ export async function cleanIssues(
     const isThis = sql`${ofStream} and d.fingerprint = ${issue.fingerprint}`;
     if (cleaned !== null) {
       await db.execute(sql`update safety_sync.data_issues d set fingerprint = ${cleaned.fingerprint},
-          record_id = ${cleaned.record_id}, problem = ${cleaned.problem}, value = ${stringifyExactJson(cleaned.value)}::jsonb,
+          record_id = ${cleaned.record_id}, problem = ${cleaned.problem}, value = ${JSON.stringify(cleaned.value)}::jsonb,
           identity = ${cleaned.identity}
         where ${isThis} and (d.fingerprint = ${cleaned.fingerprint} or not exists (select from safety_sync.data_issues o
           where o.account_id = d.account_id and o.stream = d.stream and o.fingerprint = ${cleaned.fingerprint}))`);

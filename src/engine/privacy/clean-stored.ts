@@ -5,9 +5,8 @@
  * cleaning continues after the last page of records; the rest is repeated, because a second cleaning changes nothing.
  * It runs under the stream's lock, so no other process stores rows meanwhile.
  */
-import { getTableConfig } from 'drizzle-orm/pg-core';
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
-import { parseExactJson } from '../../shared/exact-json.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { Received } from '../../shared/received.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
@@ -15,23 +14,16 @@ import { type Cleaning, writeCleaning } from '../control-tables/stored-privacy.t
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
-import {
-  keyColumn,
-  joinColumns,
-  name,
-  of,
-  partitionOf,
-  target,
-  type WriteTime,
-} from '../database/sql-names.ts';
-import { hasDifferences, type StreamShape, tableShape } from '../database/table-shape.ts';
-import { followupDays, recountDays } from '../history/followup-days.ts';
-import { compareStates } from '../history/compare-states.ts';
+import { keyColumn, joinColumns, name, of, partitionOf, target } from '../database/sql-names.ts';
+import { type StreamShape, tableShape } from '../database/table-shape.ts';
+import { equipmentCompletions } from '../history/completions.ts';
+import { renameCounted } from '../history/days.ts';
 import { givenRows } from '../loading/drift-sql.ts';
 import { createLoad } from '../loading/load.ts';
+import { equipmentSchedules } from '../streams/equipments.ts';
+import { followups } from '../streams/followups.ts';
 import type { Row } from '../streams/stream.ts';
 import { cleanIssues, type CleaningScope } from './clean-issues.ts';
-import { removeHiddenPeople } from './hidden-people.ts';
 
 interface CleanRequest extends CleaningScope {
   readonly session: StreamSession;
@@ -57,17 +49,15 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
     guard: { maxRatio: 0, allowMassDelete: false },
     tracksSeen: false,
     openIssues: await readOpenIssues(db, scope),
-    keyless: null,
     lifted: {},
   });
   let state = begun;
   /** `work` returns the number of changed rows in addition to the loaded records. */
-  async function inTransaction(work: (time: WriteTime) => Promise<number>, page?: RowPage): Promise<void> {
+  async function inTransaction(work: () => Promise<number>, page?: RowPage): Promise<void> {
     if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
     const before = load.committed.updated;
-    await load.savepoint();
-    if (session.transactionTime === null) throw new TypeError('there is no transaction');
-    const changed = await work(session.transactionTime);
+    await load.begin();
+    const changed = await work();
     await load.commit({
       covered: null,
       isLast: false,
@@ -99,14 +89,14 @@ export async function cleanStored(request: CleanRequest, begun: Cleaning): Promi
       await inTransaction(async () => {
         await moveRows(db, request, keys);
         for (const { raw, requested } of page.records) {
-          const stored = raw === null ? null : parseExactJson(raw);
+          const stored = raw === null ? null : (JSON.parse(raw) as unknown);
           if (stored === null || protection.ofRecord(stored) === stored) continue;
           await load.add([Received.of(stored)], requested === null ? {} : { equipmentTypeId: requested });
         }
         return await cleanStates(db, request, keys);
       }, page);
     }
-    await inTransaction((time) => cleanDerived(db, request, time));
+    await inTransaction(() => cleanDerived(db, request));
     await analyze(db, shape);
     return state;
   } catch (error) {
@@ -172,7 +162,7 @@ async function cleanStates(
       sql`select to_jsonb(t)::text as row from ${ofRecords(keys)}`,
     );
     const cleaned = rows.map(({ row }) => {
-      const before = parseExactJson(row) as Row;
+      const before = JSON.parse(row) as Row;
       const id = String(before[key]);
       const kept = protection.ofRow(owner, before);
       const toId = protection.ofKey(id);
@@ -190,29 +180,26 @@ async function cleanStates(
   return changed;
 }
 
-/** The columns with the ids that days are counted by. */
-const COUNTED_BY: Readonly<Record<string, string>> = { assignee: 'assignee_id', form: 'form_id' };
-
-/**
- * Columns that are compared with the state before. A cleaning that changes neither compares nothing, because a state that
- * ended while one of them was omitted has no value of it, which is no change.
- */
-const COMPARED: Row = { is_open: true, due_on: '2026-01-01' };
-
-/** Data that was computed from the rows: differences of states, days, ids to look up. Returns the number of changed ids. */
-async function cleanDerived(db: Queryable, scope: CleaningScope, time: WriteTime): Promise<number> {
+/** Data that was computed from the rows: completions, days, ids to look up. Returns the number of changed ids. */
+async function cleanDerived(db: Queryable, scope: CleaningScope): Promise<number> {
   const { accountId, protection } = scope;
   const { stream, parent } = scope.shape;
   let changed = 0;
-  if (hasDifferences(parent) && protection.ofRow(parent.table, COMPARED) !== COMPARED)
-    await compareStates(db, accountId, time);
-  if (stream.countsDays === true) {
-    changed += await recountDays(db, accountId, (countedBy, id) => {
-      const column = COUNTED_BY[countedBy] ?? '';
+  const omits = (table: PgTable, column: string) =>
+    protection.ofRow(table, { [column]: '1' })[column] !== '1';
+  if (omits(equipmentSchedules, 'last_completed_at'))
+    await db.execute(sql`delete from ${equipmentCompletions} where account_id = ${accountId}`);
+  if (omits(equipmentSchedules, 'expires_at'))
+    await db.execute(
+      sql`update ${equipmentCompletions} set was_due_at = null where account_id = ${accountId} and was_due_at is not null`,
+    );
+  if (parent.table === followups) {
+    changed += await renameCounted(db, accountId, (countedBy, id) => {
+      const column = `${countedBy}_id`;
       return protection.ofRow(parent.table, { [column]: id })[column] as string | null;
     });
   }
-  if (stream.readMode.kind !== 'lookup') return changed + (await removeHiddenPeople(db, scope));
+  if (stream.personal === undefined) return changed;
   const lookups = await db.execute<{ id: string }>(
     sql`select user_id as id from safety_sync.user_lookups where account_id = ${accountId}`,
   );
@@ -226,7 +213,12 @@ async function cleanDerived(db: Queryable, scope: CleaningScope, time: WriteTime
 async function analyze(db: Queryable, { stream, parent, children }: StreamShape): Promise<void> {
   const tables = [parent, ...children].map((table) => target(table));
   const states = stream.histories.map((history) => sql`${history.states}`);
-  const days = stream.countsDays === true ? [sql`${followupDays}`] : [];
-  const others = [sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`, sql`safety_sync.outbox`];
-  for (const table of [...tables, ...states, ...days, ...others]) await db.execute(sql`analyze ${table}`);
+  const others = [
+    'safety.day_counts',
+    'safety_sync.data_issues',
+    'safety_sync.user_lookups',
+    'safety_sync.outbox',
+  ];
+  for (const table of [...tables, ...states, ...others.map((one) => sql.raw(one))])
+    await db.execute(sql`analyze ${table}`);
 }

@@ -1,5 +1,4 @@
 /** Replaces forgotten people wherever a record may name them. Pure. */
-import { ExactNumber } from '../../shared/exact-number.ts';
 import { isPseudonym } from '../../shared/pseudonym.ts';
 import type { WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
@@ -20,7 +19,7 @@ interface PeopleFinder {
   readonly ofUsers: (value: unknown) => unknown;
   /** Replaces people in a field that the specification does not name, and in its name. */
   readonly inField: FieldChange;
-  /** Returns the record of a forgotten person without its personal fields; undefined: the person was not forgotten. */
+  /** Of the record of a forgotten person only the key, as the pseudonym; undefined: the person was not forgotten. */
   readonly ofOwn: (record: WireRecord, keyField: string) => WireRecord | undefined;
 }
 
@@ -42,8 +41,8 @@ export function changeFields<Fields extends WireRecord>(record: Fields, change: 
   return Object.fromEntries(after.filter((field) => field !== null)) as Fields;
 }
 
-const isId = (value: unknown): value is string | number | ExactNumber =>
-  typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
+const isId = (value: unknown): value is string | number =>
+  typeof value === 'string' || typeof value === 'number';
 
 export function mapEach(list: readonly unknown[], change: (one: unknown) => unknown): readonly unknown[] {
   const changed = list.map((one) => (one === null ? null : change(one)));
@@ -63,7 +62,7 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
     return isId(value) ? (ofId(String(value)) ?? find(value)) : find(value);
   }
 
-  function ofNumber(value: number | ExactNumber, kind: ValueKind): unknown {
+  function ofNumber(value: number, kind: ValueKind): unknown {
     const person = kind === 'any' ? ofId(String(value)) : ofLongNumber(String(value));
     return kind === 'not_people' ? value : (person ?? value);
   }
@@ -71,7 +70,7 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
   function find(value: unknown, kind: ValueKind = 'any', depth = 0): unknown {
     if (depth > DEEPEST) return value;
     if (typeof value === 'string') return kind === 'not_people' ? amongWords(value) : inText(value);
-    if (typeof value === 'number' || value instanceof ExactNumber) return ofNumber(value, kind);
+    if (typeof value === 'number') return ofNumber(value, kind);
     if (Array.isArray(value)) return mapEach(value, (one) => find(one, kind, depth + 1));
     if (!isWireRecord(value)) return value;
     const insideOf = (name: string): ValueKind => (kind === 'measured' && name === ITEM_IDS ? kind : 'any');
@@ -88,17 +87,10 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
     ofOwn(record, keyField) {
       const key = record[keyField];
       const person = isId(key) ? ofId(String(key)) : undefined;
-      return person === undefined ? undefined : withoutOwner(record, keyField, person);
+      if (person === undefined) return undefined;
+      return changeFields(record, (_, name) => (name === keyField ? [name, person] : null));
     },
   };
-}
-
-/** Keeps only the existence of the record, because all of it is about the person. */
-function withoutOwner(record: WireRecord, keyField: string, person: string): WireRecord {
-  return changeFields(record, (value, name) => {
-    if (name === keyField || typeof value === 'string') return [name, person];
-    return value === null ? [name, null] : null;
-  });
 }
 
 /** True if the id is that of a forgotten person, because it is then a pseudonym. */

@@ -3,28 +3,28 @@
  * shown in data issues. Pure. Applied to stored data a second time, it changes nothing.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
-import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Pseudonyms } from '../../shared/pseudonym.ts';
 import type { RecordProtection } from '../loading/load-options.ts';
 import { columnName } from '../streams/stored-columns.ts';
 import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import { changeFields, createPeopleFinder, isForgotten, mapEach } from './find-people.ts';
+import { changeFields, createPeopleFinder, mapEach } from './find-people.ts';
 import { createPeople, type ForgottenText } from './people.ts';
+import { createPersonFilter } from './person-record.ts';
 
 interface ProtectionOptions {
   readonly stream: StreamDefinition;
   /** Columns as `table.column`. */
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
+  /** Words of USERS_KEEP. */
+  readonly keep?: readonly string[] | undefined;
   /** null: no values are replaced by pseudonyms. */
   readonly pseudonyms: Pseudonyms | null;
   readonly forgotten: readonly ForgottenText[];
 }
 
 export interface Protection extends RecordProtection {
-  /** The account has forgotten people. */
-  readonly hidesPeople: boolean;
   /** Like `ofRecord`, for the columns of a row that has no record any more. */
   ofRow(table: PgTable, row: Row): Row;
   /** Like `ofRecord`, for a value of any kind, for example the value of a data issue. */
@@ -37,7 +37,7 @@ export interface Protection extends RecordProtection {
 }
 
 /** Replaces a value with an unexpected form, because its protected values cannot be determined. */
-export const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
+export const WITHHELD = '(not stored: it may hold protected values)';
 
 type Replacement = (value: unknown) => unknown;
 
@@ -58,17 +58,15 @@ interface ProtectedPath {
   readonly known: ReadonlySet<string>;
 }
 
-function toStableText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return value instanceof ExactNumber ? String(value) : JSON.stringify(value);
-}
+const toStableText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 export function createProtection(options: ProtectionOptions): Protection {
   const { stream, pseudonyms } = options;
   const [omit, pseudonymize] = [new Set(options.omit), new Set(options.pseudonymize)];
   const people = pseudonyms === null ? null : createPeople(pseudonyms, options.forgotten);
   const finder = createPeopleFinder(people);
-  const isLookup = stream.readMode.kind === 'lookup';
+  const { personal } = stream;
+  const person = personal === undefined ? null : createPersonFilter(stream, options.keep ?? []);
   /** Paths of all protected fields: `messages.note`. */
   const paths: string[] = [];
   const places = new Map<PgTable, ProtectedPath>();
@@ -79,9 +77,12 @@ export function createProtection(options: ProtectionOptions): Protection {
     return text === '' || pseudonyms === null ? value : pseudonyms.of(text);
   };
   const actionOf = (table: PgTable, column: string): Replacement | undefined => {
-    const name = columnName(table, column);
-    if (omit.has(name)) return omitted;
-    return pseudonymize.has(name) ? toPseudonym : undefined;
+    for (const one of [column, personal?.coveredBy[column] ?? column]) {
+      const name = columnName(table, one);
+      if (omit.has(name)) return omitted;
+      if (pseudonymize.has(name)) return toPseudonym;
+    }
+    return undefined;
   };
 
   function ruleOf(
@@ -166,49 +167,47 @@ export function createProtection(options: ProtectionOptions): Protection {
     });
   }
 
-  /** Removes the protected values of a response that cannot be matched with a record. */
-  function ofUnusable(record: WireRecord): WireRecord {
-    const asked = finder.ofUsers(record['asked_for']);
-    const before = record['answered'];
-    const answered = hasRules || isForgotten(asked) ? WITHHELD : finder.in(before);
-    return asked === record['asked_for'] && answered === before ? record : { asked_for: asked, answered };
-  }
-
   const ofUserId = (id: string): string => people?.ofId(id) ?? id;
   const root = placeOf(stream.parent, stream.fields, '');
-  const hasRules = paths.length > 0;
+  const hasRules = paths.length > 0 || person !== null;
   const keyField = Object.values(stream.fields).find(({ name }) => name === stream.keyField);
 
   const ids = options.forgotten.filter(({ words }) => words === null);
   /** Finds only ids, because the name in a namesake's own record belongs to the namesake. */
   const ofNamesakes =
-    isLookup && ids.length < options.forgotten.length
+    person !== null && ids.length < options.forgotten.length
       ? createProtection({ ...options, forgotten: ids })
       : null;
   const isNamed = (value: unknown): boolean => typeof value === 'string' && finder.in(value) !== value;
-  const isOfNamesake = (record: WireRecord): boolean =>
-    Object.entries(stream.fields).some(
-      ([column, { name = column, isText }]) => isText === true && isNamed(record[name]),
-    );
+  /** The name as a whole is stored where its parts are pseudonyms, because equal names have equal pseudonyms. */
+  function withName(record: WireRecord): WireRecord {
+    const name = personal?.nameOf(record);
+    if (actionOf(stream.parent, 'name') !== toPseudonym || name === undefined || record['name'] === name)
+      return record;
+    return { ...record, name };
+  }
+
+  function ofPerson(record: WireRecord, filter: NonNullable<typeof person>['filter']): WireRecord {
+    const own = finder.ofOwn(record, stream.keyField);
+    if (own !== undefined) return own;
+    const kept = withName(filter(record));
+    const isNamesake = ofNamesakes !== null && isNamed(personal?.nameOf(kept));
+    return isNamesake ? (ofNamesakes.ofRecord(kept) as WireRecord) : inPlace(root, kept);
+  }
 
   function ofRecord(received: unknown): unknown {
     if (!isWireRecord(received)) {
       const mayHold = typeof received === 'string' || typeof received === 'object';
       return hasRules && mayHold && received !== null ? WITHHELD : finder.in(received);
     }
-    if (isLookup) {
-      if (received[stream.keyField] === undefined && 'asked_for' in received) return ofUnusable(received);
-      const own = finder.ofOwn(received, stream.keyField);
-      if (own !== undefined) return own;
-      if (ofNamesakes !== null && isOfNamesake(received)) return ofNamesakes.ofRecord(received);
-    }
-    return inPlace(root, received);
+    return person === null ? inPlace(root, received) : ofPerson(received, person.filter);
   }
 
   return {
     secret: pseudonyms?.of('checksum') ?? 'protected',
-    hidesPeople: people !== null,
     ofRecord,
+    unknownIn: (received) =>
+      (person?.unknownIn(received) ?? []).map((name) => finder.inField(null, name)?.[0] ?? name),
     ofRow(table, row) {
       const rules = (places.get(table)?.rules ?? []).filter(({ isOfRecord }) => !isOfRecord);
       return changeFields(row, (value, column) => {
@@ -221,6 +220,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     ofKey: (key) => (keyField?.isUser === true ? ofUserId(key) : key),
     touches(field) {
       const path = field.replace(/\[\d*\]/g, '');
+      if (person?.isKept(path.split('.', 1)[0] ?? '') === false) return true;
       return paths.some((one) => `${one}.`.startsWith(`${path}.`) || `${path}.`.startsWith(`${one}.`));
     },
   };

@@ -11,6 +11,7 @@ import {
   type CleaningProgress,
   type ForgottenRow,
   isSamePolicy,
+  lostProtection,
   type Lifted,
   NO_POLICY,
   type StoredPolicy,
@@ -33,6 +34,8 @@ export interface PrivacySettings {
   /** Columns as `table.column`. */
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
+  /** Words of USERS_KEEP. */
+  readonly keep?: readonly string[];
   /** The secret of the pseudonyms (`PRIVACY_KEY`). */
   readonly key?: string | undefined;
 }
@@ -59,7 +62,8 @@ function policyOf(stream: StreamDefinition, { settings, secretId, forgotten }: P
     columns.filter((column) => own.has(column)).sort(),
   ) as [string[], string[]];
   const needsSecret = pseudonymize.length > 0 || forgotten.length > 0;
-  return { omit, pseudonymize, keyId: needsSecret ? secretId : null, forgotten };
+  const keep = stream.personal === undefined ? {} : { keep: (settings.keep ?? []).toSorted() };
+  return { omit, pseudonymize, ...keep, keyId: needsSecret ? secretId : null, forgotten };
 }
 
 /** The progress of applying the settings to a stream's stored data. */
@@ -120,8 +124,11 @@ export async function readPrivacy(
     forgotten: forgotten.map(({ pseudonym }) => pseudonym),
   });
   const { omit, pseudonymize } = policy;
-  const isEmpty = omit.length === 0 && policy.keyId === null;
-  const protection = isEmpty ? null : createProtection({ stream, omit, pseudonymize, pseudonyms, forgotten });
+  const isEmpty = omit.length === 0 && policy.keyId === null && stream.personal === undefined;
+  const { keep } = policy;
+  const protection = isEmpty
+    ? null
+    : createProtection({ stream, omit, pseudonymize, keep, pseudonyms, forgotten });
   return { protection, policy };
 }
 
@@ -129,9 +136,13 @@ export interface CleanResult {
   readonly rowsChanged: number;
   /** The stored pseudonyms were made with another secret. */
   readonly hasOtherKey: boolean;
-  /** Columns that were protected until now. */
-  readonly unprotected: readonly string[];
 }
+
+export const lessProtection = (accountId: string, lost: readonly string[]): SafetySyncError =>
+  new SafetySyncError(
+    'privacy_less',
+    `account ${accountId}: these settings protect less than those with which the warehouse was filled: ${lost.join('; ')}`,
+  );
 
 interface Applied {
   /** null: everything may be stored. */
@@ -140,8 +151,6 @@ interface Applied {
   readonly cleaned: CleanResult | undefined;
   readonly lifted: Lifted;
 }
-
-const protectedBy = ({ omit, pseudonymize }: StoredPolicy): string[] => [...omit, ...pseudonymize];
 
 /** Columns with values to fill in when records are read again: they were omitted, or are pseudonyms that do not apply any more. */
 function columnsToFill(before: StoredPolicy, now: StoredPolicy): string[] {
@@ -152,11 +161,20 @@ function columnsToFill(before: StoredPolicy, now: StoredPolicy): string[] {
 
 /**
  * Called under the stream's lock, before rows are stored: cleans the stored data if the settings protect more than before.
- * Errors: `privacy_key_wrong`.
+ * Errors: `privacy_key_wrong`; `privacy_less` unless less protection is permitted.
  */
 export async function applyPrivacy(
   session: StreamSession,
-  { stream, accountId, settings, signal }: PrivacyScope & { readonly signal: AbortSignal },
+  {
+    stream,
+    accountId,
+    settings,
+    signal,
+    mayLift = false,
+  }: PrivacyScope & {
+    readonly signal: AbortSignal;
+    readonly mayLift?: boolean;
+  },
 ): Promise<Applied> {
   const { db } = session.connection;
   const { protection, policy } = await readPrivacy(db, { stream, accountId, settings });
@@ -166,8 +184,8 @@ export async function applyPrivacy(
   const progress = cleaningProgress(found, policy);
   if (progress === 'done' && isSamePolicy(before, policy))
     return { protection, cleaned: undefined, lifted: before.lifted ?? {} };
-  const now = protectedBy(policy);
-  const unprotected = protectedBy(before).filter((column) => !now.includes(column));
+  const lost = lostProtection(before, policy);
+  if (lost.length > 0 && !mayLift) throw lessProtection(accountId, lost);
   const lacking = columnsToFill(before, policy);
   const withLifted = async () => ({ ...policy, lifted: await liftedUntilNow(db, scope, lacking) });
   let state: Cleaning = { policy: await withLifted(), position: '', rowsSeen: 0, rowsChanged: 0 };
@@ -184,7 +202,7 @@ export async function applyPrivacy(
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   return {
     protection,
-    cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected },
+    cleaned: { rowsChanged: state.rowsChanged, hasOtherKey },
     lifted: state.policy.lifted ?? {},
   };
 }

@@ -2,12 +2,12 @@
 import type { ApiClient } from '../api/client.ts';
 import type { RequestMeter } from '../api/requests.ts';
 import type { Clock } from '../../shared/time.ts';
+import type { MethodStates } from '../streams/optional-methods.ts';
 import type {
   BackfillPlan,
-  DueLookup,
-  FailingLookups,
-  Hole,
   LedgerSlice,
+  NamesState,
+  StoredTypes,
   RunKind,
   StreamState,
   TimeSlice,
@@ -25,7 +25,7 @@ export interface SyncSettings {
 }
 
 /** The service for one run. */
-interface Service {
+export interface Service {
   readonly api: ApiClient;
   readonly meter: RequestMeter;
   readonly clock: Clock;
@@ -36,21 +36,17 @@ interface Service {
 export interface WarehouseReads {
   /** Keys of the covered live rows that were not among the records. */
   findVanished(covered: Coverage): Promise<ReadonlySet<string>>;
-  /** The backfill under way or last done, its slices newest first; undefined when there never was one. */
-  readLedger(): Promise<{ plan: BackfillPlan; slices: readonly LedgerSlice[] } | undefined>;
-  /** Slices that earlier runs left out. */
-  readHoles(): Promise<readonly Hole[]>;
-  /** To the microsecond, as text. */
-  readTime(): Promise<string>;
-  /** In the order of their last request. `all`: also those that are not due. */
-  readDueLookups(due: {
-    readonly all: boolean;
-    readonly notAskedSince: string;
-    readonly limit: number;
-  }): Promise<readonly DueLookup[]>;
-  /** Ids with a successful last lookup, the latest first. */
-  readSucceededLookups(limit: number): Promise<readonly string[]>;
-  readFailingLookups(limit: number): Promise<FailingLookups>;
+  /** The backfill under way or last done; undefined when there never was one. Its slices and the failed ones, newest first. */
+  readLedger(): Promise<{ plan: BackfillPlan | undefined; slices: readonly LedgerSlice[] }>;
+  /** Rows that the service still lists, after a commit: live ones, and those that it sends as deleted. */
+  countListed(): Promise<number>;
+  readKnownPeople(): Promise<{ readonly listed: number; readonly hasNew: boolean }>;
+  /** Ids in rows that no row of users has. `isAll`: also those that the service did not know in the last days. */
+  readUnknownPeople(which: { readonly isAll: boolean }): Promise<readonly string[]>;
+  /** What is remembered of the optional methods. */
+  readOptionalMethods(): Promise<MethodStates>;
+  readNamesState(): Promise<NamesState>;
+  readTypes(): Promise<StoredTypes>;
 }
 
 /** One record, with stored values that help to request it. */
@@ -77,7 +73,7 @@ export interface ReadOptions {
 
 export interface ReadRequest extends ReadOptions {
   readonly stream: StreamDefinition;
-  /** Holes that are not due are not tried again yet. */
+  /** It waits longer before it reads everything again. */
   readonly isScheduled: boolean;
   readonly state: StreamState;
   readonly settings: SyncSettings;

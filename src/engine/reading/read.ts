@@ -1,10 +1,11 @@
 /** Selects the reader of a stream. */
-import type { RunKind } from '../streams/state.ts';
+import type { RunKind, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import { readCachedList } from './cached-list.ts';
-import { readIncremental } from './incremental.ts';
-import { readLookups } from './lookup.ts';
+import { readFollowups } from './followups.ts';
+import { readNames } from './names.ts';
 import { readOneRecord } from './one-record.ts';
+import { readPeople } from './people.ts';
 import type { ReadRequest } from './read-request.ts';
 import { readSnapshot } from './snapshot.ts';
 import type { ReadOutcome, Step, Steps } from './step.ts';
@@ -18,9 +19,11 @@ function readByMode(request: ReadRequest): Steps<ReadOutcome> {
     case 'cached_list':
       return readCachedList(request, stream.readMode);
     case 'incremental':
-      return readIncremental(request);
-    case 'lookup':
-      return readLookups(request);
+      return readFollowups(request);
+    case 'people':
+      return readPeople(request);
+    case 'names':
+      return readNames(request);
   }
 }
 
@@ -30,6 +33,10 @@ export async function* read(request: ReadRequest): AsyncGenerator<Step, void, un
 }
 
 /** Whether the run may be complete: only then missing records count as deletions. */
-export function tracksSeen({ readMode }: StreamDefinition, kind: RunKind): boolean {
-  return readMode.kind === 'incremental' ? kind === 'reconcile' : readMode.kind !== 'lookup';
+export function tracksSeen(
+  { readMode }: StreamDefinition,
+  kind: RunKind,
+  { watermark }: StreamState,
+): boolean {
+  return readMode.kind !== 'incremental' || kind === 'reconcile' || (kind === 'sync' && watermark !== null);
 }

@@ -1,133 +1,80 @@
-/** Lists that are one response per partition: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
-import type { Received } from '../../shared/received.ts';
+/** Lists that are one response per partition: the account, or an equipment type (specification: resources.list, equipments.list). */
 import { isRequestSpecific } from '../api/response-errors.ts';
-import type { Paging } from '../api/requests.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-import { isRefused, pages, PageTally, type Params, type PageSource, toListRequest } from './pages.ts';
+import type { ReadContext } from '../streams/stream.ts';
+import { findTypes } from './equipment-types.ts';
+import { isBeyondLast, isRefused, type Params, readSettledList } from './list.ts';
 import type { ReadRequest } from './read-request.ts';
-import { recordName } from './record-fields.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 export const NO_TYPES =
-  'no equipment type is configured (SAFETY_EQUIPMENT_TYPES, or equipment_types of the entry in the accounts file)';
-
-/** How often a list with unasked pages is read before it counts as not consistent. */
-const PAGED_ATTEMPTS = 3;
-
-/** Different records of one response that are counted; the names of more would take too much memory. */
-const MOST_NAMES = 50_000;
+  'the service does not list its equipment types, and none is configured (SAFETY_EQUIPMENT_TYPES, or equipment_types of the entry in the accounts file)';
 
 /** The request for one partition of a snapshot. */
-export interface PartitionRequest {
-  readonly label: string;
+interface PartitionRequest {
   readonly params: Params;
   readonly about: ReadContext;
+  /** The source may have it no more: where the service refuses it, it is empty. */
+  readonly mayBeGone?: boolean;
 }
 
-interface PartitionRead {
-  readonly source: PageSource;
-  readonly request: PartitionRequest;
-  /** Names of the records to take; absent: all. */
-  readonly names?: ReadonlySet<string> | undefined;
-  readonly fewRetries?: boolean;
+/** One request for each equipment type; `types` null: one request, for the account. */
+export function toPartitionRequests(
+  types: readonly string[] | null,
+  unlisted: ReadonlySet<string> = new Set(),
+): readonly PartitionRequest[] {
+  if (types === null) return [{ params: {}, about: {} }];
+  return types.map((type) => ({
+    params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
+    about: { equipmentTypeId: type },
+    mayBeGone: unlisted.has(type),
+  }));
 }
 
-function takeRecords({ source: { stream }, request, names }: PartitionRead, list: readonly Received[]) {
-  return records(
-    names === undefined ? list : list.filter((one) => names.has(recordName(one, stream.keyField))),
-    request.about,
-  );
-}
-
-/** `distinct`: different records; null: too many to count. Paging that announces nothing usable is a sign of further pages. */
-function isWhole(paging: Paging | undefined, distinct: number | null): boolean {
-  if (paging === undefined) return true;
-  const { total, lastPage } = paging;
-  if (total === undefined && lastPage === undefined) return false;
-  return (lastPage ?? 1) <= 1 && (total === undefined || distinct === total);
-}
-
-/** A list as it arrives, from its beginning again when its response breaks off. Returns whether there are no further pages. */
-async function* readResponse(read: PartitionRead): Steps<boolean> {
-  const { source, request, fewRetries } = read;
-  const { keyField } = source.stream;
-  const list = source.service.api.list(toListRequest(source, request.params, fewRetries));
-  const names = new Set<string>();
-  try {
-    for (;;) {
-      const next = await list.next();
-      if (next.done === true) return isWhole(next.value.paging, names.size < MOST_NAMES ? names.size : null);
-      if (next.value.kind === 'restart') {
-        names.clear();
-        yield { kind: 'rollback' };
-        continue;
-      }
-      for (const record of next.value.records)
-        if (names.size < MOST_NAMES) names.add(recordName(record, keyField));
-      yield takeRecords(read, next.value.records);
-    }
-  } finally {
-    // A consumer that stops in the middle ends the request.
-    await list.return(undefined as never);
-  }
+interface PartitionsRead {
+  readonly failures: readonly SafetySyncError[];
+  /** Members of responses that no specification names: they may say that something is missing. */
+  readonly unknown: readonly string[];
 }
 
 /**
- * The pages that a list announced without a request for pages. Returns null when they show everything, else
- * what is missing.
- */
-async function* readAnnouncedPages(read: PartitionRead): Steps<string | null> {
-  let shortfall: string | null = null;
-  for (let attempt = 1; attempt <= PAGED_ATTEMPTS; attempt += 1) {
-    yield { kind: 'rollback' };
-    const tally = new PageTally(read.source.stream.keyField);
-    for await (const page of pages(read.source, read.request.params, { tally }))
-      yield takeRecords(read, page.records);
-    shortfall = tally.shortfall();
-    if (shortfall === null) return null;
-    // The parameter itself is refused: another attempt would be, too.
-    if (tally.refused?.code === 'parameter_unexpected')
-      return `${shortfall}; page ${tally.lastPage ?? 0} is announced, but a further page is refused (${tally.refused.code})`;
-  }
-  return shortfall;
-}
-
-/** Sends one request. Returns null when it is complete, else what is missing. */
-export async function* readPartition(read: PartitionRead): Steps<SafetySyncError | null> {
-  yield { kind: 'savepoint' };
-  const missing = (yield* readResponse(read)) ? null : yield* readAnnouncedPages(read);
-  return missing === null
-    ? null
-    : new SafetySyncError('read_incomplete', `${read.request.label}: ${missing}`);
-}
-
-/**
- * Sends the requests. The failure of one concerns that partition alone: its records are rolled back, and the others are read. The
- * exception is a service that cannot be reached or throttles every request: it would fail for each further partition after all
- * retries again.
+ * Sends the requests. The failure of one concerns that partition alone, and the others are read. The exception is a service
+ * that cannot be reached or throttles every request: it would fail for each further partition after all retries again.
  */
 async function* readPartitions(
-  source: PageSource,
+  { stream, service }: ReadRequest,
   requests: readonly PartitionRequest[],
-  names?: ReadonlySet<string>,
-): Steps<SafetySyncError[]> {
+): Steps<PartitionsRead> {
+  const { method, responseKey: listKey, keyField, peekFields } = stream;
   const failures: SafetySyncError[] = [];
-  for (const request of requests) {
+  const unknown = new Set<string>();
+  for (const { params, about, mayBeGone } of requests) {
+    // After a failure two attempts show whether the service fails for all partitions.
+    const retries = failures.some(isRequestSpecific) ? 1 : undefined;
+    const asked = {
+      method,
+      listKey,
+      keyField,
+      peekFields,
+      params,
+      retries,
+      createdField: 'created',
+    };
+    const list = readSettledList(service, asked);
     try {
-      // After a failure two attempts show whether the service fails for all partitions.
-      const fewRetries = failures.some(isRequestSpecific);
-      const missing = yield* readPartition({ source, request, names, fewRetries });
-      if (missing !== null) failures.push(missing);
+      let next = await list.next();
+      for (; next.done !== true; next = await list.next()) yield records(next.value.records, about);
+      for (const name of next.value.unknownMembers) unknown.add(name);
     } catch (error) {
-      const isOfThisRequest = isRequestSpecific(error) || isRefused(error);
+      if (mayBeGone === true && isBeyondLast(error)) continue;
+      const isIncomplete = error instanceof SafetySyncError && error.code === 'read_incomplete';
+      const isOfThisRequest = isIncomplete || isRequestSpecific(error) || isRefused(error);
       if (!isOfThisRequest && !(error instanceof SafetySyncError && error.recovery === 'retry')) throw error;
-      yield { kind: 'rollback' };
       failures.push(error);
       if (!isOfThisRequest) break;
     }
   }
-  return failures;
+  return { failures, unknown: [...unknown] };
 }
 
 function joinTypeFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
@@ -137,41 +84,36 @@ function joinTypeFailures(failures: readonly SafetySyncError[]): SafetySyncError
   return new SafetySyncError(first.code, message, { cause: first, requestId: first.requestId });
 }
 
-/** One request for each equipment type; `types` null: one request, for the account. */
-export function toPartitionRequests(
-  { method }: StreamDefinition,
-  types: readonly string[] | null,
-): readonly PartitionRequest[] {
-  if (types === null) return [{ label: method, params: {}, about: {} }];
-  return types.map((type) => ({
-    label: `equipment type ${type}`,
-    params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
-    about: { equipmentTypeId: type },
-  }));
-}
-
-/** Reads every partition: the account, or each configured equipment type. */
+/** Reads every partition: the account, or each configured equipment type. Without a proof that all was shown nothing is deleted. */
 export async function* readSnapshot(
   read: ReadRequest,
   per: 'account' | 'equipment_type',
 ): Steps<ReadOutcome> {
-  const types = per === 'account' ? null : [...new Set(read.settings.equipmentTypes)];
-  if (types?.length === 0) {
+  const found = per === 'account' ? null : await findTypes(read);
+  const types = found === null ? null : found.types;
+  if (found !== null && found.types === null) {
+    if (found.result !== null)
+      yield { ...records([]), writes: [{ kind: 'methods', results: [found.result] }] };
     return { kind: 'skipped', reason: NO_TYPES };
   }
-  const requests = toPartitionRequests(read.stream, types);
-  const failures = yield* readPartitions(read, requests);
+  const requests = toPartitionRequests(types, found?.unlisted);
   const covered = { partitions: types };
-  if (failures.length === 0 && requests.length > 1) {
-    // Equipment with a type that changed between two requests may be in neither response. All types are read once more for
-    // the records that are missing; those that are missing again were deleted.
-    const vanished = await read.warehouse.findVanished(covered);
-    if (vanished.size > 0) failures.push(...(yield* readPartitions(read, requests, vanished)));
-  }
+  let { failures, unknown } = yield* readPartitions(read, requests);
+  const isWhole = () => failures.length === 0 && unknown.length === 0;
+  // Equipment with a type that changed between two requests may be in neither response: all types are read once more.
+  if (isWhole() && requests.length > 1 && (await read.warehouse.findVanished(covered)).size > 0)
+    ({ failures, unknown } = yield* readPartitions(read, requests));
   return {
     kind: 'read',
     // A record in no response may have moved to a type that was not read.
-    covered: failures.length === 0 ? covered : null,
+    covered: isWhole() ? covered : null,
+    note: [found?.note, describeUnknown(unknown)].filter((note) => note != null).join('; ') || null,
     failure: joinTypeFailures(failures),
   };
 }
+
+/** null: there are none. */
+export const describeUnknown = (names: readonly string[]): string | null =>
+  names.length === 0
+    ? null
+    : `nothing was marked deleted, because the response has members that are not known: ${names.join(', ')}`;

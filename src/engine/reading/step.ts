@@ -4,19 +4,14 @@
  */
 import type { Received } from '../../shared/received.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
-import type { LedgerChange, LookupResult, StateChange } from '../streams/state.ts';
+import type { MethodResult } from '../streams/optional-methods.ts';
+import type { LedgerChange, StateChange } from '../streams/state.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
 
 export type Step =
   | RecordsStep
-  /** The records after it may be rolled back. There is one savepoint at a time: the latest. */
-  | { readonly kind: 'savepoint' }
-  /** The list is read again from its beginning: the records since the savepoint are void. */
-  | { readonly kind: 'rollback' }
-  /** The records so far have to be committed before the reader continues. */
-  | { readonly kind: 'commit' }
-  /** The reader waits for the service: the records so far may be committed meanwhile. Repeated while it waits. */
-  | { readonly kind: 'idle' }
+  /** The records so far have to be committed before the reader continues. `covered`: they are all that these partitions have. */
+  | { readonly kind: 'commit'; readonly covered?: Coverage | null }
   /** The last step. */
   | { readonly kind: 'end'; readonly outcome: ReadOutcome };
 
@@ -25,32 +20,29 @@ export interface RecordsStep {
   /** Elements of the list as received, of any type. */
   readonly records: readonly Received[];
   readonly about: ReadContext;
-  /** To be written in the transaction that stores these records. A step with this list may be followed by a commit. */
+  /** To be written in the transaction that stores these records. With this list that transaction may end after the step. */
   readonly writes?: readonly ControlWrite[];
   readonly progress?: BackfillProgress;
 }
 
-export type ControlWrite = LedgerChange | LookupWrite;
+export type ControlWrite =
+  | LedgerChange
+  | MethodsWrite
+  | PeopleWrite
+  /** The records are all people of a list. */
+  | { readonly kind: 'people_listed' };
 
-/** The results of lookups. */
-interface LookupWrite {
-  readonly kind: 'lookups';
-  /** The database's time when the run began. */
-  readonly begunAt: string;
-  readonly results: readonly LookupResult[];
-  /** Ids with a usable response, also those that the service does not know. */
-  readonly usable: readonly string[];
+/** The ends of requests for optional methods. */
+interface MethodsWrite {
+  readonly kind: 'methods';
+  readonly results: readonly MethodResult[];
 }
 
-/**
- * Drops writes of a slice that a later write of it, or its cut, replaces, because each page of a slice writes the slice. A piece
- * of the cut may have the range of the slice.
- */
-export function latestWrites(writes: readonly ControlWrite[]): readonly ControlWrite[] {
-  const sliceOf = (write: ControlWrite): string | null =>
-    write.kind === 'slice' || write.kind === 'cut' ? `${write.slice.fromMs} ${write.slice.toMs}` : null;
-  const latest = new Map(writes.map((write) => [sliceOf(write), write]));
-  return writes.filter((write) => write.kind !== 'slice' || latest.get(sliceOf(write)) === write);
+/** Ids that users.info was asked for, and those of them that it named. */
+interface PeopleWrite {
+  readonly kind: 'people_asked';
+  readonly ids: readonly string[];
+  readonly named: readonly string[];
 }
 
 export interface BackfillProgress {
@@ -66,6 +58,8 @@ export type ReadOutcome =
       readonly kind: 'skipped';
       readonly reason: string;
       readonly state?: StateChange;
+      /** Nothing was due: the run leaves no row. */
+      readonly isIdle?: true;
       /** When there will be something to request, ms from now; undefined: unknown. */
       readonly dueInMs?: number;
     }

@@ -5,7 +5,7 @@
  * any index that begins with `account_id` looks as good as the primary key: a lookup by key would then read the whole
  * account.
  */
-import { customType, pgSchema, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import { customType, pgSchema, timestamp, uuid } from 'drizzle-orm/pg-core';
 
 /** The schema that BI users see. */
 export const safetySchema = pgSchema('safety');
@@ -19,7 +19,19 @@ export const json = customType<{ data: unknown; driverData: unknown }>({ dataTyp
 /** Point in time, ISO text in JavaScript. */
 export const instant = () => timestamp({ withTimezone: true, mode: 'string' });
 
-export const accountId = () => text().notNull();
+/**
+ * Text that is compared byte by byte: ids, and what belongs to a key or an index. An upgrade of the system's locale changes the
+ * order of other text, and would break unique keys. drizzle-kit writes an array of it wrongly (`"C"[]`): edit that line.
+ */
+export const idText = customType<{ data: string; driverData: string }>({
+  dataType: () => 'text collate "C"',
+});
+
+/** The type in a cast or a temporary table. */
+export const typeName = (column: { getSQLType(): string }): string =>
+  column.getSQLType().replace(' collate "C"', '');
+
+export const accountId = () => idText().notNull();
 
 /** Columns of a table with a history, before the bookkeeping; written by the merge. */
 export const stateStart = () => ({

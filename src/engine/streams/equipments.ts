@@ -1,9 +1,26 @@
 /** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
 import { index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { describeEquipment } from '../../dictionary/equipment.ts';
-import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
-import { as, column, fieldEntries, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
-import { ExactNumber } from '../../shared/exact-number.ts';
+import {
+  accountId,
+  bigintText,
+  bookkeeping,
+  safetySchema,
+  statePeriod,
+  stateStart,
+  idText,
+} from './columns.ts';
+import {
+  as,
+  column,
+  fieldEntries,
+  field,
+  itemsOf,
+  kind,
+  meaningsOf,
+  childOf,
+  tableColumns,
+} from './fields.ts';
 import type { Received } from '../../shared/received.ts';
 import type { AddIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
@@ -12,6 +29,11 @@ import { describeValue, isWireRecord } from './wire.ts';
 
 const status = as.oneOf('uptodate', 'expiring', 'expired');
 const STATUSES = 'uptodate, expiring or expired; others are kept as they come.';
+
+const projectId: wire.Field<string> = {
+  read: (value, addProblem) => wire.bigint.read(isWireRecord(value) ? value['id'] : value, addProblem),
+};
+const projectIds = kind(wire.list(projectId), () => bigintText().array());
 
 const equipmentFields = {
   id: field('id', as.key, 'Identifier of the equipment.'),
@@ -48,6 +70,8 @@ const equipmentFields = {
     as.object,
     'Fields of its type by metafield id, as sent; one row each in equipment_metavalues.',
   ),
+  assigned_user_id: field('assignedUser_id', as.userId, 'Person that it is assigned to: users.id.'),
+  project_ids: field('projects', projectIds, 'Ids of the projects; equipment_projects has one row for each.'),
   status: field('status', status, `Worst of its inspections: ${STATUSES}`),
 };
 
@@ -64,7 +88,7 @@ export const equipmentStates = safetySchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
 );
 
-const equipment_id = column(() => text().notNull(), 'Equipment: equipment.id.');
+const equipment_id = column(() => idText().notNull(), 'Equipment: equipment.id.');
 
 const DOES_NOT_EXPIRE = 'null when it does not expire.';
 const scheduleFields = {
@@ -111,12 +135,12 @@ export const equipmentScheduleStates = safetySchema.table(
 
 const metavalueColumns = {
   equipment_id,
-  metafield_id: column(() => text().notNull(), 'The field. Source: key in metavalues.'),
+  metafield_id: column(() => idText().notNull(), 'The field. Source: key in metavalues.'),
   number_value: column(() => numeric(), 'The value of the field if it is a number; otherwise null.'),
   text_value: column(() => text(), 'The value of the field if it is a text; otherwise null.'),
   item_ids: column(
     () => bigintText().array(),
-    'The value of the field if items are chosen; equipment_metavalue_items has one row for each. Source: item_ids; otherwise null.',
+    'The value of the field if items are chosen; equipment_fields has their names. Source: item_ids; otherwise null.',
   ),
 };
 
@@ -132,7 +156,7 @@ export const equipmentMetavalues = safetySchema.table(
 const askedTypeColumns = {
   equipment_id,
   asked_type_id: column(
-    () => text().notNull(),
+    () => idText().notNull(),
     'Requested type; equipment.equipment_type_id is the type that the record names.',
   ),
 };
@@ -149,7 +173,7 @@ export const equipmentAskedTypes = safetySchema.table(
 
 /** The column for the value of an entry of `metavalues`; null: the value is empty or unknown. */
 function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_ids' | null {
-  if (typeof value === 'number' || value instanceof ExactNumber) return 'number_value';
+  if (typeof value === 'number') return 'number_value';
   if (typeof value === 'string') return value === 'NULL' ? null : 'text_value';
   return isWireRecord(value) && Array.isArray(value['item_ids']) ? 'item_ids' : null;
 }
@@ -228,6 +252,7 @@ export const equipmentsStream: StreamDefinition = {
   method: 'equipments.list',
   responseKey: 'equipments',
   readMode: { kind: 'snapshot', per: 'equipment_type' },
+  optionalMethods: ['equipmenttypes.list'],
   partitionedBy: { column: 'equipment_type_id', requested: equipmentAskedTypes },
   keyField: 'id',
   peekFields: ['equipmentType_id'],

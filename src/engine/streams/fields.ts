@@ -4,7 +4,7 @@
  */
 import { boolean, date, foreignKey, getTableConfig, numeric, text } from 'drizzle-orm/pg-core';
 import type { PgColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
-import { bigintText, instant, json } from './columns.ts';
+import { bigintText, instant, json, idText } from './columns.ts';
 import type { WireField, WireFields, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
 
@@ -33,12 +33,12 @@ export const kind = <T, B extends PgColumnBuilderBase>(
 ): Kind<T, B> => ({ wire, build, otherwise });
 
 export const as = {
-  key: kind(wire.key, () => text().notNull(), ''),
-  userKey: kind({ ...wire.key, isUser: true }, () => text().notNull(), ''),
-  userId: kind({ ...wire.identifier, isUser: true }, () => text()),
-  userIds: kind({ ...wire.list(wire.identifier), isUser: true }, () => text().array()),
-  identifier: kind(wire.identifier, () => text()),
-  identifiers: kind(wire.list(wire.identifier), () => text().array()),
+  key: kind(wire.key, () => idText().notNull(), ''),
+  userKey: kind({ ...wire.key, isUser: true }, () => idText().notNull(), ''),
+  userId: kind({ ...wire.identifier, isUser: true }, () => idText()),
+  userIds: kind({ ...wire.list(wire.identifier), isUser: true }, () => idText().array()),
+  identifier: kind(wire.identifier, () => idText()),
+  identifiers: kind(wire.list(wire.identifier), () => idText().array()),
   text: kind(wire.text, () => text()),
   texts: kind(wire.list(wire.text), () => text().array()),
   oneOf: (...known: readonly string[]) => kind(wire.oneOf(known), () => text()),
@@ -48,6 +48,7 @@ export const as = {
   numeric: kind(wire.numeric, () => numeric()),
   instant: kind(wire.instant, instant),
   date: kind(wire.date, () => date()),
+  day: kind(wire.day, () => date()),
   object: kind(wire.object, () => json()),
   anything: kind(wire.anything, () => json()),
 };

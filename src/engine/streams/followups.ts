@@ -1,12 +1,10 @@
 /** Follow-ups with their messages and attachments (specification: followups.list). */
-import { sql } from 'drizzle-orm';
-import { boolean, date, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { index, integer, primaryKey } from 'drizzle-orm/pg-core';
 import { describeFollowups } from '../../dictionary/followups.ts';
-import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart } from './columns.ts';
+import { accountId, bookkeeping, instant, safetySchema, statePeriod, stateStart, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
-import { isEarlier, oldestFirst } from './time-text.ts';
+import { addColumns, fieldReader, keyedItems, oldestFirst } from './read-fields.ts';
 
 const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
 
@@ -28,6 +26,19 @@ const followupFields = {
     'Completer, the user who completed it: users.id.',
     MAY_STAY,
   ),
+  is_in_progress: field('in_progress', as.boolean, 'Whether somebody has begun with it.'),
+  field_id: field('field_id', as.identifier, 'Field of the form that it was raised on.'),
+};
+
+/** Columns without a history: a number that stays, and a mark that ends the last state. */
+const statelessFields = {
+  display_id: field('followup_display_id', as.identifier, 'The number that people see in the service.'),
+  is_deleted_at_source: field(
+    'deleted',
+    as.boolean,
+    'True while the service sends the row as deleted; false or null while it is live, and when the service does not list it any more.',
+    '',
+  ),
 };
 
 const count = () => integer().notNull().default(0);
@@ -42,56 +53,18 @@ const messageSummaryColumns = {
   ),
 };
 
-/** Differences between a state and the one before it. */
-const differenceColumns = {
-  _was_open: column(
-    () => boolean(),
-    'For followup_events: whether the previous state was open; null for the first state, or where the source sent no value.',
-  ),
-  _due_moved: column(
-    () => boolean().notNull().default(false),
-    'For followup_events: whether the previous state had another due day.',
-  ),
-  _due_before: column(
-    () => date(),
-    'For followup_events: the due day of the previous state; null for none, and for the first state.',
-  ),
-};
-
-/** Changes over all states; followup_overview shows them. */
-const changeColumns = {
-  _due_changes: column(count, 'Number of changes of its due day, as far as syncs read them; 0 for never.'),
-  _reopen_count: column(
-    count,
-    'Number of reopenings after it was closed, as far as syncs read them; 0 for never.',
-  ),
-};
-
-const firstDue = {
-  _first_due: column(
-    () => date(),
-    'For followup_overview: the due day of its first state; null for none, and while the first state is the present one.',
-  ),
-};
-
 export const followups = safetySchema.table(
   'followups',
   {
     account_id: accountId(),
-    ...tableColumns(followupFields),
+    ...tableColumns({ ...followupFields, ...statelessFields }),
     ...stateStart(),
     ...bookkeeping(),
-    ...tableColumns({ ...messageSummaryColumns, ...differenceColumns, ...changeColumns, ...firstDue }),
+    ...tableColumns(messageSummaryColumns),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
     index('followups_created_idx').using('brin', t.created_at).with({ pages_per_range: 32 }),
-    index('followups_reopened_idx')
-      .on(t.id)
-      .where(sql`${t.is_open} and not ${t._was_open}`),
-    index('followups_due_moved_idx')
-      .on(t.id)
-      .where(sql`${t._due_moved}`),
   ],
 );
 
@@ -102,7 +75,6 @@ export const followupStates = safetySchema.table(
     account_id: accountId(),
     ...tableColumns(followupFields),
     ...statePeriod(),
-    ...tableColumns(differenceColumns),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id, t.valid_from] }),
@@ -110,7 +82,7 @@ export const followupStates = safetySchema.table(
   ],
 );
 
-const followup_id = column(() => text().notNull(), 'Follow-up: followups.id.');
+const followup_id = column(() => idText().notNull(), 'Follow-up: followups.id.');
 const messageKey = { id: field('id', as.key, 'Identifier of the message within its follow-up.') };
 const saidFields = {
   sent_at: field('date', as.instant, 'Time at which it was sent.'),
@@ -136,10 +108,6 @@ const messageColumns = {
   ...messageKey,
   position: column(() => integer().notNull(), 'Place in the conversation, 1 = oldest.'),
   ...saidFields,
-  _handed_before: column(
-    () => text(),
-    'For followup_events: person that the previous message had handed the follow-up to; null where this message does not hand it on, or is the first that does.',
-  ),
 };
 
 export const followupMessages = safetySchema.table(
@@ -158,7 +126,7 @@ const attachmentFields = {
 
 const attachmentColumns = {
   followup_id,
-  message_id: column(() => text().notNull(), 'Message: followup_messages.id.'),
+  message_id: column(() => idText().notNull(), 'Message: followup_messages.id.'),
   position: column(() => integer().notNull(), 'Place among the files of the message, 1 = first.'),
   ...attachmentFields,
 };
@@ -181,32 +149,32 @@ const messageFields = {
   attachments: itemsOf(followupAttachments, attachmentFields),
 };
 
-const recordFields = { ...followupFields, messages: itemsOf(followupMessages, messageFields) };
-
-const hasOtherDue = (before: string, after: string): string =>
-  `${before}.due_on is distinct from ${after}.due_on`;
+const recordFields = {
+  ...followupFields,
+  ...statelessFields,
+  messages: itemsOf(followupMessages, messageFields),
+};
 
 const readRecord = fieldReader(recordFields);
 const readMessage = fieldReader(messageFields);
 const readAttachment = fieldReader(attachmentFields);
 
-type MessageFields = ReturnType<typeof readMessage>;
-
-/** True if the message reassigns the follow-up to another person. */
-const handsOn = ({ reassignee_id: to }: MessageFields): boolean => to !== null && to !== '';
-
 /** If only one of observer and sender is known, they count as different people. */
-function summarize(messages: readonly { readonly fields: MessageFields }[], observerId: string | null) {
+function summarize(
+  messages: readonly { readonly fields: ReturnType<typeof readMessage> }[],
+  observerId: string | null,
+) {
   let reassignments = 0;
   let last: string | null = null;
   let firstResponse: string | null = null;
   for (const { fields } of messages) {
     const { sent_at: sentAt, user_id: userId } = fields;
-    if (handsOn(fields)) reassignments += 1;
+    // The message reassigns the follow-up to another person.
+    if ((fields.reassignee_id ?? '') !== '') reassignments += 1;
     if (sentAt === null) continue;
-    if (last === null || isEarlier(last, sentAt)) last = sentAt;
+    if (last === null || last < sentAt) last = sentAt;
     const isResponse = userId !== observerId;
-    if (isResponse && (firstResponse === null || isEarlier(sentAt, firstResponse))) firstResponse = sentAt;
+    if (isResponse && (firstResponse === null || sentAt < firstResponse)) firstResponse = sentAt;
   }
   return {
     _message_count: messages.length,
@@ -221,10 +189,8 @@ export const followupsStream: StreamDefinition = {
   contents: 'follow-ups',
   descriptions: describeFollowups({
     followups: meaningsOf(followupFields),
+    stateless: meaningsOf(statelessFields),
     messageSummary: meaningsOf(messageSummaryColumns),
-    differences: meaningsOf(differenceColumns),
-    changes: meaningsOf(changeColumns),
-    firstDue: meaningsOf(firstDue),
     followup_messages: meaningsOf(messageColumns),
     followup_attachments: meaningsOf(attachmentColumns),
   }),
@@ -233,29 +199,13 @@ export const followupsStream: StreamDefinition = {
   readMode: { kind: 'incremental', pageSize: 500 },
   keyField: 'id',
   peekFields: ['created_on', 'updated_on'],
-  countsDays: true,
   parent: followups,
   fields: recordFields,
   children: [followupMessages, followupAttachments],
   changeTimeColumn: 'updated_at',
+  deletedColumn: 'is_deleted_at_source',
   // Every message changes `updated_at`: if it were part of the state, each message would repeat the follow-up.
-  histories: [
-    {
-      of: followups,
-      states: followupStates,
-      since: 'updated_at',
-      differences: {
-        _was_open: (before) => `${before}.is_open`,
-        _due_moved: hasOtherDue,
-        _due_before: (before) => `${before}.due_on`,
-        _due_changes: (before, after) => `${before}._due_changes + (${hasOtherDue(before, after)})::int`,
-        _reopen_count: (before, after) =>
-          `${before}._reopen_count + (${before}.is_open is false and ${after}.is_open is true)::int`,
-        _first_due: (before) =>
-          `case when ${before}._due_changes = 0 then ${before}.due_on else ${before}._first_due end`,
-      },
-    },
-  ],
+  histories: [{ of: followups, states: followupStates, since: 'updated_at' }],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   normalizerVersion: 1,
   toRows(record, _context, addIssue) {
@@ -277,13 +227,9 @@ export const followupsStream: StreamDefinition = {
       (message) => message.fields.sent_at,
       ({ index }) => index,
     );
-    let holder: string | null = null;
-    const messageRows = sorted.map(({ key, fields: message }, position): RowOf<typeof followupMessages> => {
-      const isHandedOn = handsOn(message);
-      const _handed_before = isHandedOn ? holder : null;
-      if (isHandedOn) holder = message.reassignee_id;
-      return addColumns(message, { followup_id: id, id: key, position: position + 1, _handed_before });
-    });
+    const messageRows = sorted.map(({ key, fields: message }, position): RowOf<typeof followupMessages> =>
+      addColumns(message, { followup_id: id, id: key, position: position + 1 }),
+    );
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
     for (const { key: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {

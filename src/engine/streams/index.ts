@@ -2,6 +2,7 @@
 import { equipmentsStream } from './equipments.ts';
 import { followupsStream } from './followups.ts';
 import { resourcesStream } from './resources.ts';
+import { namesStream } from './names.ts';
 import type { StreamDefinition, StreamName } from './stream.ts';
 import { trainingEmployeeStatusStream } from './training-employee-status.ts';
 import { usersStream } from './users.ts';
@@ -12,6 +13,7 @@ export const STREAMS: readonly StreamDefinition[] = [
   followupsStream,
   trainingEmployeeStatusStream,
   equipmentsStream,
+  namesStream,
   usersStream,
 ];
 

@@ -16,9 +16,9 @@ interface ReadFieldsOptions {
 
 /**
  * Makes a reader for one kind of object: field by field; a value that cannot be stored becomes null with an issue, an
- * unknown field gets an issue. The fields become lists once, because records are read by the million.
+ * unknown field gets an issue, unless `ignoresOthers`. The fields become lists once, because records are read by the million.
  */
-export function fieldReader<const F extends FieldMap>(fields: F) {
+export function fieldReader<const F extends FieldMap>(fields: F, { ignoresOthers = false } = {}) {
   const columns = Object.keys(fields);
   const names = Object.entries(fields).map(([column, { name = column }]) => name);
   const known = new Set(names);
@@ -44,7 +44,8 @@ export function fieldReader<const F extends FieldMap>(fields: F) {
       if (value !== undefined) present += 1;
       values[columns[index] ?? name] = readers[index]?.(value, addProblem);
     }
-    if (Object.keys(record).length !== present) addUnknownFields(known, record, { addIssue, at });
+    if (!ignoresOthers && Object.keys(record).length !== present)
+      addUnknownFields(known, record, { addIssue, at });
     return values as Values<F>;
   };
 }
@@ -115,4 +116,17 @@ export function keyedItems<Fields>(
     index,
     fields: read(record, { addIssue, at: `${list}[${index}]` }),
   }));
+}
+
+/** Sorts by the times of the items if each of them has one; otherwise and in ties by `position`. */
+export function oldestFirst<Item>(
+  items: readonly Item[],
+  timeOf: (item: Item) => string | null,
+  position: (item: Item) => number,
+): Item[] {
+  const isDated = items.every((item) => timeOf(item) !== null);
+  const compare = (one: string, other: string): number => Number(one > other) - Number(one < other);
+  return items.toSorted(
+    (a, b) => (isDated ? compare(timeOf(a) ?? '', timeOf(b) ?? '') : 0) || position(a) - position(b),
+  );
 }

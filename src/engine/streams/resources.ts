@@ -1,11 +1,10 @@
 /** Controlled documents and their versions (specification: resources.list). */
-import { boolean, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, primaryKey } from 'drizzle-orm/pg-core';
 import { describeResources } from '../../dictionary/resources.ts';
-import { accountId, bookkeeping, safetySchema } from './columns.ts';
+import { accountId, bookkeeping, safetySchema, idText } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, childOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { oldestFirst } from './time-text.ts';
-import { addColumns, fieldReader } from './read-fields.ts';
+import { addColumns, fieldReader, oldestFirst } from './read-fields.ts';
 
 const resourceFields = {
   id: field('id', as.key, 'Identifier of the document.'),
@@ -35,11 +34,12 @@ const versionFields = {
   description: field('description', as.text, 'Description of the changes in the version.'),
   type: field('type', as.oneOf('file', 'link'), 'Kind: file or link, others are kept as they come.'),
   file: field('file', as.text, 'Storage key of the uploaded file.', 'null for links.'),
+  size: field('size', as.bigint, 'Size of the file in bytes.', 'null for links.'),
   link: field('link', as.text, 'URL of a link; empty for files.'),
 };
 
 const versionColumns = {
-  resource_id: column(() => text().notNull(), 'Document: resources.id.'),
+  resource_id: column(() => idText().notNull(), 'Document: resources.id.'),
   ordinal: column(() => integer().notNull(), 'Place in the sequence of versions, 1 = oldest.'),
   is_current: column(() => boolean().notNull(), 'True on the newest version of the document.'),
   ...versionFields,

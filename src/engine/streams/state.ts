@@ -1,63 +1,50 @@
 /**
- * The state of a stream that a run stores for the next one: `safety_sync.stream_state`, the ledger of a backfill, lookups.
+ * The state of a stream that a run stores for the next one: `safety_sync.stream_state`, the ledger of a backfill.
  */
-
-/** A time that the service sent, in ms since 1970. */
-export interface ServiceTime {
-  readonly ms: number;
-  /**
-   * The lead of the service's clock over the worker's when the time was recorded; null: the response had no time of its own.
-   */
-  readonly clockOffsetMs: number | null;
-}
 
 /** Times in ms since 1970. */
 export interface StreamState {
-  /** All changes that the service had made up to this time are stored. */
-  readonly watermark: ServiceTime | null;
+  /** All changes that the service had made up to this time are stored, by its own clock. */
+  readonly watermark: number | null;
   /** `last_updated` of the newest stored list, never beyond the service's clock at that moment. */
-  readonly calculatedAt: ServiceTime | null;
-  /**
-   * The time since which every response was older than that list, by the worker's clock; null: the last response was
-   * not older.
-   */
-  readonly olderSinceMs: number | null;
-  readonly check: CalculationCheck | null;
-  readonly keyless: KeylessMemory | null;
+  readonly calculatedAt: number | null;
+  /** Time during which the list cannot change, ms from now by the database's clock; 0 or less: it may have changed. */
+  readonly freshForMs: number;
+  readonly completeRead: CompleteRead;
+  /** The account has another address, and the stream has not read everything from there yet. */
+  readonly isMoved: boolean;
 }
 
-/** The last request for the list. */
-export interface CalculationCheck {
-  /** By the worker's clock. */
-  readonly atMs: number;
-  /** ms that have passed since, by the database's clock; negative when that clock went back. */
-  readonly agoByDatabaseMs: number;
-  /** Time after the check during which the list cannot have changed. */
-  readonly freshForMs: number;
+/** Complete reads of a stream that is otherwise read by its changes. */
+interface CompleteRead {
+  /** ms since the last attempt, by the database's clock; null: there was none. */
+  readonly agoMs: number | null;
+  /** Duration of the last one that was complete; 0: there was none. */
+  readonly tookMs: number;
+  /** Records that the service counted then and did not show (negative: that it showed and did not count); 0: none. */
+  readonly difference: number;
 }
 
 export interface StateChange {
-  readonly watermark?: ServiceTime | null;
-  readonly calculatedAt?: ServiceTime | null;
-  readonly olderSinceMs?: number | null;
-  readonly check?: { readonly atMs: number; readonly freshForMs: number };
+  readonly watermark?: number | null;
+  readonly calculatedAt?: number | null;
+  /** The list was requested: time during which it cannot change, ms from now. */
+  readonly freshForMs?: number;
+  /** The plan of the backfill was carried out. */
+  readonly isPlanDone?: true;
+  /** 0: the service counts as many as are stored. */
+  readonly difference?: 0;
+  /** A complete read: its duration, and the service's totals at its beginning and end. */
+  readonly completeRead?: { readonly tookMs: number; readonly totals: readonly number[] };
 }
 
 export const NO_STATE: StreamState = {
   watermark: null,
   calculatedAt: null,
-  olderSinceMs: null,
-  check: null,
-  keyless: null,
+  freshForMs: 0,
+  completeRead: { agoMs: null, tookMs: 0, difference: 0 },
+  isMoved: false,
 };
-
-/** Records without key and identity in the last complete read of a stream. */
-export interface KeylessMemory {
-  /** One fingerprint for the content of each record. */
-  readonly fingerprints: readonly string[];
-  /** Keys of rows that may be such a record. */
-  readonly kept: readonly string[];
-}
 
 /** The way to read a stream: new data only, everything again, or everything compared with the stored rows. */
 export type RunKind = 'sync' | 'backfill' | 'reconcile';
@@ -68,68 +55,49 @@ export interface TimeSlice {
   readonly toMs: number;
 }
 
-/** The range of a backfill (without an upper bound: what existed when it began), and the watermark after all of it is stored. */
+/** The range of a backfill, and the watermark after all of it is stored; null: that is stored, so nothing is left to resume. */
 export interface BackfillPlan extends TimeSlice {
-  readonly watermark: ServiceTime | null;
+  readonly watermark: number | null;
 }
 
 export type SliceStatus = 'pending' | 'done' | 'failed';
 
-/** A row of the backfill's ledger; its ends are finite. */
+/** A row of the backfill's ledger. */
 export interface LedgerSlice extends TimeSlice {
   readonly status: SliceStatus;
   /** Everything created from this time on is stored; equal to `toMs` when no record is stored yet. */
   readonly readToMs: number;
   readonly expected: number | null;
+  /** Different records created from `readToMs` on. */
   readonly records: number;
-  /**
-   * Number of consecutive failures to get a response with a certain record of the slice, although the service was available;
-   * 0: the slice has no hole. A slice of a new plan, or a piece of a hole, keeps the failures until it is read.
-   */
-  readonly failures: number;
-}
-
-/**
- * A slice with failures that is not done: reads of changes leave it out. Example: the service fails for one of its records,
- * or a backfill has planned a range with such a record anew and has not read it.
- */
-export interface Hole {
-  readonly slice: LedgerSlice;
-  /** The hole has waited long enough for another attempt. */
-  readonly isDue: boolean;
 }
 
 /** A change of the backfill's ledger. */
 export type LedgerChange =
-  /** A new plan replaces everything that the ledger holds, except the holes that its slices do not cover. */
+  /** A new plan replaces everything that the ledger holds, except failed slices. */
   | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly LedgerSlice[] }
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
-  /** A range that was left out of a read of changes. */
-  | { readonly kind: 'hole'; readonly slice: TimeSlice }
-  /** Smaller slices that replace one slice. */
-  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly pieces: readonly LedgerSlice[] };
+  /** A range that the service does not return. It stays, and is read again by every sync. */
+  | { readonly kind: 'failed'; readonly slice: TimeSlice }
+  /** Failed slices that were read. */
+  | { readonly kind: 'repaired'; readonly slices: readonly TimeSlice[] }
+  /** An attempt to read everything begins. */
+  | { readonly kind: 'complete_read' };
 
-/** A user id to look up. */
-export interface DueLookup {
-  readonly userId: string;
-  /** Lookups that failed since the last one that succeeded. */
-  readonly failures: number;
+/** For the reader of names. */
+export interface NamesState {
+  /** Number of live names of each kind. */
+  readonly live: ReadonlyMap<string, number>;
+  /** Ids in live records that have no name, as `kind:id`. */
+  readonly unnamed: readonly string[];
+  /** The data lists from which items of metafields are chosen. */
+  readonly dataLists: readonly string[];
 }
 
-/** The result of one lookup. */
-export interface LookupResult {
-  readonly userId: string;
-  /** null: unknown, because the lookup failed; the stored value stays. */
-  readonly isKnown: boolean | null;
-  /** Delay until the next lookup, in ms from now; null: the due time does not change. */
-  readonly againInMs: number | null;
-  readonly failures: number;
-  /** Error code of a lookup that failed. */
-  readonly error: string | null;
-}
-
-/** User ids with a failed last lookup. */
-export interface FailingLookups {
-  readonly total: number;
-  readonly some: readonly { readonly userId: string; readonly error: string | null }[];
+/** Equipment types as stored. */
+export interface StoredTypes {
+  /** Those that the service listed last. */
+  readonly named: readonly string[];
+  /** Those of live rows. */
+  readonly withRows: readonly string[];
 }

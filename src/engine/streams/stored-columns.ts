@@ -1,5 +1,5 @@
 /** Maps fields of a record to columns, from the streams' declarations. */
-import { getTableName } from 'drizzle-orm';
+import { getTableColumns, getTableName } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { StreamDefinition, WireFields } from './stream.ts';
 
@@ -37,7 +37,7 @@ export const userColumns = ({
   fields,
 }: Pick<StreamDefinition, 'parent' | 'fields'>): { readonly table: PgTable; readonly column: string }[] =>
   Object.entries(fields).flatMap(([column, { isUser = false, rows }]) => [
-    ...(isUser ? [{ table, column }] : []),
+    ...(isUser && column in getTableColumns(table) ? [{ table, column }] : []),
     ...(rows?.fields === undefined ? [] : userColumns({ parent: rows.table, fields: rows.fields })),
   ]);
 
@@ -53,6 +53,7 @@ function storedColumnsOf(stream: StreamDefinition): StoredColumn[] {
       if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
       if (table !== stream.parent) return null;
       if (column === stream.changeTimeColumn) return 'it shows which of two versions of a record is newer';
+      if (column === stream.deletedColumn) return 'it shows whether the source has deleted the record';
       return column === stream.partitionedBy?.column ? 'it names the list that contains a record' : null;
     };
     return columns.map((column) => ({

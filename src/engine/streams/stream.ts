@@ -1,6 +1,7 @@
 /** The definition of a stream: readonly data and pure functions without I/O. */
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Descriptions } from '../../dictionary/description.ts';
+import type { OptionalMethod } from './optional-methods.ts';
 import type { Received } from '../../shared/received.ts';
 
 /** A declaration's `name`, in lower case with hyphens; the registry lists all names. */
@@ -60,8 +61,10 @@ type ReadMode =
   | { readonly kind: 'cached_list'; readonly cacheMs: number; readonly pageSize: number }
   /** A newest-first list with creation and update filters. */
   | { readonly kind: 'incremental'; readonly pageSize: number }
-  /** One request per identifier in the records of other streams. */
-  | { readonly kind: 'lookup' };
+  /** The lists that name ids of other records, as far as the service has them. */
+  | { readonly kind: 'names' }
+  /** One list, and a request for each id of a person that it lacks. */
+  | { readonly kind: 'people' };
 
 /**
  * The states of a table's rows, which the source does not keep. `states` receives a row when a state is superseded; together
@@ -76,17 +79,16 @@ export interface StateHistory {
    * was seen. The column changes without creating another state; the history shows its last value in each.
    */
   readonly since: string | null;
-  /**
-   * Columns for the difference between a state and the one before it, with their value as SQL over the aliases of the two.
-   * The table of states has those that are about one state.
-   */
-  readonly differences?: Readonly<Record<string, (before: string, after: string) => string>>;
 }
 
 /** The range that was read completely: rows that are missing in it are marked as deleted. */
 export interface Coverage {
   /** The partitions that were read (`partitionedBy`); null: the whole account. */
   readonly partitions: readonly string[] | null;
+  /** Rows that the source changed later are not covered: a response that is late does not show them. ms since 1970. */
+  readonly changedUpToMs?: number;
+  /** Only rows with one of these values. */
+  readonly only?: { readonly column: string; readonly values: readonly string[] };
 }
 
 /** The relation between rows and the partitions that a stream requests. */
@@ -119,6 +121,16 @@ interface WireRows {
   readonly columnOf?: (value: unknown) => string | null;
 }
 
+interface PersonalRecord {
+  /** Columns of `fields` that are kept only where USERS_KEEP names them. */
+  readonly keepable: readonly string[];
+  /** Fields that are known to be sent and are never kept: they are no data issues. */
+  readonly notKept: readonly string[];
+  /** By column of `fields`: another one whose privacy setting applies to it, too. */
+  readonly coveredBy: Readonly<Record<string, string>>;
+  readonly nameOf: (record: WireRecord) => string | undefined;
+}
+
 export interface StreamDefinition {
   readonly name: StreamName;
   /** The human term for its records: `documents`. */
@@ -127,20 +139,27 @@ export interface StreamDefinition {
   readonly descriptions: Descriptions;
   /** The service's method. */
   readonly method: string;
-  /** The property of the response that holds the records (for a lookup: the record). */
+  /** The property of the response that holds the records. */
   readonly responseKey: string;
   readonly readMode: ReadMode;
+  /**
+   * It is read by these, and not at all where the service has none of them. For a stream with partitions: they name its
+   * partitions, unless these are configured.
+   */
+  readonly optionalMethods?: readonly OptionalMethod[];
+  /** Its own limit of freshness: it only completes other data, so it is never a reason against readiness. */
+  readonly staleAfterMs?: number;
   /** Absent: a stream is requested as a whole. */
   readonly partitionedBy?: PartitionedBy;
   /** The wire field that identifies a record. */
   readonly keyField: string;
   /** Other fields that readers use before a record is parsed. */
   readonly peekFields?: readonly string[];
-  /** Its days are counted and stored (followup-days.ts). */
-  readonly countsDays?: true;
   readonly parent: PgTable;
   /** The fields of its records, and the columns that store them. */
   readonly fields: WireFields;
+  /** Present where a record is a person: of its fields only those of `fields` are kept. */
+  readonly personal?: PersonalRecord;
   /** In dependency order: a table is after the one that its foreign key refers to. */
   readonly children: readonly PgTable[];
   /**
@@ -148,6 +167,11 @@ export interface StreamDefinition {
    * null if the source has no such column.
    */
   readonly changeTimeColumn: string | null;
+  /**
+   * The parent's column that is true while the service sends the row as deleted. Such a row is marked as deleted, at the time
+   * of its last change.
+   */
+  readonly deletedColumn?: string;
   readonly histories: readonly StateHistory[];
   /** Wire fields that do not change during the life of a record: they recognize one that returns with a repaired key. */
   readonly identityFields: readonly string[];

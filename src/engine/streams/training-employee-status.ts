@@ -1,6 +1,6 @@
 /** Training status of each employee and the completions with their times (specification: training-employee-status.list). */
-import { index, primaryKey, text } from 'drizzle-orm/pg-core';
-import { MINUTE_MS } from '../../shared/time.ts';
+import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import { describeTraining } from '../../dictionary/training.ts';
 import {
   accountId,
@@ -10,9 +10,9 @@ import {
   safetySchema,
   statePeriod,
   stateStart,
+  idText,
 } from './columns.ts';
 import { as, column, field, itemsOf, kind, meaningsOf, childOf, tableColumns } from './fields.ts';
-import { toInstant } from './time-text.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
 import { addColumns, fieldReader, keyedItems } from './read-fields.ts';
@@ -83,7 +83,7 @@ const completionFields = {
 };
 
 const completionColumns = {
-  user_id: column(() => text().notNull(), 'Employee: users.id.'),
+  user_id: column(() => idText().notNull(), 'Employee: users.id.'),
   ...completionFields,
 };
 
@@ -146,7 +146,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
     const userId = fields.user_id ?? '';
     const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
       user_id: userId,
-      calculated_at: context.calculatedAtMs === undefined ? null : toInstant(context.calculatedAtMs),
+      calculated_at: toIso(context.calculatedAtMs ?? null),
     });
     const completions = keyedItems(fields.last_completed, {
       list: 'last_completed',

@@ -10,11 +10,14 @@ export interface StoredPartition {
   readonly readAtMs: number | null;
 }
 
-/** The partitions with live rows that are not configured. */
+/** The partitions with live rows that are not configured. Where none are, every one is read. */
 export const unreadOf = (
   stored: readonly StoredPartition[],
   configured: readonly string[],
-): StoredPartition[] => stored.filter(({ partition, live }) => live > 0 && !configured.includes(partition));
+): StoredPartition[] =>
+  configured.length === 0
+    ? []
+    : stored.filter(({ partition, live }) => live > 0 && !configured.includes(partition));
 
 export const countUnread = (unread: readonly StoredPartition[]): number =>
   unread.reduce((sum, { live }) => sum + live, 0);

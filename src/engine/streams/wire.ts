@@ -3,9 +3,7 @@
  * specification leaves possible (numbers as text and vice versa) and rejects values that cannot be kept without inventing
  * something. Absent and null both become null and are never a problem.
  */
-import { ExactNumber } from '../../shared/exact-number.ts';
 import type { Received } from '../../shared/received.ts';
-import { toDate, toInstant, toKnownDay } from './time-text.ts';
 import type { IssueKind, WireRecord } from './stream.ts';
 
 /** Called for a value that cannot be stored; `suffix` is the place inside the field, e.g. `[2]`. */
@@ -26,10 +24,10 @@ export interface Field<T> {
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  const isNumber = value instanceof ExactNumber;
-  if (typeof value === 'object' && !isNumber) return 'an object';
-  const shown = isNumber ? value.text : JSON.stringify(value);
-  return `${typeof value === 'string' ? 'text' : isNumber ? 'number' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
+  if (typeof value === 'object') return 'an object';
+  // JSON has no infinite number.
+  const shown = typeof value === 'number' ? String(value) : JSON.stringify(value);
+  return `${typeof value === 'string' ? 'text' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
 }
 
 /** `take` returns undefined for a value that cannot be kept. */
@@ -50,37 +48,28 @@ function scalar<T>(
   };
 }
 
-const MIN_BIGINT = -(2n ** 63n);
-const MAX_BIGINT = 2n ** 63n - 1n;
-const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
-/** The last ms of a JavaScript date (year 275760); PostgreSQL has a larger range. */
-const MAX_TIME_MS = 8.64e15;
+/** Many clients of PostgreSQL know the years 1 to 9999 only, in each time zone. */
+const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00-12:00');
+const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59.999+14:00');
 /** An identifier must fit an index page (2.7 kB) together with the others of its key. */
 const MAX_KEY_BYTES = 600;
 
-/** An exact number as the nearest double, where its last digits do not matter. */
-const rounded = (value: unknown): unknown => (value instanceof ExactNumber ? value.toNumber() : value);
-
-/** All digits of a whole number, and text as it is. */
-function toWholeText(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  if (value instanceof ExactNumber) return value.toWholeText();
-  return Number.isSafeInteger(value) ? String(value) : undefined;
-}
+/** Beyond 2^53 a double is no longer the number that was sent, and clients that read doubles would show another one. */
+const isHeld = (value: unknown): value is number =>
+  typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 
 function toIdentifier(value: unknown): string | undefined {
-  const id = toWholeText(value);
+  const id = Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof id !== 'string') return undefined;
   // A text that is short enough however many bytes its characters take needs no count.
-  const isShort =
-    id !== undefined && (id.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(id) <= MAX_KEY_BYTES);
+  const isShort = id.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(id) <= MAX_KEY_BYTES;
   return isShort ? id : undefined;
 }
 
 export const text: Field<string> = {
   ...scalar('text', (value) => {
     if (typeof value === 'string') return value;
-    const isScalar = Number.isFinite(value) || typeof value === 'boolean' || value instanceof ExactNumber;
-    return isScalar ? String(value) : undefined;
+    return isHeld(value) || typeof value === 'boolean' ? String(value) : undefined;
   }),
   isText: true,
 };
@@ -96,39 +85,54 @@ export const key: Field<string> = scalar(`an identifier of 1 to ${MAX_KEY_BYTES}
   value === '' ? undefined : toIdentifier(value),
 );
 
-export const bigint: Field<string> = scalar('a whole number', (value) => {
-  if (Number.isSafeInteger(value)) return String(value);
-  const digits = toWholeText(value);
-  if (digits === undefined || !/^-?\d{1,19}$/.test(digits)) return undefined;
-  const number = BigInt(digits);
-  return number >= MIN_BIGINT && number <= MAX_BIGINT ? String(number) : undefined;
+/** The service may send any number as text. */
+const toNumber = (value: unknown): unknown =>
+  typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+
+export const bigint: Field<string> = scalar('a whole number up to 2^53', (value) => {
+  const number = toNumber(value);
+  // Without the sign of a zero.
+  return Number.isSafeInteger(number) ? String(number) : undefined;
 });
 
-export const numeric: Field<string> = scalar('a number', (value) => {
-  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
-  if (value instanceof ExactNumber) return value.isStorable ? value.text : undefined;
-  return typeof value === 'string' && /^-?\d{1,100}(\.\d{1,100})?$/.test(value) ? value : undefined;
+export const numeric: Field<string> = scalar('a number up to 2^53', (value) => {
+  const number = toNumber(value);
+  return isHeld(number) ? String(number) : undefined;
 });
 
-/** A timestamp in milliseconds. */
+/** A timestamp in milliseconds. 0 is no time: services send it where none is set. */
 export const instant: Field<string> = scalar(
-  'a time in milliseconds since 1970',
+  'a time (ms since 1970, years 1 to 9999, not 0)',
   (value) => {
-    const isDigits = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
-    const ms = isDigits ? Number(value) : rounded(value);
-    return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? toInstant(ms) : undefined;
+    const ms = toNumber(value);
+    const isTime = typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS && ms !== 0;
+    return isTime ? new Date(ms).toISOString() : undefined;
   },
   { unit: 'ms' },
 );
 
+/** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
+function toDate(digits: string): string | undefined {
+  if (!/^(?!0000)\d{8}$/.test(digits)) return undefined;
+  const day = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6)}`;
+  const time = new Date(`${day}T00:00:00Z`);
+  return Number.isNaN(time.getTime()) || !time.toISOString().startsWith(day) ? undefined : day;
+}
+
 /** An eight-digit day. */
 export const date: Field<string> = scalar(
   'a day in the form YYYYMMDD',
-  (value) => {
-    if (typeof value === 'string') return /^\d{8}$/.test(value) ? toDate(value) : undefined;
-    return toKnownDay(rounded(value));
-  },
+  (value) => toDate(String(toNumber(value))),
   { unit: 'YYYYMMDD' },
+);
+
+/** The day in UTC of a time in milliseconds, or an eight-digit day; eight digits as milliseconds would be in 1970. */
+export const day: Field<string> = scalar(
+  'a time in milliseconds since 1970, or a day in the form YYYYMMDD',
+  (value) => {
+    const ignore = (): void => undefined;
+    return date.read(value, ignore) ?? instant.read(value, ignore)?.split('T', 1)[0];
+  },
 );
 
 const BOOLEANS = new Map<unknown, boolean>([
@@ -209,9 +213,7 @@ export const items: Field<Item[]> = {
 };
 
 export function isWireRecord(value: unknown): value is WireRecord {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
-  );
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const fieldOf = (value: unknown, name: string): unknown => (isWireRecord(value) ? value[name] : undefined);

@@ -1,13 +1,21 @@
 /** Forgets a person, and applies the privacy settings of an account to all its stored data. */
-import { sql } from 'drizzle-orm';
+import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
+import { lostProtection, readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
 import { createPeople, forgottenTexts, type People } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
+import { userColumns } from '../streams/stored-columns.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
-import { applyPrivacy, NO_PRIVACY, readForgottenWithKey } from '../privacy/settings.ts';
+import {
+  applyPrivacy,
+  lessProtection,
+  NO_PRIVACY,
+  type PrivacySettings,
+  readCleaningProgress,
+  readForgottenWithKey,
+} from '../privacy/settings.ts';
 import { openSession, type RunContext } from './run.ts';
 
 interface CleanedStream {
@@ -16,10 +24,10 @@ interface CleanedStream {
   readonly rowsChanged: number | null;
 }
 
-const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'lookup';
+const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'people';
 
-/** Cleans all streams, one after the other; each waits for a running run of its stream. Errors: `privacy_key_wrong`. */
-export async function cleanAccount(context: RunContext): Promise<CleanedStream[]> {
+/** Cleans all streams, one after the other; each waits for a running run of its stream. Errors: as `applyPrivacy`. */
+export async function cleanAccount(context: RunContext, mayLift = false): Promise<CleanedStream[]> {
   const { settings, signal, events, streams = STREAMS } = context;
   const { accountId } = settings;
   const all: CleanedStream[] = [];
@@ -28,7 +36,7 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
     const session = await openSession(context, stream.name, 'wait');
     if (session === undefined) continue;
     try {
-      const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal };
+      const request = { stream, accountId, settings: context.privacy ?? NO_PRIVACY, signal, mayLift };
       const { cleaned } = await applyPrivacy(session, request);
       if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
       all.push({ stream: stream.name, rowsChanged: cleaned?.rowsChanged ?? null });
@@ -40,6 +48,83 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
     }
   }
   return all;
+}
+
+/**
+ * Before a command that stores: settings that protect less than the recorded ones are recorded if `mayLift`, else refused.
+ * Errors: `privacy_less`.
+ */
+export async function settleProtection(contexts: readonly RunContext[], mayLift: boolean): Promise<void> {
+  for (const context of contexts) {
+    const { db, settings, privacy = NO_PRIVACY } = context;
+    const { accountId } = settings;
+    const streams = (await readCleaningProgress(db, [accountId], privacy)).get(accountId) ?? [];
+    const lost = streams.flatMap(({ cleaning, policy }) =>
+      cleaning ? lostProtection(cleaning.policy, policy) : [],
+    );
+    if (lost.length === 0) continue;
+    if (!mayLift) throw lessProtection(accountId, lost);
+    await cleanAccount(context, true);
+  }
+}
+
+interface StoredPerson {
+  readonly id: string;
+  readonly name: string | null;
+  /** Tables with rows that have the id. */
+  readonly tables: readonly { readonly table: string; readonly rows: number }[];
+}
+
+/** Who would be forgotten. undefined: nobody has the id. */
+export async function findStoredPerson(
+  { db, settings: { accountId }, privacy = NO_PRIVACY }: RunContext,
+  id: string,
+): Promise<StoredPerson | undefined> {
+  const columns = STREAMS.flatMap(userColumns);
+  const counts = [...new Set(columns.map(({ table }) => table))].map((table) => {
+    const ofTable = columns.filter((one) => one.table === table);
+    const isTheirs = ofTable.map(({ column }) =>
+      getTableColumns(table)[column]?.getSQLType().endsWith('[]') === true
+        ? sql`${id} = any (${sql.identifier(column)})`
+        : sql`${sql.identifier(column)} = ${id}`,
+    );
+    return sql`select ${getTableName(table)}::text as "table", count(*)::int as rows from ${table}
+      where account_id = ${accountId} and (${sql.join(isTheirs, sql` or `)})`;
+  });
+  const rows = await db.execute<{ table: string; rows: number }>(sql.join(counts, sql` union all `));
+  const found = rows.filter((one) => one.rows > 0);
+  const name = await readName(db, accountId, id);
+  const forgotten = await readForgottenWithKey(db, accountId, privacy);
+  const person = createPseudonyms(keyOf(privacy)).of(id);
+  const isKnown = found.length > 0 || name !== null || forgotten.some((one) => one.person === person);
+  return isKnown ? { id, name, tables: found } : undefined;
+}
+
+/** Who is forgotten, and since when. */
+export const listForgotten = async ({ db, settings: { accountId } }: RunContext) =>
+  await db.execute<{ person: string; since: string }>(sql`
+    select person, min(forgotten_at)::text as since from safety_sync.forgotten where account_id = ${accountId}
+    group by person order by 2, 1`);
+
+/** Returns the pseudonym; null: the person is not forgotten. Complete reads store the id and the name again. */
+export async function cancelForgetting(
+  { db, settings: { accountId }, privacy = NO_PRIVACY }: RunContext,
+  id: string,
+): Promise<string | null> {
+  await readForgottenWithKey(db, accountId, privacy);
+  const person = createPseudonyms(keyOf(privacy)).of(id.trim());
+  const { count } = await db.execute(
+    sql`delete from safety_sync.forgotten where account_id = ${accountId} and person = ${person}`,
+  );
+  return count === 0 ? null : person;
+}
+
+function keyOf({ key }: PrivacySettings): string {
+  if (key !== undefined) return key;
+  throw new SafetySyncError(
+    'configuration_invalid',
+    'PRIVACY_KEY is not set: only a keyed hash of a forgotten person is kept, to recognize later records of that person',
+  );
 }
 
 interface Person {
@@ -70,14 +155,8 @@ export async function forgetPerson(
   const { db, settings, privacy = NO_PRIVACY } = context;
   const { accountId } = settings;
   const id = typed.trim();
-  if (privacy.key === undefined) {
-    throw new SafetySyncError(
-      'configuration_invalid',
-      'PRIVACY_KEY is not set: only a keyed hash of a forgotten person is kept, to recognize later records of that person',
-    );
-  }
+  const pseudonyms = createPseudonyms(keyOf(privacy));
   await readForgottenWithKey(db, accountId, privacy);
-  const pseudonyms = createPseudonyms(privacy.key);
   const stored = await readName(db, accountId, id);
   const texts = forgottenTexts(pseudonyms, { id, names: stored === null ? names : [stored, ...names] });
   await writeForgotten(

@@ -1,23 +1,27 @@
 /** Runs the steps of a reader in their order: records, writes and state are stored and committed together. */
 import type { RequestMeter } from '../api/requests.ts';
-import { readHoles, readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
+import { readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
-import { countDays } from '../history/followup-days.ts';
+import { countDays } from '../history/days.ts';
 import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../control-tables/runs.ts';
 import { endLifted, type Lifted } from '../control-tables/stored-privacy.ts';
 import type { TransactionTime, WriteTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { writeStreamState } from '../control-tables/stream-state.ts';
-import { createLookupReads, writeLookupResults } from '../control-tables/user-lookups.ts';
-import { resolveLookups } from '../loading/issue-sql.ts';
+import { readNamesState, readTypes } from '../control-tables/met-ids.ts';
+import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
+import { createPeopleReads, writePeopleAsked, writePeopleListed } from '../control-tables/user-lookups.ts';
 import type { Load } from '../loading/load.ts';
 import type { CommitOptions } from '../loading/transaction.ts';
 import { countWritten } from '../loading/merge-sql.ts';
-import { streamShape } from '../database/table-shape.ts';
+import { countListed, findVanished } from '../loading/staging.ts';
+import { type StreamShape, streamShape } from '../database/table-shape.ts';
+import { differenceOf } from '../reading/followups.ts';
 import { read } from '../reading/read.ts';
-import { latestWrites, type ControlWrite, type ReadOutcome, type Step } from '../reading/step.ts';
-import type { StateChange, StreamState } from '../streams/state.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
+import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
+import { NAMING_LISTS } from '../streams/optional-methods.ts';
+import type { LedgerChange, StateChange, StreamState } from '../streams/state.ts';
+import type { Coverage, StreamDefinition } from '../streams/stream.ts';
 import {
   isOfSingleRecords,
   isScheduled,
@@ -26,20 +30,21 @@ import {
   type RunEnd,
   type RunRecord,
   type RunRequest,
-  successOf,
+  isFreshAfter,
   toEnding,
 } from './run.ts';
-import { toIso } from '../../shared/time.ts';
-import { readStoredIssues } from './stored-issues.ts';
+import { SECOND_MS, toIso } from '../../shared/time.ts';
+import { readRefused, readStoredIssues } from './stored-issues.ts';
 import { readStoredPartitions } from '../control-tables/stored-partitions.ts';
 import { describeUnread, unreadOf } from '../streams/unread-partitions.ts';
 import type { RunKey, StreamKey } from '../control-tables/control-tables.ts';
 
-/**
- * A commit takes some twenty round trips, so there is not one for each response, unless the reader waits for the service
- * anyway.
- */
+/** A commit takes some twenty round trips, so there is not one for each response, unless responses are slow. */
 const RECORDS_OF_A_COMMIT = 20_000;
+const COMMIT_MS = SECOND_MS;
+
+/** Optional lists by the way a stream is read: it is as fresh as the oldest of those that the service offers. */
+const LISTS_OF: Readonly<Record<string, readonly string[]>> = { names: NAMING_LISTS, people: ['users.list'] };
 
 /** A run with its lock. */
 export interface SessionRun {
@@ -61,13 +66,24 @@ interface OpenRun extends SessionRun {
 }
 
 /** The source of the steps: a reader of the service, or stored records. */
-function stepsOf({ context, request, session, meter, load, stream, state }: OpenRun) {
+async function* stepsOf({
+  context,
+  request,
+  session,
+  meter,
+  load,
+  stream,
+  state,
+}: OpenRun): AsyncGenerator<Step> {
   const { settings, clock, signal } = context;
   const { db } = session.connection;
   const scope = { accountId: settings.accountId, stream: stream.name };
-  if (request.retirePartition !== undefined) return retirePartition(request.retirePartition);
-  if (request.retryIssues === true) return readStoredIssues(db, stream, scope.accountId);
-  return read({
+  if (request.retirePartition !== undefined) return yield* retirePartition(request.retirePartition);
+  if (request.retryIssues === true) return yield* readStoredIssues(db, stream, scope.accountId);
+  // The next request for changes does not show them again.
+  if (request.kind === 'sync' && stream.readMode.kind === 'incremental')
+    yield* readRefused(db, stream, scope.accountId);
+  yield* read({
     ...request,
     stream,
     isScheduled: isScheduled(request),
@@ -85,8 +101,11 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
     warehouse: {
       findVanished: (covered) => load.findVanished(covered),
       readLedger: () => readLedger(db, scope),
-      readHoles: () => readHoles(db, scope),
-      ...createLookupReads(db, scope.accountId),
+      countListed: () => countListed(db, streamShape(stream), scope.accountId),
+      ...createPeopleReads(db, scope.accountId),
+      readOptionalMethods: () => readOptionalMethods(db, scope.accountId),
+      readTypes: () => readTypes(db, scope.accountId),
+      readNamesState: () => readNamesState(db, scope.accountId),
     },
   });
 }
@@ -105,15 +124,14 @@ async function writeControlTables(
   scope: StreamKey & TransactionTime,
   writes: readonly ControlWrite[],
 ): Promise<void> {
-  const latest = latestWrites(writes);
-  const ofLedger = latest.filter((write) => write.kind !== 'lookups');
-  await writeLedger(db, scope, ofLedger);
-  for (const write of latest) {
-    if (write.kind !== 'lookups') continue;
-    const { begunAt, results, usable } = write;
-    await writeLookupResults(db, { accountId: scope.accountId, now: scope.now, begunAt }, results);
-    if (usable.length > 0) await db.execute(resolveLookups(usable, scope));
+  const ofLedger: LedgerChange[] = [];
+  for (const write of writes) {
+    if (write.kind === 'methods') await writeOptionalMethods(db, scope, write.results);
+    else if (write.kind === 'people_asked') await writePeopleAsked(db, scope, write);
+    else if (write.kind === 'people_listed') await writePeopleListed(db, scope.accountId);
+    else ofLedger.push(write);
   }
+  await writeLedger(db, scope, ofLedger);
 }
 
 /** Stores the steps of the reader in their order, and closes the run with the last one. */
@@ -121,13 +139,14 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
   const { context, load, stream, key, meter } = run;
   const { db } = run.session.connection;
   let writes: ControlWrite[] = [];
-  let [received, receivedBefore] = [0, 0];
+  let received = 0;
+  let committedMs = context.clock.monotonicMs();
   /** A commit of the records so far, with their writes and the run's counters. */
-  const takeCommit = (): CommitOptions => {
+  const takeCommit = (covered: Coverage | null = null): CommitOptions => {
     const taken = writes;
     writes = [];
     return {
-      covered: null,
+      covered,
       isLast: false,
       beforeCommit: async (counts, _, { now }) => {
         await writeControlTables(db, { accountId: key.accountId, stream: stream.name, now }, taken);
@@ -135,6 +154,8 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
       },
     };
   };
+  const isDue = (): boolean =>
+    load.uncommitted >= RECORDS_OF_A_COMMIT || context.clock.monotonicMs() - committedMs >= COMMIT_MS;
   for await (const step of stepsOf(run)) {
     switch (step.kind) {
       case 'records':
@@ -144,23 +165,13 @@ export async function runSteps(run: OpenRun): Promise<RunEnd> {
         writes.push(...(step.writes ?? []));
         if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
         // Without such a list the ledger would not contain these records, and they would be read again.
-        if (step.writes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) {
+        if (step.writes !== undefined && isDue()) {
+          committedMs = context.clock.monotonicMs();
           await load.beginCommit(takeCommit());
         }
         break;
-      case 'savepoint':
-        await load.savepoint();
-        receivedBefore = received;
-        break;
-      case 'rollback':
-        await load.rollback();
-        received = receivedBefore;
-        break;
       case 'commit':
-        await load.commit(takeCommit());
-        break;
-      case 'idle':
-        if (load.isIdle && (load.uncommitted > 0 || writes.length > 0)) await load.beginCommit(takeCommit());
+        await load.commit(takeCommit(step.covered));
         break;
       case 'end':
         return await finish(run, step.outcome, writes);
@@ -176,15 +187,15 @@ async function finish(run: OpenRun, outcome: ReadOutcome, writes: readonly Contr
   const { db } = session.connection;
   const scope = { accountId: key.accountId, stream: stream.name };
   const change: StateChange = outcome.state ?? {};
-  const watermarkAfter = toIso((change.watermark ?? state.watermark)?.ms ?? null);
+  const watermarkAfter = toIso(change.watermark ?? state.watermark);
   const covered = outcome.kind === 'read' ? outcome.covered : null;
   let ending = toEnding(outcome);
   let repaired: number | null = null;
-  // A scheduled run without requests is logged and counted, and leaves no row. The exception is one after a failure of the
+  // A scheduled run without requests, or one for which nothing was due, is logged and counted, and leaves no row. The exception is one after a failure of the
   // database: its row shows that the database can be used again, else the stream would count as failing until its next request.
   const leavesNoRow =
     outcome.kind === 'skipped' &&
-    isScheduled(request) &&
+    (isScheduled(request) || outcome.isIdle === true) &&
     meter.requests === 0 &&
     !(await followsDatabaseFailure(db, { ...key, ...scope }));
   const counts = await load.commit({
@@ -212,17 +223,22 @@ async function finish(run: OpenRun, outcome: ReadOutcome, writes: readonly Contr
             : await countRepaired(db, stream, { ...key, ...time, upToMs: outcome.repairUpToMs });
       }
       if (isReadAgain && ending.outcome === 'succeeded') await endLifted(db, scope);
-      const success = successOf(ending, { request, requests: meter.requests });
-      const partitions = success === 'none' ? null : covered?.partitions;
+      const isFresh = isFreshAfter(ending, request);
+      const partitions = isFresh ? covered?.partitions : null;
       const readPartitions =
         partitions == null ? undefined : Object.fromEntries(partitions.map((partition) => [partition, now]));
-      await writeStreamState(db, scope, { change, success, readPartitions });
-      const isCounted =
-        success !== 'none' || (ending.outcome === 'succeeded' && request.onlyRecord !== undefined);
-      if (isCounted && stream.histories.length > 0) {
-        const keepsPeriods = stream.countsDays === true;
-        await countDays(db, { ...scope, now, keepsPeriods });
-      }
+      const difference =
+        change.completeRead &&
+        (await differenceLeft(db, { shape: streamShape(stream), ...scope }, change.completeRead.totals));
+      await writeStreamState(db, scope, {
+        change,
+        difference,
+        isFresh,
+        readPartitions,
+        lists: LISTS_OF[stream.readMode.kind],
+      });
+      const isCounted = isFresh || (ending.outcome === 'succeeded' && request.onlyRecord !== undefined);
+      if (isCounted) await countDays(db, { ...scope, now });
       if (leavesNoRow) {
         await removeRun(db, key);
         return;
@@ -242,6 +258,19 @@ async function finish(run: OpenRun, outcome: ReadOutcome, writes: readonly Contr
   });
   const kept = leavesNoRow ? NO_RECORD : record;
   return { ...ending, counts, repaired, record: { ...kept, watermarkAfter } };
+}
+
+/**
+ * How many more records the service counts than it shows, after a complete read. null: a row was kept although the read did
+ * not show it, because the response may be late, so a later run looks again.
+ */
+async function differenceLeft(
+  db: Queryable,
+  { shape, accountId }: { readonly shape: StreamShape; readonly accountId: string },
+  totals: readonly number[],
+): Promise<number | null> {
+  const unseen = await findVanished(db, shape, { covered: { partitions: null }, accountId });
+  return unseen.size > 0 ? null : differenceOf(await countListed(db, shape, accountId), totals);
 }
 
 /** reconcile: counts the changes in this transaction that the source had made before `upToMs`. */

@@ -5,7 +5,7 @@ import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
 import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
 import { closeDeadRuns, finishRun, hasRecentRun, recordRun } from '../control-tables/runs.ts';
-import { assertMigrated } from '../database/migration-status.ts';
+import { assertTablesMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
@@ -21,6 +21,7 @@ import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
+  afterMove,
   isOfSingleRecords,
   isScheduled,
   NO_RECORD,
@@ -93,7 +94,7 @@ async function runOnce(context: RunContext, request: RunRequest, meter: RequestM
     }
     context.events.onSession?.(stream);
     // Another process may have migrated the database since this one began.
-    await assertMigrated(session.connection);
+    await assertTablesMigrated(session.connection);
     if (request.unlessBegunWithinMs !== undefined) {
       const withinMs = request.unlessBegunWithinMs();
       const { db } = session.connection;
@@ -119,17 +120,18 @@ const newRun = (context: RunContext, { stream, kind, trigger }: RunRequest) => (
 });
 
 /** Runs everything that needs the lock. */
-async function runInSession(run: SessionRun): Promise<RunEnd> {
-  const { context, request, session, meter } = run;
+async function runInSession({ request: asked, ...run }: SessionRun): Promise<RunEnd> {
+  const { context, session, meter } = run;
   const { accountId } = context.settings;
   const { db } = session.connection;
-  const dead = await closeDeadRuns(db, { accountId, stream: request.stream }, context.owner);
-  if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
-  const state = await readStreamState(db, accountId, request.stream);
+  const dead = await closeDeadRuns(db, { accountId, stream: asked.stream }, context.owner);
+  if (dead > 0) context.events.onDeadRuns?.(asked.stream, dead);
+  const state = await readStreamState(db, accountId, asked.stream);
+  const request = state.isMoved ? afterMove(asked) : asked;
   if (state === NO_STATE) await recordStream(db, accountId, request.stream);
-  const watermark = toIso(state.watermark?.ms ?? null);
+  const watermark = toIso(state.watermark);
   const { backendPid } = session;
-  const runId = await recordRun(db, { ...newRun(context, request), backendPid, watermark });
+  const runId = await recordRun(db, { ...newRun(context, asked), backendPid, watermark });
   context.events.onBegun?.(request.stream);
   const key = { accountId, runId };
   const record: RunRecord = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
@@ -148,16 +150,18 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
       protection,
       shape: streamShape(stream),
       ...key,
-      guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete === true },
+      guard: {
+        maxRatio: context.settings.maxDeleteRatio,
+        // The reader of people has a rule of its own.
+        allowMassDelete: request.allowMassDelete === true || stream.readMode.kind === 'people',
+      },
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
-      tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
+      tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind, state),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
-      // A run without records must not clear this memory.
-      keyless: request.retirePartition === undefined ? state.keyless : null,
       lifted,
     });
-    const end = await runSteps({ ...run, load, stream, state, key, record, lifted });
-    await tidy(run, stream);
+    const end = await runSteps({ ...run, request, load, stream, state, key, record, lifted });
+    await tidy({ ...run, request }, stream);
     return end;
   } catch (caught) {
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
@@ -178,7 +182,7 @@ async function runInSession(run: SessionRun): Promise<RunEnd> {
 
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
 async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
-  const { retention, settings, signal, clock, events } = context;
+  const { retention, settings, signal, events } = context;
   if (isOfSingleRecords(request) || retention === undefined) return;
   try {
     const removed = await removeExpired({
@@ -187,7 +191,6 @@ async function tidy({ context, request, session }: SessionRun, stream: StreamDef
       accountId: settings.accountId,
       retention,
       signal,
-      monotonicMs: () => clock.monotonicMs(),
     });
     if (Object.values(removed).some((count) => count > 0)) events.onRemoved?.(stream.name, removed);
   } catch (error) {

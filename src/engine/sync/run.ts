@@ -8,12 +8,11 @@ import type { RunTrigger } from '../control-tables/control-tables.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
 import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
-import type { Success } from '../control-tables/stream-state.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
 import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
-import { isWholeTime, WHOLE_TIME } from '../reading/creation-slice.ts';
+import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
 
 export interface RunContext {
@@ -157,16 +156,18 @@ export function toEnding(outcome: ReadOutcome, { failure = null, notes = [] }: R
     : { outcome: 'failed', error };
 }
 
-/** The success to record, if the run makes the stream fresh: a range of creation time does not. */
-export function successOf(
-  { outcome }: RunEnding,
-  { request, requests }: { readonly request: RunRequest; readonly requests: number },
-): Success {
-  const { range = WHOLE_TIME, retirePartition } = request;
-  const readsLittle = isOfSingleRecords(request) || retirePartition !== undefined || !isWholeTime(range);
-  if (outcome !== 'succeeded' || readsLittle) return 'none';
-  return requests > 0 ? 'asked' : 'unasked';
-}
+const readsWholeStream = (request: RunRequest): boolean =>
+  !isOfSingleRecords(request) &&
+  request.retirePartition === undefined &&
+  isWholeTime(request.range ?? WHOLE_TIME);
+
+/** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
+export const afterMove = (request: RunRequest): RunRequest =>
+  readsWholeStream(request) ? { ...request, kind: 'reconcile', allowMassDelete: true } : request;
+
+/** Whether the run makes the stream fresh: a range of creation time does not. */
+export const isFreshAfter = ({ outcome }: RunEnding, request: RunRequest): boolean =>
+  outcome === 'succeeded' && readsWholeStream(request);
 
 /** Opens the session of a stream, and announces the holder of its lock if it waits for it. */
 export async function openSession(

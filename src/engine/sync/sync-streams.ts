@@ -27,7 +27,7 @@ export async function syncStreams(context: RunContext, request: SyncRequest): Pr
   };
   const run = async (stream: StreamName): Promise<void> =>
     keep(await runStream(context, { ...request, stream }));
-  const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'lookup';
+  const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'people';
   await Promise.all(request.streams.filter((stream) => !isLookup(stream)).map(run));
   const lookups = request.streams.filter(isLookup);
   const failures = [...results.values()].flatMap((result) => authFailureOf(result) ?? []);

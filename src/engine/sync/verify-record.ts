@@ -27,8 +27,8 @@ export interface Verification {
   readonly key: string;
   readonly isEqual: boolean;
   readonly stored: 'live' | 'deleted' | 'absent';
-  /** `rejected`: the service has it, and it cannot be a row. */
-  readonly source: 'present' | 'absent' | 'rejected';
+  /** `deleted`: the service sends it as deleted. `rejected`: the service has it, and it cannot be a row. */
+  readonly source: 'present' | 'deleted' | 'absent' | 'rejected';
   /** Differences first. */
   readonly fields: readonly FieldComparison[];
   /** Values that differ from the service's for a reason, for example because they cannot be stored. */
@@ -85,7 +85,8 @@ export async function verifyRecord(
     protection === null ? found.record : found.record.replace(protection.ofRecord(found.record.parse()));
   const asked = { ...scope, found: { ...found, record } };
   const { source, fields, remarks } = await compareFields(db, streamShape(stream), asked);
-  const isEqual = source === 'present' && common.stored === 'live' && fields.every((field) => field.isEqual);
+  const isSameMark = common.stored === (source === 'present' ? 'live' : source);
+  const isEqual = isSameMark && fields.every((field) => field.isEqual);
   return { ...common, source, isEqual, fields, remarks };
 }
 
@@ -112,17 +113,15 @@ async function compareFields(
   const made = normalize(stream, read, parsed, (issue) => void issues.push(issue));
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
-    const ofTable: readonly Row[] =
-      position === 0 ? [{ ...made.parent, _raw: value }] : (made.rows[position] ?? []);
     const columns = position === 0 ? receivedColumns(shape) : table.columns;
-    const scope = { rows: ofTable, columns, accountId, key };
+    const scope = { rows: made.rows[position] ?? [], columns, accountId, key };
     const shown = position === 0 ? columns : columns.filter(({ name }) => !table.key.includes(name));
     for (const row of await db.execute<RowComparison>(compareRows(table, scope))) {
       fields.push(...toFields(shown, row, position === 0 ? null : rowName(table, row)));
     }
   }
   return {
-    source: 'present',
+    source: made.parent['_deleted_at'] == null ? 'present' : 'deleted',
     fields: [...fields.filter((one) => !one.isEqual), ...fields.filter((one) => one.isEqual)],
     remarks: issues.map(({ kind, field, problem, value }) => ({ kind, field, problem, value })),
   };

@@ -2,11 +2,12 @@
  * The conditions that need an alert now. They are derived from the database alone, so that all workers agree: an open
  * circuit or an outage, which only one worker knows, appears there as a failed run. Pure.
  */
-import type { OffReasons } from '../../config/account-config.ts';
+import { offReasonOf, type OffReasons } from '../../config/account-config.ts';
 import type { AlertEvent } from '../../engine/control-tables/control-tables.ts';
 import { type OutboxKey, textOfKey } from './outbox.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../shared/errors.ts';
-import { freshnessOf } from '../status/build-status.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
+import { budgetOf, freshnessOf } from '../status/build-status.ts';
 import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
 import type { AlertsStatus } from '../status/status.ts';
 
@@ -48,7 +49,7 @@ function stalenessOf(accountId: string, one: StreamFacts, facts: ConditionFacts)
   const { accountsRead, freshnessBudgetMinutes: budgetMinutes } = facts;
   if (freshnessOf(one, accountsRead.databaseNowMs, budgetMinutes) !== 'stale') return [];
   const code = one.lastRun?.status === 'failed' ? one.lastRun.errorCode : null;
-  const detail = `${budgetMinutes} min`;
+  const detail = `${Math.round(budgetOf(one.stream, budgetMinutes) / MINUTE_MS)} min`;
   return [{ accountId, event: 'stale', subject: one.stream, code, detail }];
 }
 
@@ -59,7 +60,7 @@ export function lastSuccessOf(
 ): number {
   const { offReasons = {} } = accounts.find(({ id }) => id === accountId) ?? {};
   const streams = accountsRead.accounts.get(accountId) ?? [];
-  const scheduled = streams.filter(({ stream }) => offReasons[stream] === undefined);
+  const scheduled = streams.filter((one) => offReasonOf(offReasons, one) === null);
   return Math.max(-Infinity, ...scheduled.flatMap((one) => one.lastSuccessMs ?? []));
 }
 
@@ -67,7 +68,7 @@ export function lastSuccessOf(
 export function conditionsOf(facts: ConditionFacts): Condition[] {
   const scheduled = facts.accounts.flatMap(({ id, offReasons }) =>
     (facts.accountsRead.accounts.get(id) ?? [])
-      .filter(({ stream }) => offReasons[stream] === undefined)
+      .filter((one) => offReasonOf(offReasons, one) === null)
       .map((stream) => ({ id, stream })),
   );
   const all: readonly Condition[] = [

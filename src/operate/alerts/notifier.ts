@@ -94,7 +94,7 @@ export function createNotifier(options: NotifierOptions) {
   const channels = options.channels.map(({ name }) => name);
   const offReasons = new Map(accounts.map((one) => [one.id, one.offReasons]));
   const isOff = ({ accountId, subject }: Pick<AlertRow, 'accountId' | 'subject'>): boolean =>
-    offReasons.get(accountId)?.[subject.replace(/^reconcile of /, '')] !== undefined;
+    offReasons.get(accountId)?.[subject.replace(/^reconcile of /, '')] === 'not scheduled';
   const destinations: readonly Destination[] = [
     ...options.channels.map((channel) => createAlertDestination(channel, context, options)),
     ...(report === undefined ? [] : [report]),

@@ -2,9 +2,12 @@
  * The Status: all data that operators see, for one account or thousands. It combines the last read of the warehouse with the
  * state of this process. Pure.
  */
+import { offReasonOf } from '../../config/account-config.ts';
+import { streamNamed } from '../../engine/streams/index.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import type { Outage } from '../health/outage-log.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
 import { type AccountDetail, buildDetail } from './account-detail.ts';
 import { databaseOffsetMs, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type {
@@ -31,6 +34,8 @@ export interface AccountStatus extends Judgement {
   readonly openCircuits: readonly OpenCircuit[];
   /** null: no request was sent to its service yet. */
   readonly service: ServiceLoad | null;
+  /** No request to its service starts before; null: nothing is blocked. */
+  readonly blockedUntilMs: number | null;
   /** Present when the account was read in full. */
   readonly detail?: AccountDetail;
 }
@@ -78,15 +83,19 @@ export const isAhead = (successMs: number, nowMs: number): boolean => successMs 
  * After a clock was put back, the age of the last success is unknown, so it counts as stale until the next one.
  */
 export function freshnessOf(
-  { lastSuccessMs, currentUntilMs }: Pick<StreamFacts, 'lastSuccessMs' | 'currentUntilMs'>,
+  { stream, lastSuccessMs, currentUntilMs }: Pick<StreamFacts, 'stream' | 'lastSuccessMs' | 'currentUntilMs'>,
   nowMs: number,
   budgetMinutes: number,
 ): Freshness {
   if (lastSuccessMs === null) return 'never';
   if (isAhead(lastSuccessMs, nowMs)) return 'stale';
   const currentMs = Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs);
-  return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
+  return nowMs - currentMs > budgetOf(stream, budgetMinutes) ? 'stale' : 'fresh';
 }
+
+/** Time after its last success, in ms, from which a stream is stale. */
+export const budgetOf = (stream: StreamName, budgetMinutes: number): number =>
+  streamNamed(stream).staleAfterMs ?? budgetMinutes * MINUTE_MS;
 
 const shifted = (outage: Outage | undefined, offMs: number): Outage[] =>
   outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
@@ -113,7 +122,7 @@ export function buildStatus(facts: StatusFacts): Status {
   };
 
   function toStream(one: StreamFacts, { offReasons, health }: AccountFacts['account']): StreamStatus {
-    const offReason = offReasons[one.stream] ?? null;
+    const offReason = offReasonOf(offReasons, one);
     return {
       isScheduled: offReason === null,
       offReason,
@@ -153,6 +162,7 @@ export function buildStatus(facts: StatusFacts): Status {
       ),
       openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
       service: runner.pressure,
+      blockedUntilMs: accountsRead?.blocked.get(accountId) ?? null,
       ...(detail === undefined ? {} : { detail }),
     };
   }

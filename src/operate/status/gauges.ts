@@ -50,15 +50,11 @@ const OF_STREAM: GaugesOf<StreamStatus | StreamDetail> = {
 };
 
 const OF_ACCOUNT: GaugesOf<AccountStatus> = {
-  api_concurrency_now: [
-    'Most requests in flight at present; lower after rate limits.',
-    ({ service }) => service?.concurrencyNow ?? null,
-  ],
   api_requests_in_flight: ['Requests to the service under way.', ({ service }) => service?.inFlight ?? null],
   api_requests_waiting: ['Requests that wait for their turn.', ({ service }) => service?.waiting ?? null],
-  api_cooling: [
-    '1 while requests wait because the service responded rate_limit_exceeded.',
-    ({ service }) => service && service.coolingUntilMs !== null,
+  api_blocked: [
+    '1 while no request starts because the service responded rate_limit_exceeded.',
+    ({ blockedUntilMs }, nowMs) => blockedUntilMs !== null && blockedUntilMs > nowMs,
   ],
   credentials_refused: [
     '1 while the service refuses the credentials, for all streams or one.',

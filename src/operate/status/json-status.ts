@@ -28,13 +28,14 @@ export function toJsonStatus(status: Status): unknown {
   const { accounts, ...process } = status;
   const [account] = accounts;
   if (account?.detail === undefined) return toJson(status);
-  const { accountId, outages, openCircuits, service, detail } = account;
+  const { accountId, outages, openCircuits, service, blockedUntilMs, detail } = account;
   return toJson({
     ...process,
     accountId,
     outages: [...process.outages, ...outages],
     openCircuits,
     service,
+    blockedUntilMs,
     ...detail,
   });
 }

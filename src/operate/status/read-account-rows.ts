@@ -87,7 +87,7 @@ async function readBackfills(db: Queryable, accountId: string): Promise<readonly
   return await db.execute<UnfinishedBackfill & Record<string, unknown>>(sql`
     select stream, sum(records)::float8 as records, sum(expected)::float8 as total
     from safety_sync.backfill_slices where account_id = ${accountId} group by stream
-    having not bool_and(status = 'done' or failures > 0)`);
+    having bool_or(status = 'pending')`);
 }
 
 /** Reads one account with its rows. Takes a few milliseconds for tables of any size. */

@@ -1,7 +1,8 @@
 /** Reads the state of accounts: one row per stream and account, in a fixed number of statements. */
 import { type SQL, sql } from 'drizzle-orm';
 import { type Clock, systemClock } from '../../shared/time.ts';
-import { STREAM_NAMES } from '../../engine/streams/index.ts';
+import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
+import { NOT_OFFERED } from '../../engine/streams/optional-methods.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Connection, Queryable } from '../../engine/database/connection.ts';
 import type { RunStatus } from '../../engine/control-tables/control-tables.ts';
@@ -9,6 +10,7 @@ import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { readHeldUp } from '../../engine/control-tables/lock-holders.ts';
 import { findDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { readBlocked } from '../../engine/control-tables/request-budget.ts';
 import { newestRuns, TOOK_PLACE } from '../../engine/control-tables/runs.ts';
 
 interface LastRun {
@@ -26,7 +28,7 @@ const TIMES = {
   watermarkMs: 'watermark',
   calculatedMs: 'calculated_at',
   /** End of the service's cache of the training list: until then it responds with the same data. */
-  currentUntilMs: "(checked_at_database + fresh_for_ms * interval '1 millisecond')",
+  currentUntilMs: "(checked_at + fresh_for_ms * interval '1 millisecond')",
   /** When everything that was older than its retention had been removed. */
   retainedMs: 'retained_at',
 } as const;
@@ -40,6 +42,8 @@ export interface StreamFacts extends StreamTimes {
   /** null: no run is active. */
   readonly running: object | null;
   readonly openIssues: number;
+  /** The service has at least one of the stream's optional methods, or was not asked for them. */
+  readonly isOffered: boolean;
   /** Error code of the newest run that was not ended from outside, if it failed. */
   readonly failingWith?: string | undefined;
   /** Error code of the newest reconcile, if it failed: no later sync does its work. */
@@ -58,6 +62,8 @@ export interface AccountsRead {
   readonly pendingMigrations: number;
   /** All streams of an account, in the order of `STREAM_NAMES`. Empty while migrations are pending. */
   readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
+  /** Accounts whose requests wait for the limit of their service, and until when by the database's clock. */
+  readonly blocked: ReadonlyMap<string, number>;
 }
 
 /** Add to a time of this process's clock to get the database's time; 0 while the offset is unknown. */
@@ -93,6 +99,7 @@ export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream)
   lastRun: null,
   running: null,
   openIssues: 0,
+  isOffered: true,
 }));
 
 async function readByKey<Row>(db: Queryable, query: SQL) {
@@ -136,6 +143,13 @@ const countIssues = (db: Queryable, accounts: string) =>
       where resolved_at is null and account_id = any (${accounts}::text[]) group by account_id, stream`,
   );
 
+/** The optional methods that a service is known to lack. */
+export async function readNotOffered(db: Queryable, accounts: string) {
+  return await db.execute<{ account_id: string; method: string }>(sql`
+    select account_id, method from safety_sync.optional_methods
+    where account_id = any (${accounts}::text[]) and code = any (${toArrayLiteral([...NOT_OFFERED])}::text[]) order by method`);
+}
+
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountIds: readonly string[],
@@ -146,14 +160,15 @@ export async function readAccounts(
   );
   const readAtMs = clock.now();
   const readMonotonicMs = clock.monotonicMs();
-  const { pending } = await readMigrationStatus({ query });
+  // With outdated views the worker stores all the same.
+  const { pendingTables: pending } = await readMigrationStatus({ query });
   const database = {
     databaseNowMs: Number(row?.now),
     readAtMs,
     readMonotonicMs,
     pendingMigrations: pending,
   };
-  if (pending > 0) return { ...database, accounts: new Map() };
+  if (pending > 0) return { ...database, accounts: new Map(), blocked: new Map() };
   const list = toArrayLiteral(accountIds);
   const heldUp = await readHeldUp(db, accountIds);
   const reconciles = await readNewest(db, list, IS_RECONCILED);
@@ -167,6 +182,9 @@ export async function readAccounts(
   // After the runs, so that a first run that ends in between has its success.
   const states = await readStates(db, list);
   const issues = await countIssues(db, list);
+  const lacking = await readNotOffered(db, list);
+  const notOffered = new Set(lacking.map(({ account_id, method }) => `${method} ${account_id}`));
+  const blocked = await readBlocked(db, accountIds);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
     const key = streamKey({ account_id, stream });
     const run = open.get(key);
@@ -182,6 +200,8 @@ export async function readAccounts(
       lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
       running: run?.isDead === false ? {} : null,
       openIssues: issues.get(key)?.count ?? 0,
+      isOffered:
+        streamNamed(stream).optionalMethods?.every((one) => notOffered.has(`${one} ${account_id}`)) !== true,
       failingWith: codeOf(decided.get(key)),
       failedReconcile: codeOf(reconcile),
       heldUpBy: heldUp.get(key),
@@ -189,6 +209,7 @@ export async function readAccounts(
   };
   return {
     ...database,
+    blocked,
     accounts: new Map(accountIds.map((id) => [id, STREAM_NAMES.map((stream) => factsOf(id, stream))])),
   };
 }

@@ -1,5 +1,6 @@
 /** Reads expensive counts: rows of the tables, and changes per day. Runs rarely. */
-import { sql } from 'drizzle-orm';
+import { getTableColumns, sql } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { STREAMS } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { StoredPartition } from '../../engine/streams/unread-partitions.ts';
@@ -82,14 +83,19 @@ interface RowCount extends Record<string, unknown> {
   readonly stream: StreamName;
   readonly live: number;
   readonly deleted: number;
+  /** Rows that the service still lists: also those that it sends as deleted. */
+  readonly listed: number;
 }
 
 /** Counts every row, in one statement for all accounts. */
 export async function countRows(db: Queryable, accountIds: readonly string[]): Promise<Iterable<RowCount>> {
+  const isDeletedThere = (parent: PgTable) =>
+    'is_deleted_at_source' in getTableColumns(parent) ? sql`is_deleted_at_source` : sql`false`;
   const counts = STREAMS.map(
     ({ name, parent }) => sql`select account_id, ${name}::text as stream,
       count(*) filter (where _deleted_at is null)::int as live,
-      count(*) filter (where _deleted_at is not null)::int as deleted
+      count(*) filter (where _deleted_at is not null)::int as deleted,
+      count(*) filter (where _deleted_at is null or ${isDeletedThere(parent)})::int as listed
     from ${target(tableShape(parent))} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`,
   );
   return await db.execute<RowCount>(sql.join(counts, sql` union all `));

@@ -39,9 +39,7 @@ export function streamProblems(
   streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy' | 'failedReconcile'>[],
 ): string[] {
   return streams.flatMap(({ stream, heldUpBy, failedReconcile: code }) => [
-    ...(heldUpBy === undefined
-      ? []
-      : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`]),
+    ...(heldUpBy === undefined ? [] : [`runs of ${stream} are held up by ${heldUpBy}`]),
     ...(code === undefined
       ? []
       : [
@@ -82,8 +80,6 @@ export const areAccountsRead = ({
 export interface ServiceLoad {
   readonly inFlight: number;
   readonly waiting: number;
-  readonly concurrencyNow: number;
-  readonly coolingUntilMs: number | null;
 }
 
 /** Runs of this process that are active or wait for a slot. */

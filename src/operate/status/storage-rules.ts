@@ -34,7 +34,7 @@ export const uncleanedOf = (
       stream,
       isUnderWay: progress === 'under_way',
       /** The next run continues the cleaning. */
-      isScheduled: offReasons[stream] === undefined,
+      isScheduled: offReasons[stream] !== 'not scheduled',
     }));
 
 /** Retention removes once a day; after this time it has not caught up. */

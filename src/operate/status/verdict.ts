@@ -9,6 +9,8 @@ import {
 } from '../../shared/format.ts';
 import { adviceOf } from '../../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { streamNamed } from '../../engine/streams/index.ts';
+import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import { isEndedFromOutside } from './read-accounts.ts';
@@ -88,8 +90,13 @@ function describeCircuit(circuit: OpenCircuit, nowMs: number, isKnown: boolean):
   return `${isKnown ? `it responds ${response}` : `${what} (${response})`}; next try in ${next}. ${advice}`;
 }
 
+/** Streams that only complete the others are never a reason against readiness. */
+const completesOthers = (stream: StreamName): boolean => streamNamed(stream).staleAfterMs !== undefined;
+
 const lateOf = (streams: readonly StreamStatus[]): StreamStatus[] =>
-  streams.filter(({ isScheduled, freshness }) => isScheduled && freshness !== 'fresh');
+  streams.filter(
+    ({ stream, isScheduled, freshness }) => isScheduled && freshness !== 'fresh' && !completesOthers(stream),
+  );
 
 function lateReasons(streams: readonly StreamStatus[], at: ProcessStatus): string[] {
   if (!areAccountsRead(at.database)) return [];
@@ -130,13 +137,15 @@ function accountWarning(
   channels: readonly string[],
 ): string | null {
   // A stream without a schedule is never late, but its runs by hand may fail.
-  const used = streams.filter(({ offReason }) => offReason !== 'no equipment types');
+  const used = streams.filter(({ offReason }) => offReason === null || offReason === 'not scheduled');
   const heldUp = used.filter(({ heldUpBy }) => heldUpBy !== undefined);
   if (heldUp.length > 0) return `runs of ${streamNames(heldUp)} are held up`;
   const failed = used.filter((one) => one.lastRun?.status === 'failed' && !isFirstSync(one));
   if (failed.length > 2) return `the last runs of ${failed.length} streams failed`;
   if (failed.length > 0)
     return `the last run${failed.length === 1 ? '' : 's'} of ${streamNames(failed)} failed`;
+  const old = used.filter(({ stream, freshness }) => freshness === 'stale' && completesOthers(stream));
+  if (old.length > 0) return `${streamNames(old)} ${old.length === 1 ? 'is' : 'are'} stale`;
   const unreconciled = used.filter(({ failedReconcile }) => failedReconcile !== undefined);
   if (unreconciled.length > 0) return `the last reconcile of ${streamNames(unreconciled)} failed`;
   if (openCircuits.length > 0) return `the service denies access to ${streamNames(openCircuits)}`;
@@ -208,7 +217,7 @@ function judgeStreams(at: ProcessStatus, account: AccountState, channels: readon
   const { streams, openCircuits } = account;
   if (openCircuits.some(({ holdsAll }) => holdsAll))
     return { level: 'bad', sentence: 'The service refuses the credentials.' };
-  const scheduled = streams.filter(({ isScheduled }) => isScheduled);
+  const scheduled = streams.filter(({ stream, isScheduled }) => isScheduled && !completesOthers(stream));
   if (scheduled.length === 0) return { level: 'warning', sentence: 'No stream is scheduled.' };
   if (!areAccountsRead(at.database)) return { level: 'busy', sentence: 'Not read yet.' };
   const late = lateOf(scheduled);

@@ -76,7 +76,7 @@ const toHtmlList = (report: ShownReport, { title, lines }: MailList): Html =>
     ${lines.map(
       (line) =>
         html`<div>
-          ${typeof line === 'string' ? line : [linked(report, line.kind, line.id, line.shown), line.text]}
+          ${typeof line === 'string' ? line : [linked(report, line.kind, line.of, line.shown), line.text]}
         </div>`,
     )}
   </div>`;
@@ -84,7 +84,7 @@ const toHtmlList = (report: ShownReport, { title, lines }: MailList): Html =>
 function toTextList({ recordUrls }: ShownReport, { title, lines }: MailList): string[] {
   const texts = lines.map((line) => {
     if (typeof line === 'string') return line;
-    const url = recordUrlOf(recordUrls, line.kind, line.id);
+    const url = recordUrlOf(recordUrls, line.kind, line.of);
     return `${line.shown}${line.text}${url === null ? '' : ` <${url}>`}`;
   });
   return ['', `${title}:`, ...texts.map((text) => `- ${text}`)];

@@ -88,20 +88,13 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
     onWait: (stream, holder) => {
       log.warn({ stream }, `${stream}: waiting for ${holder} to finish with this stream`);
     },
-    onCleaned: (stream, { rowsChanged, hasOtherKey, unprotected }) => {
+    onCleaned: (stream, { rowsChanged, hasOtherKey }) => {
       if (rowsChanged > 0) {
         log.info(
           { stream, rows: rowsChanged },
           `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten to match the privacy settings`,
         );
       } else log.debug({ stream }, `${stream}: stored rows match the privacy settings`);
-      if (unprotected.length > 0) {
-        const [is, comes] = unprotected.length === 1 ? ['is', 'it comes'] : ['are', 'they come'];
-        log.warn(
-          { stream, columns: unprotected },
-          `${stream}: ${unprotected.join(', ')} ${is} not protected any more and stored as ${comes} from here on; if that is not meant, this command lacks the PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE that the last run had`,
-        );
-      }
       if (hasOtherKey) {
         log.warn(
           { stream },

@@ -5,6 +5,7 @@ import { createNotifier } from '../alerts/notifier.ts';
 import type { Account, App } from '../../app.ts';
 import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { closeAllDeadRuns } from '../../engine/control-tables/dead-runs.ts';
+import { settleProtection } from '../../engine/sync/forget.ts';
 import { dependencyOf } from '../health/outage-log.ts';
 import { backoff } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
@@ -25,12 +26,13 @@ export interface WorkerOptions {
   /** Interval between reads of the warehouse, and between checks for alerts, reports and the heartbeat. */
   readonly everyMs?: number;
   readonly onListening?: (url: string) => void;
+  readonly liftPrivacy?: boolean;
 }
 
 /** Runs until the app's signal is aborted, then ends the runs and returns. */
 export async function runWorker(
   app: App,
-  { everyMs = 10 * SECOND_MS, onListening }: WorkerOptions = {},
+  { everyMs = 10 * SECOND_MS, onListening, liftPrivacy = false }: WorkerOptions = {},
 ): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
   const channels = configuredChannels(config.notifications);
@@ -42,10 +44,10 @@ export async function runWorker(
   let state: 'starting' | 'running' = 'starting';
 
   /**
-   * Aborted when a newer program has migrated the warehouse: the worker then stops, because it would look healthy without
-   * storing anything.
+   * Aborted when a newer program has migrated the warehouse, or the migration of its views failed: the worker then stops,
+   * because it would look healthy without being so.
    */
-  const newer = new AbortController();
+  const failed = new AbortController();
 
   const monitor = createWarehouseMonitor(app, {
     everyMs,
@@ -57,7 +59,7 @@ export async function runWorker(
   const runners = new Map(
     accounts.map((account): [string, AccountRunner] => [
       account.id,
-      createAccountRunner({ account, clock, metrics, monitor, onNewer: (error) => newer.abort(error) }),
+      createAccountRunner({ account, clock, metrics, monitor, onNewer: (error) => failed.abort(error) }),
     ]),
   );
   // A single account has no other accounts to take slots from.
@@ -110,7 +112,7 @@ export async function runWorker(
   notifier.start(everyMs);
   heartbeat?.start(everyMs);
   try {
-    if (await prepareWarehouse(app)) {
+    if (await prepareWarehouse(app, { liftPrivacy, onFailure: (error) => failed.abort(error) })) {
       scheduler.start();
       state = 'running';
       await monitor.refresh();
@@ -119,8 +121,8 @@ export async function runWorker(
         for (const stream of neverSynced(account, monitor.latest)) scheduler.trigger(account.id, stream);
       }
       logWhatIsOff(app);
-      await untilAborted(AbortSignal.any([signal, newer.signal]));
-      newer.signal.throwIfAborted();
+      await untilAborted(AbortSignal.any([signal, failed.signal]));
+      failed.signal.throwIfAborted();
     }
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
@@ -137,20 +139,43 @@ export async function runWorker(
 const DELAYS = { firstMs: SECOND_MS, mostMs: 30 * SECOND_MS };
 
 /**
- * Migrates as soon as the database is reachable, and waits for it without a limit. Returns false when a stop was requested
- * first. Throws errors that waiting does not cure: missing rights, an old server.
+ * Migrates as soon as the database is reachable, and waits for it, and for readers in the way, without a limit. Resolves when
+ * the tables are migrated: views follow while the worker runs. False: a stop was requested first. Rejects with errors that
+ * waiting does not cure: missing rights, an old server, another source, less protection than is recorded; `onFailure` receives them if the tables are migrated already.
  */
-async function prepareWarehouse(app: App): Promise<boolean> {
+async function prepareWarehouse(
+  app: App,
+  { liftPrivacy, onFailure }: { readonly liftPrivacy: boolean; readonly onFailure: (error: unknown) => void },
+): Promise<boolean> {
+  const { signal } = app;
+  const prepared = new Promise<true>((resolve, reject) => {
+    const onTables = async (): Promise<void> => {
+      app.databaseOutage.recordResponse();
+      await closeDeadRunsOfAccounts(app);
+      const contexts = app.accounts.map((account) => account.runContext(buildRunEvents(account)));
+      await settleProtection(contexts, liftPrivacy);
+      // Of several accounts only this one is refused: its runs fail.
+      if (app.accounts.length === 1) await app.accounts[0]?.source.assertSame();
+      resolve(true);
+    };
+    migrateUntilDone(app, onTables).then(
+      () => resolve(true),
+      (error: unknown) => {
+        reject(error instanceof Error ? error : new Error(String(error)));
+        if (!signal.aborted) onFailure(error);
+      },
+    );
+  });
+  return await Promise.race([prepared, untilAborted(signal).then(() => false)]);
+}
+
+async function migrateUntilDone(app: App, onTables: () => Promise<void>): Promise<void> {
   const { signal, databaseOutage, log } = app;
-  const stopped = untilAborted(signal).then(() => 'stopped' as const);
   for (let failures = 1; !signal.aborted; failures += 1) {
     try {
-      const migrated = await Promise.race([app.migrate(), stopped]);
-      if (migrated === 'stopped') return false;
-      databaseOutage.recordResponse();
-      await closeDeadRunsOfAccounts(app);
-      if (migrated.applied > 0) log.info({ applied: migrated.applied }, 'the warehouse was migrated');
-      return true;
+      const { applied } = await app.migrate({ patienceMs: Infinity, onTables });
+      if (applied > 0) log.info({ applied }, 'the warehouse was migrated');
+      return;
     } catch (error) {
       if (!(error instanceof SafetySyncError) || dependencyOf(error) !== 'database') throw error;
       databaseOutage.recordFailure(error);
@@ -159,7 +184,6 @@ async function prepareWarehouse(app: App): Promise<boolean> {
       await sleep(delayMs, signal);
     }
   }
-  return false;
 }
 
 /** Closes runs of dead workers, which would otherwise look active until the next run of their stream. */
@@ -177,7 +201,9 @@ async function closeDeadRunsOfAccounts({ accounts, warehouse }: App): Promise<vo
 
 /** Logs a count for several accounts, because each has its own reasons. */
 function logWhatIsOff({ log, accounts }: App): void {
-  const off = accounts.flatMap(({ offReasons }) => Object.entries(offReasons));
+  const off = accounts.flatMap(({ offReasons }) =>
+    Object.entries(offReasons).filter(([, reason]) => reason === 'not scheduled'),
+  );
   if (off.length === 0) return;
   const isOne = accounts.length === 1;
   const what = isOne

@@ -45,10 +45,10 @@ interface OpenJob {
 
 const jobKey = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
-/** A stream with its sync schedule off is still reconciled; one without equipment types is not. */
+/** A stream with its sync schedule off is still reconciled. */
 export function cronEntriesOf(accounts: readonly ScheduledAccount[]): CronEntry[] {
-  return accounts.flatMap(({ id: accountId, offReasons, config: { schedule } }) =>
-    STREAM_NAMES.filter((stream) => offReasons[stream] !== 'no equipment types').flatMap((stream) =>
+  return accounts.flatMap(({ id: accountId, config: { schedule } }) =>
+    STREAM_NAMES.flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
         const expression = kind === 'sync' ? schedule.streams[stream] : schedule.reconcile;
         if (expression == null) return [];
@@ -59,7 +59,7 @@ export function cronEntriesOf(accounts: readonly ScheduledAccount[]): CronEntry[
 }
 
 /** Whether this stream starts only after the account's other running streams have ended. */
-const runsLast = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'lookup';
+const runsLast = (stream: StreamName): boolean => streamNamed(stream).readMode.kind === 'people';
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 

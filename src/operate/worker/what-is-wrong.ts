@@ -4,6 +4,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import cron from 'node-cron';
 import { failureConditions } from '../alerts/conditions.ts';
+import { offReasonOf } from '../../config/account-config.ts';
 import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
@@ -71,15 +72,19 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
   const workerSeenMs = await readNewestRun(db, ids, sql`r.trigger = 'schedule'`);
   const newestMs = await readNewestRun(db, ids, sql`true`);
   const streams = accounts.flatMap(({ id, offReasons }) =>
-    (accountsRead.accounts.get(id) ?? []).map((one) => ({ id, one, offReason: offReasons[one.stream] })),
+    (accountsRead.accounts.get(id) ?? []).map((one) => ({
+      id,
+      one,
+      offReason: offReasonOf(offReasons, one),
+    })),
   );
   // A stream without a schedule is never late, but its last manual run may have failed.
   const isLate = streams.some(
     ({ one, offReason }) =>
-      offReason === undefined && freshnessOf(one, nowMs, config.freshnessBudgetMinutes) !== 'fresh',
+      offReason === null && freshnessOf(one, nowMs, config.freshnessBudgetMinutes) !== 'fresh',
   );
   const failed = streams.flatMap(({ id, one, offReason }) =>
-    offReason === 'no equipment types' ? [] : failureConditions(id, one),
+    offReason === 'no equipment types' || offReason === 'not offered' ? [] : failureConditions(id, one),
   );
   const facts = streams.map(({ one }) => one);
   // No run is recorded while the service's cache is still valid, and few are while the credentials are refused.

@@ -105,8 +105,7 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
 
   /** Adds the details that only the page of one account shows. */
   function buildInFull({ account, progress, pressure }: AccountRunner, warehouse: WarehouseFacts): Status {
-    const { concurrency } = app.config.api;
-    const idle = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
+    const idle = { inFlight: 0, waiting: 0 };
     const nextRuns = scheduler.nextRuns(account.id).map(({ target: { stream, kind }, inMs }) => ({
       stream,
       kind,

@@ -4,7 +4,7 @@ import type { StreamName } from '../../engine/streams/stream.ts';
 import { countUnread } from '../../engine/streams/unread-partitions.ts';
 import { isAhead } from '../../operate/status/build-status.ts';
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
-import type { RecordKind } from '../../shared/record-urls.ts';
+import type { RecordIds, RecordKind } from '../../shared/record-urls.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import { html, type Html, list } from '../html.ts';
 import { dayAfter, formatDay, formatMoment, formatShare, labelOf, personOf, sumOf } from '../words.ts';
@@ -160,7 +160,7 @@ const SHOWN = 3;
 /** A line that begins with a record. */
 export interface RecordLine {
   readonly kind: RecordKind;
-  readonly id: string | null;
+  readonly of: RecordIds | string | null;
   readonly shown: string;
   readonly text: string;
 }
@@ -169,7 +169,7 @@ export interface RecordLine {
 export const callsOf = ({ answers }: Report): RecordLine[] =>
   answers.overdueByAssignee.slice(0, SHOWN).map((row) => ({
     kind: 'employee',
-    id: row.assignee_id,
+    of: row.assignee_id,
     shown: personOf(row.assignee_name, row.assignee_id),
     text: `: ${formatCount(row.overdue)} overdue, the oldest due on ${formatDay(row.oldest_due_on)}`,
   }));
@@ -177,7 +177,7 @@ export const callsOf = ({ answers }: Report): RecordLine[] =>
 export const longestOf = ({ answers }: Report): RecordLine[] =>
   answers.longestOverdue.slice(0, SHOWN).map((row) => ({
     kind: 'followup',
-    id: row.id,
+    of: row,
     shown: `${labelOf(row.form_label, row.form_id, 'form')} ${row.id}`,
     text: `: ${formatNumber(row.days_overdue, 'day')} overdue, with ${personOf(row.assignee_name, row.assignee_id)}`,
   }));
@@ -236,7 +236,7 @@ export function dataAge(report: Report): { readonly text: string; readonly isBad
 /** The key figures, each with its value a week ago, and two lists below. */
 export function firstScreen(report: ShownReport): Html {
   const calls = callsOf(report).map(
-    ({ kind, id, shown, text }) => html`<li>${linked(report, kind, id, html`<b>${shown}</b>`)}${text}</li>`,
+    ({ kind, of, shown, text }) => html`<li>${linked(report, kind, of, html`<b>${shown}</b>`)}${text}</li>`,
   );
   const lapses = lapsesOf(report);
   const none = wasRead(report, 'followups')

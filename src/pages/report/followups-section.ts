@@ -43,11 +43,13 @@ interface Named {
   readonly form_id: string | null;
   readonly form_label: string | null;
   readonly id: string;
+  readonly response_id: string | null;
 }
 
 /** The label of the form and the follow-up's own id, to find it in the service. */
-function followupName(report: ShownReport, { form_label: label, form_id: formId, id }: Named): Html {
-  return html`${labelOf(label, formId, 'form')} ${linked(report, 'followup', id, html`<code>${id}</code>`)}`;
+function followupName(report: ShownReport, row: Named): Html {
+  const { form_label: label, form_id: formId, id } = row;
+  return html`${labelOf(label, formId, 'form')} ${linked(report, 'followup', row, html`<code>${id}</code>`)}`;
 }
 
 /** The groups of `overdueByAge`, which numbers them from 1, as do their colours. */
@@ -80,6 +82,8 @@ function overdueBody(report: ShownReport): HtmlValue {
         ['overdue', (row) => row.overdue, 'num'],
         ['over 30 days', (row) => row.over_a_month, 'num'],
         ['oldest due', (row) => formatDay(row.oldest_due_on), 'num'],
+        ['office', (row) => row.field_offices],
+        ['supervisor', (row) => row.supervisor_name],
       ],
     }),
     rest > 0 &&

@@ -6,7 +6,7 @@ import type { Question } from './questions/question.ts';
 import { TRAINING_QUESTIONS } from './questions/training-questions.ts';
 import { DUE_SOON, EXPIRING, LAPSING } from './questions/week-questions.ts';
 
-type RecordOf = (row: Readonly<Record<string, unknown>>) => readonly [RecordKind, unknown];
+type RecordOf = (row: Readonly<Record<string, unknown>>) => readonly [RecordKind, id: unknown];
 
 export interface List {
   /** Its contents, for readers. */
@@ -26,8 +26,8 @@ const allRowsOf = ({ sql }: Question): string => sql.replace(/ limit \d+$/, '');
 const followupList = (about: string, columns: string, where: string, order: string): List => ({
   about,
   sql: `
-select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.created_on, o.due_on, ${columns},
-  o.message_count, o.reassignment_count, ${NOTE_COLUMNS}
+select o.id, o.response_id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.created_on, o.due_on, ${columns},
+  o.message_count, o.reassignment_count, o.field_offices, o.supervisor_name, ${NOTE_COLUMNS}
 from safety.followup_overview o${NOTES}
 where o.account_id = $1 and ${where}
 order by ${order}`,

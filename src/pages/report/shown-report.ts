@@ -1,7 +1,7 @@
 /** The report as it is drawn: its answers, links to records, and the place of the rows that the page leaves out. */
 import { formatCount } from '../../shared/format.ts';
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
-import { recordUrlOf, type RecordKind } from '../../shared/record-urls.ts';
+import { recordUrlOf, type RecordIds, type RecordKind } from '../../shared/record-urls.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { personOf } from '../words.ts';
 import type { ListName } from './lists.ts';
@@ -59,8 +59,13 @@ export const showReport = (report: Report, along: Along = {}): ShownReport => ({
 });
 
 /** `shown`, as a link to the record where its page is known. */
-export function linked({ recordUrls }: Report, kind: RecordKind, id: string | null, shown: HtmlValue): Html {
-  const url = recordUrlOf(recordUrls, kind, id);
+export function linked(
+  { recordUrls }: Report,
+  kind: RecordKind,
+  of: RecordIds | string | null,
+  shown: HtmlValue,
+): Html {
+  const url = recordUrlOf(recordUrls, kind, of);
   return url === null ? html`${shown}` : html`<a href="${url}" rel="noreferrer">${shown}</a>`;
 }
 

@@ -43,7 +43,14 @@ async function openList({ db, report }: Snapshot, name: ListName, counts: RowCou
     });
     if (recordOf === undefined) return cells;
     const [kind, id] = recordOf(row);
-    const url = recordUrlOf(urls, kind, typeof id === 'string' ? id : null);
+    const textOf = (value: unknown) =>
+      typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+    const { response_id, form_id } = row;
+    const url = recordUrlOf(urls, kind, {
+      id: textOf(id),
+      response_id: textOf(response_id),
+      form_id: textOf(form_id),
+    });
     return [...cells, url === null ? null : new URL(url)];
   };
   async function* readRows(): AsyncGenerator<Cell[][]> {

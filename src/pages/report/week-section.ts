@@ -24,7 +24,7 @@ function tasksOfWeek(report: ShownReport): WeekTask[] {
       userId: row.assignee_id ?? '',
       day: row.due_on,
       what: html`<b>${labelOf(row.form_label, row.form_id, 'form')}:</b> follow-up
-        ${linked(report, 'followup', row.id, html`<code>${row.id}</code>`)} is due.
+        ${linked(report, 'followup', row, html`<code>${row.id}</code>`)} is due.
         ${describeMessages(report, row)}`,
       isInspection: false,
     })),

@@ -1,5 +1,5 @@
 /** Renders a Status as one HTML document without external requests. Pure. */
-import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import { formatCount, formatDuration, formatNumber, formatTime } from '../../shared/format.ts';
 import type { AccountStatus, Status } from '../../operate/status/build-status.ts';
 import { areAccountsRead, type Level } from '../../operate/status/status.ts';
 import { CHANNEL_WORDS } from '../../operate/status/verdict.ts';
@@ -174,12 +174,11 @@ function footer(status: Status, about: Html): Html {
   </footer>`;
 }
 
-function aboutRequests({ service }: AccountStatus): Html {
-  return html`${
-      service !== null &&
-      html`Requests in flight: ${service.inFlight} of
-      ${service.concurrencyNow}${service.waiting > 0 && html`, ${service.waiting} waiting`}${service.coolingUntilMs !== null && html`, throttled by the service (rate_limit_exceeded)`}.`
-    }<br />Bars of a stream: its last runs, up for how long they took, down for how many rows they changed.`;
+function aboutRequests({ service, blockedUntilMs }: AccountStatus, nowMs: number): Html {
+  const isBlocked = blockedUntilMs !== null && blockedUntilMs > nowMs;
+  return html`${service !== null && html`Requests in flight: ${service.inFlight}${service.waiting > 0 && html`, ${service.waiting} waiting`}.`}
+    ${isBlocked && html`Waiting for the request limit until ${formatTime(blockedUntilMs)}.`}<br />Bars of a
+    stream: its last runs, up for how long they took, down for how many rows they changed.`;
 }
 
 function aboutQueue({ queue }: Status): Html {
@@ -220,7 +219,7 @@ export function renderStatus(status: Status, nonce: string, isOneOfMany = false)
               ${accountList(status)} ${storageRules(status)}`
         }
       </main>
-      ${footer(status, isSingle ? aboutRequests(account) : aboutQueue(status))}
+      ${footer(status, isSingle ? aboutRequests(account, status.nowMs) : aboutQueue(status))}
       <script nonce="${nonce}">
         ${trusted(SCRIPT)};
       </script>`,

@@ -17,13 +17,13 @@ export class FaultPlan {
   readonly #random: Random;
   readonly #counts: Record<FaultKind, number> = {
     ...{ rateLimit: 0, serverError: 0, error: 0, reset: 0, hang: 0, cut: 0, nonJson: 0, slow: 0 },
-    ...{ oddRecord: 0, oddResponse: 0, oddHttp: 0 },
   };
   #options: FaultOptions = {};
   #script: (Fault | null)[] = [];
   #waiting: { predicate: FaultPredicate; fault: Fault; times: number }[] = [];
-  /** Times of the accepted requests of each token, in the window of the limiter. */
-  readonly #accepted = new Map<string, number[]>();
+  /** Times of the accepted requests in the window of the limiter. */
+  #accepted: number[] = [];
+  #lockedUntil = 0;
   #limited = 0;
 
   constructor(options: FaultOptions, random: Random) {
@@ -52,7 +52,10 @@ export class FaultPlan {
       );
     }
     this.#options = merged;
-    if (options.limiter !== undefined) this.#accepted.clear();
+    if (options.limiter !== undefined) {
+      this.#accepted = [];
+      this.#lockedUntil = 0;
+    }
   }
 
   /** Removes all faults: rates, limiter, script and pending `next` faults. Keeps the counters. */
@@ -78,19 +81,21 @@ export class FaultPlan {
     return fault;
   }
 
-  /**
-   * Implements "A per-token request limit exists"; its value and window are not specified. True when the token has used up
-   * its window: at most `requests` accepted ones in any `windowMs`. Refused requests do not count.
-   */
-  isLimited(token: string, now: number): boolean {
+  /** As observed: one request too many locks everybody out, and the count begins anew after that. */
+  isLimited(now: number): boolean {
     const { limiter } = this.#options;
     if (limiter === undefined) return false;
-    const accepted = this.#accepted.get(token) ?? [];
-    const recent = accepted.filter((at) => now - at < limiter.windowMs && at <= now);
-    const isLimited = recent.length >= limiter.requests;
-    if (isLimited) this.#limited += 1;
-    this.#accepted.set(token, isLimited ? recent : [...recent, now]);
-    return isLimited;
+    const { requests, windowMs } = limiter;
+    this.#accepted = this.#accepted.filter((at) => now - at < windowMs);
+    const isLocked = now < this.#lockedUntil;
+    if (!isLocked && this.#accepted.length < requests) {
+      this.#accepted.push(now);
+      return false;
+    }
+    if (!isLocked) this.#lockedUntil = now + windowMs;
+    this.#accepted = [];
+    this.#limited += 1;
+    return true;
   }
 
   #choose(entry: RequestLogEntry): Fault | null {

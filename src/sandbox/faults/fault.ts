@@ -1,5 +1,3 @@
-import type { RecordOddity, ResponseOddity } from './oddity.ts';
-
 /** A fault of one request. */
 export type Fault =
   | { kind: 'rateLimit' }
@@ -15,13 +13,7 @@ export type Fault =
   /** A proxy responds in place of the service. Default: a 502 page. */
   | { kind: 'nonJson'; httpStatus?: number; body?: string; headers?: Record<string, string> }
   /** Sends the correct response in `pieces` (default 10) over `durationMs` (default 1000) real ms. */
-  | { kind: 'slow'; durationMs?: number; pieces?: number }
-  /** Changes one record of the response (`at`, modulo their number; default 0). */
-  | { kind: 'oddRecord'; how: RecordOddity; at?: number }
-  /** Changes the response around the records. */
-  | { kind: 'oddResponse'; how: ResponseOddity }
-  /** Sends the correct response with another HTTP status (default 500), or compressed without a request for that. */
-  | { kind: 'oddHttp'; httpStatus?: number; encoding?: 'gzip' };
+  | { kind: 'slow'; durationMs?: number; pieces?: number };
 
 export type FaultKind = Fault['kind'];
 
@@ -32,7 +24,7 @@ export const RATED_FAULTS = ['rateLimit', 'serverError', 'reset', 'hang', 'cut',
 type FaultRates = Partial<Record<(typeof RATED_FAULTS)[number], number>>;
 
 export interface FaultOptions extends FaultRates {
-  /** A real limiter: refuses further requests of a token after this many in a window. */
+  /** A pool of all tokens: more requests than these in a window make every request fail for as long as the window. */
   limiter?: { requests: number; windowMs: number };
   /** Duration of a `slow` response chosen by rate, real ms. Default 1000. */
   slowMs?: number;

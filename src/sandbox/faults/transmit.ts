@@ -1,31 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 
 import type { Fault } from './fault.ts';
-import { recordOddities, responseOddities } from './oddity.ts';
 
 const BAD_GATEWAY = `<html>\r
 <head><title>502 Bad Gateway</title></head>\r
 <body><center><h1>502 Bad Gateway</h1></center><hr><center>gateway</center></body>\r
 </html>\r
 `;
-
-/** Applies the fault to the response object. `list` and `keyField` locate its records, if there are any. */
-export function spoilResponse(
-  object: Record<string, unknown>,
-  { fault, list, keyField }: { fault: Fault | null; list: string | undefined; keyField: string },
-): Record<string, unknown> {
-  if (fault?.kind === 'oddResponse') return responseOddities[fault.how](object, list);
-  const records = list === undefined ? undefined : object[list];
-  if (fault?.kind !== 'oddRecord' || list === undefined || !Array.isArray(records)) return object;
-  if (records.length === 0) return object;
-  const at = (fault.at ?? 0) % records.length;
-  const odd: readonly unknown[] = recordOddities[fault.how](records[at] as Record<string, unknown>, keyField);
-  const spoiled = (records as unknown[]).toSpliced(at, 1, ...odd.slice(0, 1));
-  return { ...object, [list]: [...spoiled, ...odd.slice(1)] };
-}
 
 export type Body = string | Iterable<string>;
 
@@ -37,10 +20,7 @@ export async function transmit(response: ServerResponse, body: Body, fault: Faul
     response.setHeader('content-length', bytes.length);
     return send(response, drip(bytes, fault));
   }
-  if (fault?.kind === 'oddHttp' && fault.encoding === 'gzip') {
-    response.setHeader('content-encoding', 'gzip');
-    response.end(gzipSync(toBytes(body)));
-  } else if (typeof body === 'string') {
+  if (typeof body === 'string') {
     const bytes = toBytes(body);
     response.setHeader('content-length', bytes.length);
     response.end(bytes);

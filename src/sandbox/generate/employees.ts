@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { dateNumberAfter, toDateNumber } from '../date-number.ts';
-import type { Random } from '../random.ts';
-import type { Completion, Employee } from '../records.ts';
+import { Random } from '../random.ts';
+import type { CompletedTraining, Completion, Employee } from '../records.ts';
 
 interface Training {
   id: number;
@@ -59,4 +59,37 @@ export function completionOf(training: Training, at: number, isRequired: boolean
     startsExpiringOn: validDays === null ? null : dateNumberAfter(at, validDays - noticeDays),
     is_required: isRequired,
   };
+}
+
+/** The record of a completion: `number` is its id, and higher for a later one. */
+export function completedTraining(
+  { id, date_number }: Pick<Completion, 'id' | 'date_number'>,
+  userId: string,
+  number: number,
+): CompletedTraining {
+  const random = Random.of(number);
+  const day = String(date_number);
+  const noon = Date.UTC(Number(day.slice(0, 4)), Number(day.slice(4, 6)) - 1, Number(day.slice(6)), 12);
+  return {
+    ...{
+      id: number,
+      training_id: id,
+      m_user_id: userId,
+      created: noon + random.int(0, DAY_MS / 4),
+      date_number,
+    },
+    special_expiration_date_number: random.chance(0.03) ? dateNumberAfter(noon, 200) : null,
+    ...{ m_instructor_id: null, group_training_id: random.chance(0.2) ? 4_000 + random.int(1, 99) : null },
+    ...{ notes: random.chance(0.1) ? 'Practical part repeated.' : null, signature: null, files: [] },
+  };
+}
+
+/** The completions of `employee`, and for some of them the one before. */
+export function* pastCompletions(employee: Employee): Generator<Pick<Completion, 'id' | 'date_number'>> {
+  for (const { id, date_number } of employee.last_completed) {
+    yield { id, date_number };
+    // One year before, on a day that every year has.
+    if ((id + date_number) % 3 === 0 && date_number % 100 < 29)
+      yield { id, date_number: date_number - 10_000 };
+  }
 }

@@ -1,7 +1,8 @@
 export type Metafield =
   | { id: string; name: string; kind: 'number'; min: number; max: number; step: number }
   | { id: string; name: string; kind: 'text'; texts: readonly string[] }
-  | { id: string; name: string; kind: 'items' };
+  /** `list`: the data list of its items. */
+  | { id: string; name: string; kind: 'items'; list: number };
 
 export interface EquipmentType {
   id: string;
@@ -12,21 +13,15 @@ export interface EquipmentType {
   schedules: readonly { id: string; name: string; everyDays: number; noticeDays: number }[];
 }
 
+// prettier-ignore
 export const equipmentTypes: readonly EquipmentType[] = [
   {
-    id: '21',
-    name: 'Mobile crane',
-    serialPrefix: 'LTM',
+    id: '64b7f1c2a9e80d5533210021', name: 'Mobile crane', serialPrefix: 'LTM',
     notes: ['Outrigger pads are kept in the north yard.', 'Limiter re-calibrated after boom change.'],
     metafields: [
       { id: '3101', name: 'Capacity (t)', kind: 'number', min: 30, max: 500, step: 10 },
-      {
-        id: '3102',
-        name: 'Registration',
-        kind: 'text',
-        texts: ['SK21 LFT', 'SK19 HVY', 'AB 43210', 'BV-RT-41'],
-      },
-      { id: '3103', name: 'Attachments', kind: 'items' },
+      { id: '3102', name: 'Registration', kind: 'text', texts: ['SK21 LFT', 'SK19 HVY', 'AB 43210', 'BV-RT-41'] },
+      { id: '3103', name: 'Attachments', kind: 'items', list: 701 },
     ],
     schedules: [
       { id: '501', name: 'Weekly check', everyDays: 7, noticeDays: 2 },
@@ -35,21 +30,17 @@ export const equipmentTypes: readonly EquipmentType[] = [
     ],
   },
   {
-    id: '22',
-    name: 'Safety harness',
-    serialPrefix: 'HRN',
+    id: '64b7f1c2a9e80d5533210022', name: 'Safety harness', serialPrefix: 'HRN',
     notes: ['Kept dry, locker 12.', 'Lanyard replaced, old one cut up.'],
     metafields: [
       { id: '3201', name: 'Size', kind: 'text', texts: ['S', 'M', 'L', 'XL', 'XXL'] },
       { id: '3202', name: 'Year of make', kind: 'number', min: 2012, max: 2024, step: 1 },
-      { id: '3203', name: 'Kit', kind: 'items' },
+      { id: '3203', name: 'Kit', kind: 'items', list: 701 },
     ],
     schedules: [{ id: '511', name: 'Six-monthly inspection', everyDays: 182, noticeDays: 21 }],
   },
   {
-    id: 'ext-23',
-    name: 'Fire extinguisher',
-    serialPrefix: 'FX',
+    id: '64b7f1c2a9e80d5533210023', name: 'Fire extinguisher', serialPrefix: 'FX',
     notes: ['Bracket is low – see floor plan.', 'Pressure at the lower end of the green field.'],
     metafields: [
       { id: '3301', name: 'Agent', kind: 'text', texts: ['CO₂', 'Foam', 'Powder ABC', 'Water'] },
@@ -61,12 +52,10 @@ export const equipmentTypes: readonly EquipmentType[] = [
     ],
   },
   {
-    id: '24',
-    name: 'Gas detector',
-    serialPrefix: 'GD4',
+    id: '64b7f1c2a9e80d5533210024', name: 'Gas detector', serialPrefix: 'GD4',
     notes: ['Sensor O₂ replaced.', 'Goes with the confined space kit.'],
     metafields: [
-      { id: '3401', name: 'Gases', kind: 'items' },
+      { id: '3401', name: 'Gases', kind: 'items', list: 702 },
       { id: '3402', name: 'Firmware', kind: 'text', texts: ['4.12', '4.12b', '5.0'] },
       { id: '3403', name: 'Pump flow (l/min)', kind: 'number', min: -0.25, max: 1.5, step: 0.125 },
       { id: '3404', name: 'Remarks', kind: 'text', texts: ['ok', 'battery weak', 'display scratched'] },

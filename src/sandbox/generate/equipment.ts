@@ -1,11 +1,11 @@
 import { DAY_MS } from '../../shared/time.ts';
-import { Random } from '../random.ts';
+import { hashText, Random } from '../random.ts';
 import type { Equipment, Metavalue, Schedule } from '../records.ts';
 import { type EquipmentType, equipmentTypes, type Metafield } from './equipment-types.ts';
-import { clients, fieldOffices, items, lineOfBusinesses, oddTexts } from './vocabulary.ts';
+import { clients, dataLists, fieldOffices, lineOfBusinesses, oddTexts, projects } from './vocabulary.ts';
 import { STREAM, type World } from './world.ts';
 
-const itemIds = items.map(([id]) => id);
+const itemIds = new Map(dataLists.map(([list, , items]) => [list, items.map(([id]) => id)]));
 const clientIds = clients.map(([id]) => id);
 const fieldOfficeIds = fieldOffices.map(([id]) => id);
 const lineOfBusinessIds = lineOfBusinesses.map(([id]) => id);
@@ -38,21 +38,25 @@ export function buildOneEquipment(about: {
     serialNumber: isOdd(0.03) ? `SN "${id}"/ß` : `${type.serialPrefix}-${id}-${random.int(100, 999)}`,
     equipmentType_id: type.id,
     created,
-    parent_id: about.parent ?? '',
+    ...(about.parent !== undefined && { parent_id: about.parent }),
     fieldOffice_id: isOdd(0.04) ? [] : random.sample(fieldOfficeIds, random.chance(0.85) ? 1 : 2),
     lineOfBusiness_id: random.pick(lineOfBusinessIds),
     assignedUsers_id: random.chance(0.5) ? [] : random.sample(world.accountIds, random.int(1, 2)),
     notes: isOdd(0.05) ? random.pick(oddTexts) : random.chance(0.6) ? '' : random.pick(type.notes),
     isInService: !random.chance(0.12),
+    projects: projects
+      .filter(([number]) => hashText(`${id} ${number}`) % 20 === 0)
+      .map(([number, name]) => ({ id: number, name })),
     metavalues: buildMetavalues(type.metafields, random, world),
-    status: 'uptodate',
-    schedules: [],
   };
+  const [assigned] = equipment.assignedUsers_id;
+  if (assigned !== undefined) equipment.assignedUser_id = assigned;
   if (random.chance(0.7)) {
     equipment.clients_id = random.sample(clientIds, random.int(world.oddities ? 0 : 1, 2));
   }
   if (random.chance(0.8)) equipment.title = `${type.name} ${random.int(1, 99)}`;
   if (!isOdd(0.03)) {
+    equipment.status = 'uptodate';
     equipment.schedules = type.schedules.map((schedule) => {
       const from = Math.max(created, world.now - schedule.everyDays * DAY_MS * 1.05);
       return buildSchedule(schedule, random, from, world.now);
@@ -96,7 +100,7 @@ function buildMetavalues(
     } else if (field.kind === 'text') {
       metavalues[field.id] = random.pick(world.oddities && random.chance(0.06) ? oddTexts : field.texts);
     } else {
-      metavalues[field.id] = { item_ids: random.sample(itemIds, random.int(0, 3)) };
+      metavalues[field.id] = { item_ids: random.sample(itemIds.get(field.list) ?? [], random.int(0, 3)) };
     }
   }
   return metavalues;

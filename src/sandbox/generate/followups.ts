@@ -77,6 +77,7 @@ export function createFollowupBuilder(world: World): (ordinal: number) => Follow
       m_assigner_id: assigner,
       m_assignee_id: assignee,
       messages,
+      ...{ deleted: false, in_progress: open && ordinal % 4 === 0, field_id: `f${ordinal % 37}` },
     };
     if (random.chance(0.8)) followup.due = dateNumberAfter(created, random.int(1, 45));
     if (!open) {
@@ -101,13 +102,17 @@ function decorate(message: FollowupMessage, random: Random, world: World): void 
   if (roll < 0.12) {
     message.attachments = random.sample(attachmentNames, random.int(1, 2)).map((name) => ({
       key: `followups/${message.id}/${name}`,
-      caption: random.chance(0.5) ? '' : name,
+      ...(random.chance(0.5) && { caption: name }),
     }));
   }
   if (!world.oddities) return;
   if (roll > 0.98) message.attachments = [];
   if (roll > 0.8) message.notify = roll > 0.9;
   if (roll > 0.3 && roll < 0.4) message.signature = null;
+  if (roll > 0.4 && roll < 0.42)
+    message.signature = { key: `signatures/${message.id}.png`, date: message.date };
+  if (roll > 0.5 && roll < 0.52) message.m_reassignee_id ??= null;
+  if (roll > 0.6 && roll < 0.61) message.note = null;
 }
 
 function withBulkChange(updated: number, random: Random, now: number): number {

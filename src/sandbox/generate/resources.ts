@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
 import type { Resource, ResourceVersion } from '../records.ts';
-import { categories, oddTexts } from './vocabulary.ts';
+import { oddTexts } from './vocabulary.ts';
 import { STREAM, type World } from './world.ts';
 
 const subjects = [
@@ -19,7 +19,6 @@ const subjects = [
   ['Emergency plan', 'Site evacuation'],
 ] as const;
 
-const categoryIds = categories.map(([id]) => id);
 const tags = ['lifting', 'height', 'chemicals', 'permit', 'emergency', 'Größe', 'new!'] as const;
 const changes = [
   'First issue',
@@ -48,7 +47,6 @@ export function buildResource(index: number, world: World): Resource {
     title: world.oddities && index % 17 === 3 ? random.pick(oddTexts) : `${kind}: ${subject} (${index + 1})`,
     created,
     sequence: index + 1,
-    category_id: random.pick(categoryIds),
     tags: random.sample(tags, random.int(0, 3)),
     shouldBeAvailableOffline: random.chance(0.3),
     versions: newest !== undefined && index % UNAPPROVED === 5 ? [toDraft(newest), ...older] : versions,
@@ -80,8 +78,8 @@ export function buildVersion(about: {
     approvedOn: Math.max(at, Math.min(at + random.int(0, DAY_MS), world.now)),
     version: number % 4 === 0 ? `${number}.0 – final` : String(number),
     description: number === 1 ? changes[0] : random.pick(changes),
-    type: isLink ? 'link' : 'file',
-    file: isLink ? null : `resources/${resourceId}/v${number}.pdf`,
-    link: isLink ? `https://documents.example/${resourceId}?v=${number}&lang=en` : '',
+    ...(isLink
+      ? { type: 'link', file: null, link: `https://documents.example/${resourceId}?v=${number}&lang=en` }
+      : { type: 'file', file: `resources/${resourceId}/v${number}.pdf`, size: 20_000 + (at % 4_000_000) }),
   };
 }

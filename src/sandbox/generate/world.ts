@@ -45,6 +45,7 @@ export const STREAM = {
   live: 7,
   faults: 8,
   requestIds: 9,
+  account: 10,
 } as const;
 
 const YEARS_OF_HISTORY = 3;

@@ -44,10 +44,11 @@ function replaceSchedule(
   equipment: Equipment,
   change: (schedule: Schedule) => Schedule,
 ): void {
-  if (equipment.schedules.length === 0) return;
-  const chosen = random.pick(equipment.schedules);
+  const { schedules = [] } = equipment;
+  if (schedules.length === 0) return;
+  const chosen = random.pick(schedules);
   store.equipment.update(key, {
-    schedules: equipment.schedules.map((schedule) => (schedule === chosen ? change(schedule) : schedule)),
+    schedules: schedules.map((schedule) => (schedule === chosen ? change(schedule) : schedule)),
   });
 }
 

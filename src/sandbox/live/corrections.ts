@@ -23,9 +23,9 @@ function changeAnySchedule(
 ): void {
   const found = store.equipment.any(random);
   if (found === undefined || !isListOfObjects(found[1].schedules)) return;
-  const [key, equipment] = found;
+  const [key, { schedules }] = found;
   store.equipment.update(key, {
-    schedules: equipment.schedules.map((schedule, at) =>
+    schedules: schedules.map((schedule, at) =>
       at === 0 && typeof schedule.lastCompletedOn === 'number'
         ? { ...schedule, ...change(schedule, schedule.lastCompletedOn) }
         : schedule,

@@ -44,9 +44,10 @@ function renewWhatLapses({ store, random, now }: LiveContext): void {
     const last_completed = employee.last_completed.map((entry) => {
       const training = trainings.find(({ id }) => id === entry.id);
       const lapses = entry.expiresOn !== null && entry.expiresOn < month;
-      return lapses && training !== undefined && random.chance(RENEWED)
-        ? completionOf(training, now, entry.is_required === true)
-        : entry;
+      if (!lapses || training === undefined || !random.chance(RENEWED)) return entry;
+      const renewed = completionOf(training, now, entry.is_required === true);
+      store.addCompletion(employee.m_user_id, renewed);
+      return renewed;
     });
     if (last_completed.some((entry, at) => entry !== employee.last_completed[at])) {
       store.employees.putLiving({ ...employee, last_completed });

@@ -26,6 +26,7 @@ export function raiseFollowup({ world, store, random, now }: LiveContext): void 
       m_assigner_id: observer,
       m_assignee_id: random.pick(world.accountIds),
       messages: [{ id: `${id}01`, date: now, m_user_id: observer, note }],
+      ...{ deleted: false, in_progress: false, field_id: `f${made}` },
     };
     if (random.chance(0.8)) followup.due = dateNumberAfter(now, random.int(0, 30));
     store.followups.put(followup);
@@ -61,7 +62,12 @@ export function changeFollowup(context: LiveContext): void {
 
 export function closeFollowup(context: LiveContext, followup: Followup, key = followup.id): void {
   const message = writeMessage(context, followup, context.random.pick(closings));
-  const changes = { open: false, resolved_on: context.now, m_completer_id: message.m_user_id };
+  const changes = {
+    open: false,
+    in_progress: false,
+    resolved_on: context.now,
+    m_completer_id: message.m_user_id,
+  };
   addMessage(context, { key, followup, message, changes });
 }
 

@@ -1,6 +1,6 @@
 import { dateNumberAfter } from '../date-number.ts';
 import { buildEmployee, completionOf, trainings } from '../generate/employees.ts';
-import { personName } from '../generate/vocabulary.ts';
+import { buildUser } from '../generate/users.ts';
 import type { Employee } from '../records.ts';
 import { hasTrainings } from '../store/status-rules.ts';
 import { freshId, type LiveContext } from './live-context.ts';
@@ -24,8 +24,9 @@ function completeTraining(employee: Employee, { store, random, now }: LiveContex
   const training = random.pick(trainings);
   const required = [...employee.incomplete_training_ids, ...employee.complete_training_ids];
   const others = employee.last_completed.filter((entry) => entry.id !== training.id);
-  const last_completed = [...others, completionOf(training, now, required.includes(training.id))];
-  store.employees.putLiving({ ...employee, last_completed });
+  const completion = completionOf(training, now, required.includes(training.id));
+  store.employees.putLiving({ ...employee, last_completed: [...others, completion] });
+  store.addCompletion(employee.m_user_id, completion);
 }
 
 function assignTraining(employee: Employee, { store, random }: LiveContext): void {
@@ -52,8 +53,10 @@ function expireTraining(employee: Employee, { store, random, now }: LiveContext)
   store.employees.putLiving({ ...employee, last_completed });
 }
 
-function hire({ store, random, now }: LiveContext): void {
+function hire({ world, store, random, now }: LiveContext): void {
   const id = freshId(800_000 + random.int(0, 99_999), store.users);
-  store.users.putLiving({ id, name: personName(random) });
-  store.employees.putLiving(buildEmployee(id, random, now));
+  store.users.putLiving(buildUser(id, store.users.size, { random, world }));
+  const employee = buildEmployee(id, random, now);
+  store.employees.putLiving(employee);
+  for (const completion of employee.last_completed) store.addCompletion(id, completion);
 }

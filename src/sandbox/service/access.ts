@@ -34,13 +34,12 @@ export class Access {
     this.#states.delete(token);
   }
 
-  check(token: unknown, method = ''): string {
+  check(token: unknown, method = ''): void {
     if (token === undefined || token === null || token === '') throw new ServiceError('token_missing');
     const state = typeof token === 'string' ? this.#states.get(token) : undefined;
     if (typeof token !== 'string' || state === undefined) throw new ServiceError('token_invalid');
     if (state !== 'active') throw new ServiceError(refusals[state]);
     const ofMethod = this.#methods.get(method) ?? 'active';
     if (ofMethod !== 'active') throw new ServiceError(refusals[ofMethod]);
-    return token;
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
-import { type Body, respondAsGateway, spoilResponse, transmit } from '../faults/transmit.ts';
+import { type Body, respondAsGateway, transmit } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
 import type { Hooks } from '../options.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
@@ -13,13 +13,14 @@ import { equipmentsList } from './methods/equipments-list.ts';
 import { followupsList } from './methods/followups-list.ts';
 import { resourcesList } from './methods/resources-list.ts';
 import { trainingEmployeeStatusList } from './methods/training-employee-status-list.ts';
-import { usersInfo } from './methods/users-info.ts';
+import { listMethods } from './methods/lists.ts';
+import { usersInfo } from './methods/users.ts';
 import { checkParameters, type Method, type MethodResponse } from './method.ts';
 import { readRequestObject } from './read-request.ts';
 import { writeJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { ServiceError } from './service-error.ts';
-import { toDateHeader, toResponseObject, toResponseText } from './write-response.ts';
+import { toResponseObject, toResponseText } from './write-response.ts';
 
 export interface ServiceContext {
   readonly store: SandboxStore;
@@ -44,6 +45,7 @@ const methods: ReadonlyMap<string, Method> = new Map([
   ['training-employee-status.list', trainingEmployeeStatusList],
   ['equipments.list', equipmentsList],
   ['users.info', usersInfo],
+  ...Object.entries(listMethods),
 ]);
 
 const PATH = /^\/v1\/([^/?]+)$/;
@@ -96,7 +98,6 @@ async function serve(serving: Serving): Promise<void> {
   }
   const fault = context.faults.choose(entry);
   entry.fault = fault?.kind ?? null;
-  entry.oddity = fault !== null && 'how' in fault ? fault.how : null;
   if (context.latencyMs > 0) await delay(context.latencyMs);
 
   if (fault?.kind === 'reset') {
@@ -113,10 +114,10 @@ async function serve(serving: Serving): Promise<void> {
   }
   const body = await toBody(serving, parameters, fault);
   entry.requestId = context.requestIds.alphanumeric(20);
-  response.statusCode = fault?.kind === 'oddHttp' ? (fault.httpStatus ?? 200) : 200;
   response.sendDate = false;
-  const date = toDateHeader(context.clock(), context.readings);
-  if (date !== undefined) response.setHeader('Date', date);
+  if (context.readings.dateHeader === 'present') {
+    response.setHeader('Date', new Date(context.clock()).toUTCString());
+  }
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   response.setHeader('SVC-Request-ID', entry.requestId);
   response.setHeader('SVC-Response-Time', String(Math.round(performance.now() - startedAt)));
@@ -131,25 +132,20 @@ async function toBody(
   const { context, entry } = serving;
   const isPretty = !(parameters instanceof ServiceError) && parameters['pretty'] === true;
   let object: Record<string, unknown>;
-  let list: MethodResponse['list'];
   try {
     const found = await responseOf(serving, parameters, fault);
     entry.outcome = 'ok';
     entry.records = found.list?.records.length ?? 0;
-    const isOdd = fault?.kind === 'oddRecord' || fault?.kind === 'oddResponse';
-    if (!isPretty && !isOdd && context.hooks.rewriteResponse === undefined) {
+    if (!isPretty && context.hooks.rewriteResponse === undefined) {
       return toResponseText(found, context.readings);
     }
-    ({ list } = found);
     object = toResponseObject(found, context.readings);
   } catch (error) {
     const refusal = error instanceof ServiceError ? error : new ServiceError('server_error', String(error));
     entry.outcome = refusal.id;
     object = { ok: false, error: refusal.id, description: refusal.description };
   }
-  const keyField = list?.kind === 'employee' ? 'm_user_id' : 'id';
-  const spoiled = spoilResponse(object, { fault, list: list?.name, keyField });
-  const rewritten = context.hooks.rewriteResponse?.(entry, spoiled) ?? spoiled;
+  const rewritten = context.hooks.rewriteResponse?.(entry, object) ?? object;
   return writeJson(rewritten, isPretty ? 2 : undefined);
 }
 
@@ -162,12 +158,12 @@ async function responseOf(
   const { context, entry } = serving;
   const { readings, store } = context;
   const method = methods.get(entry.method) ?? context.methods[entry.method];
-  const isOffered = method !== usersInfo || readings.usersInfo === 'offered';
-  if (method === undefined || !isOffered) throw new ServiceError('api_method_not_found');
+  if (method === undefined || readings.notOffered.includes(entry.method))
+    throw new ServiceError('api_method_not_found');
   if (parameters instanceof ServiceError) throw parameters;
   const { token, ...asked } = parameters;
-  const checked = context.access.check(token, entry.method);
-  if (fault?.kind === 'rateLimit' || context.faults.isLimited(checked, context.clock())) {
+  context.access.check(token, entry.method);
+  if (fault?.kind === 'rateLimit' || context.faults.isLimited(context.clock())) {
     throw new ServiceError('rate_limit_exceeded');
   }
   checkParameters(asked, method, readings);

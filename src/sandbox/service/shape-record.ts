@@ -7,36 +7,6 @@ type Fields = Record<string, unknown>;
 /** Text in other fields is no identifier. */
 const isIdentifierField = (field: string): boolean => /^id$|_id$/.test(field);
 
-/** Paths of numeric ids. */
-const numberIds = new Set([
-  'resource.sequence',
-  'followup.form_id',
-  'followup.response_id',
-  'employee.incomplete_training_ids',
-  'employee.complete_training_ids',
-  'employee.last_completed.id',
-]);
-
-/** Doubles of this size are 1024 apart. */
-const BIG_ID_BASE = 9_000_000_000_000_000_000n;
-
-/** Decimals that a double cannot hold, in each notation of JSON. */
-const decimalForms: readonly ((value: number) => string)[] = [
-  (value) => `${value}${Number.isInteger(value) ? '.' : ''}012345678901234567890123`,
-  (value) => `${value}${Number.isInteger(value) ? '.' : ''}50`,
-  (value) => `${value}e400`,
-];
-
-/** The number as a service with larger numbers would send it; deterministic. */
-function toBig(path: string, value: number): number | RawNumber {
-  if (numberIds.has(path) || path.endsWith('.item_ids')) {
-    return Number.isSafeInteger(value) ? new RawNumber(String(BIG_ID_BASE + BigInt(value))) : value;
-  }
-  if (path !== 'employee.percent_complete' && !path.startsWith('equipment.metavalues.')) return value;
-  const form = decimalForms[hashText(String(value)) % decimalForms.length];
-  return form === undefined || /e/.test(String(value)) ? value : new RawNumber(form(value));
-}
-
 const nullableWhenAbsent: Record<string, readonly string[]> = {
   followup: ['due', 'resolved_on', 'm_completer_id'],
   'followup.messages': ['m_reassignee_id', 'signature', 'attachments', 'notify'],
@@ -86,7 +56,7 @@ function shapeObject(path: string, fields: Fields, shaping: Shaping): Fields {
   }
   if (isUnknown) Object.assign(shaped, unknownValueOf[path]);
   if (isSubType && typeof shaped['equipmentType_id'] === 'string') shaped['equipmentType_id'] += '.1';
-  if (readings.extraFields !== false && !path.includes('metavalues')) {
+  if (readings.extraFields !== false && !/metavalues|signature/.test(path)) {
     shaped[extraFieldName(readings)] = { since: 'later', list: [1, null, 'x'] };
   }
   return shaped;
@@ -109,7 +79,5 @@ function shapeField(path: string, field: string, value: unknown, shaping: Shapin
     return /^(0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
   }
   if (typeof value !== 'number') return value;
-  const number = readings.bigNumbers ? toBig(`${path}.${field}`, value) : value;
-  if (readings.numbers !== 'text') return number;
-  return number instanceof RawNumber ? number.text : String(number);
+  return readings.numbers === 'text' ? String(value) : value;
 }

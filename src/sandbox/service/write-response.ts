@@ -58,14 +58,3 @@ function envelopeFields(response: MethodResponse, readings: Readings): Record<st
   if (readings.extraFields !== false) fields[extraFieldName(readings)] = 'unknown';
   return fields;
 }
-
-/** The HTTP Date header. A proxy may have set it, by another clock or in an older format of HTTP. */
-export function toDateHeader(nowMs: number, readings: Readings): string | undefined {
-  const date = new Date(nowMs + readings.dateHeaderAheadMs);
-  // "Sun, 06 Nov 1994 08:49:37 GMT"
-  const present = date.toUTCString();
-  const [weekday = '', day = '', month = '', year = '', time = ''] = present.replace(',', '').split(' ');
-  const asctime = `${weekday} ${month} ${day.replace(/^0/, ' ')} ${time} ${year}`;
-  const forms = { present, absent: undefined, asctime, iso: date.toISOString(), unreadable: 'now' };
-  return forms[readings.dateHeader];
-}

@@ -76,6 +76,12 @@ export class FollowupTable extends RecordTable<Followup, Row> {
     };
   }
 
+  /** The number that people see; undefined for one of two records with the same id. */
+  displayId({ id }: Followup): string | undefined {
+    const ordinal = this.kept.get(id)?.ordinal;
+    return ordinal === undefined ? undefined : String(ordinal + 1);
+  }
+
   protected override read({ ordinal, changed }: Row): Followup {
     return changed ?? this.#build(ordinal);
   }

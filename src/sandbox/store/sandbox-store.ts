@@ -1,12 +1,13 @@
-import { buildEmployee } from '../generate/employees.ts';
+import { buildEmployee, completedTraining, pastCompletions } from '../generate/employees.ts';
 import { buildEquipment } from '../generate/equipment.ts';
-import { equipmentTypes } from '../generate/equipment-types.ts';
 import { createFollowupBuilder } from '../generate/followups.ts';
 import { buildResource } from '../generate/resources.ts';
-import { personName } from '../generate/vocabulary.ts';
+import { buildLists, type ListName } from '../generate/lists.ts';
+import { buildUser } from '../generate/users.ts';
 import { STREAM, type World } from '../generate/world.ts';
 import { Random } from '../random.ts';
-import type { Employee, Equipment, Resource, User } from '../records.ts';
+import { DAY_MS } from '../../shared/time.ts';
+import type { CompletedTraining, Completion, Employee, Equipment, Resource, User } from '../records.ts';
 import { FollowupTable } from './followup-table.ts';
 import { MemoryTable } from './record-table.ts';
 import { employeeAt, equipmentAt } from './status-rules.ts';
@@ -15,7 +16,7 @@ import { createTrainingCache } from './training-calculation.ts';
 /** The data of the service: the current state, regardless of its caches. */
 export type SandboxStore = ReturnType<typeof createStore>;
 
-export function createStore(world: World, clock: () => number, cacheMs: number) {
+export function createStore(world: World, clock: () => number) {
   const { seed, size, peopleIds, now } = world;
   const followups = new FollowupTable({ count: size.followups, build: createFollowupBuilder(world), clock });
   const resources = new MemoryTable<Resource>({ keyField: 'id' });
@@ -26,7 +27,7 @@ export function createStore(world: World, clock: () => number, cacheMs: number) 
   });
   const users = new MemoryTable<User>({ keyField: 'id' });
   for (const [index, id] of peopleIds.entries()) {
-    users.putLiving({ id, name: personName(Random.of(seed, STREAM.users, index, 2)) });
+    users.putLiving(buildUser(id, index, { random: Random.of(seed, STREAM.users, index, 2), world }));
     if (index < size.employees)
       employees.putLiving(buildEmployee(id, Random.of(seed, STREAM.employees, index), now));
   }
@@ -35,17 +36,44 @@ export function createStore(world: World, clock: () => number, cacheMs: number) 
     current: (record) => equipmentAt(record, clock()),
   });
   for (const record of buildEquipment(world)) equipment.putLiving(record);
+  const lists = Object.fromEntries(
+    Object.entries(buildLists(world)).map(([name, records]) => {
+      const table = new MemoryTable<{ id: string | number }>({ keyField: 'id' });
+      for (const record of records) table.putLiving(record);
+      return [name, table];
+    }),
+  ) as Record<ListName, MemoryTable<{ id: string | number }>>;
+  const completedTrainings = new MemoryTable<CompletedTraining>({ keyField: 'id' });
+  const addCompletion = (userId: string, completion: Pick<Completion, 'id' | 'date_number'>): void =>
+    completedTrainings.putLiving(completedTraining(completion, userId, 5_000_001 + completedTrainings.size));
+  for (const [userId, employee] of employees) {
+    for (const completion of pastCompletions(employee)) addCompletion(userId, completion);
+  }
   return {
+    account: {
+      ...{
+        id: Random.of(seed, STREAM.account).hexadecimal24(),
+        name: 'Northline Yards',
+        subdomain: 'northline',
+      },
+      ...{ created: world.beginning, expiresOn: now + 1000 * DAY_MS, userMetafields: [] as object[] },
+    },
     followups,
     resources,
     /** With all completions, as for `include_all_completions`, and the current status. */
     employees,
     equipment,
     users,
-    /** Known equipment types with their metafields, including types without equipment. */
-    metafields: new Map<string, readonly string[]>(
-      equipmentTypes.map((type) => [type.id, type.metafields.map((field) => field.id)]),
-    ),
-    ...createTrainingCache({ calculate: () => [...employees.values()], clock, cacheMs }),
+    completedTrainings,
+    addCompletion,
+    /** By the key of the list in its response. */
+    lists,
+    metafieldIds(equipmentType: string): string[] {
+      const { metafields = [] } = (lists.equipmenttypes.get(equipmentType) ?? {}) as {
+        metafields?: { id: string }[];
+      };
+      return metafields.map(({ id }) => id);
+    },
+    ...createTrainingCache({ calculate: () => [...employees.values()], clock }),
   };
 }

@@ -16,8 +16,9 @@ function scheduleStatusAt(
 }
 
 export function equipmentAt(equipment: Equipment, now: number): Equipment {
-  if (!isListOfObjects(equipment.schedules)) return equipment;
-  const schedules = equipment.schedules.map((schedule) => ({
+  const { schedules: inspected } = equipment;
+  if (!isListOfObjects(inspected)) return equipment;
+  const schedules = inspected.map((schedule) => ({
     ...schedule,
     status: scheduleStatusAt(schedule, now),
   }));
@@ -73,6 +74,6 @@ export function hasTrainings(employee: Employee): boolean {
 }
 
 /** Planted records without a status by these rules keep their own. */
-export function isListOfObjects(value: unknown): boolean {
+export function isListOfObjects<T>(value: T): value is T & readonly object[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 }

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../shared/time.ts';
 import type { Employee } from '../records.ts';
 
 interface TrainingCalculation {
@@ -6,40 +7,32 @@ interface TrainingCalculation {
   readonly employees: readonly Employee[];
 }
 
-/** The cache key of all requests, when requests are not cached separately. */
-const FOR_ALL = '';
+const CACHE_MS = 15 * MINUTE_MS;
 
 interface TrainingCacheOptions {
   calculate: () => readonly Employee[];
   clock: () => number;
-  cacheMs: number;
 }
 
 /** "Results are cached for 15 minutes": a frozen result that is served in pages. */
-export function createTrainingCache({ calculate, clock, cacheMs }: TrainingCacheOptions) {
-  const kept = new Map<string, { madeAt: number; calculation: TrainingCalculation }>();
-  const keep = (request: string, lastUpdated: number): TrainingCalculation => {
-    const calculation = { lastUpdated, employees: calculate() };
-    kept.set(request, { madeAt: clock(), calculation });
-    return calculation;
+export function createTrainingCache({ calculate, clock }: TrainingCacheOptions) {
+  let kept: { readonly madeAt: number; readonly calculation: TrainingCalculation } | undefined;
+  const keep = (lastUpdated: number): TrainingCalculation => {
+    kept = { madeAt: clock(), calculation: { lastUpdated, employees: calculate() } };
+    return kept.calculation;
   };
   return {
-    /**
-     * The training list that is served now; a new one is calculated if it is missing or too old. `request` is the cache key
-     * if each request is cached separately.
-     */
-    trainingCalculation(request = FOR_ALL): TrainingCalculation {
+    /** The training list that is served now; a new one is calculated if it is missing or too old. */
+    trainingCalculation(): TrainingCalculation {
       const now = clock();
-      for (const [key, { madeAt, calculation }] of kept) {
-        // A result from the future is discarded: the clock was set back.
-        if (now < madeAt || now - calculation.lastUpdated >= cacheMs) kept.delete(key);
-      }
-      return kept.get(request)?.calculation ?? keep(request, now);
+      // A result from the future is discarded: the clock was set back.
+      if (kept === undefined || now < kept.madeAt || now - kept.calculation.lastUpdated >= CACHE_MS)
+        return keep(now);
+      return kept.calculation;
     },
     /** Makes the service calculate the training list again. `lastUpdated` can simulate a clock that went back. */
     recalculateTraining(lastUpdated = clock()): TrainingCalculation {
-      kept.clear();
-      return keep(FOR_ALL, lastUpdated);
+      return keep(lastUpdated);
     },
   };
 }

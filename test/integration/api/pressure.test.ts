@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest';
 import type { ApiClient } from '../../../src/engine/api/client.ts';
-import { type RequestMeter, type RetryEvent, createRequestMeter } from '../../../src/engine/api/requests.ts';
+import { type RequestMeter, createRequestMeter } from '../../../src/engine/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 
-function askMany(client: ApiClient, count: number, meter: RequestMeter): Promise<unknown> {
-  return Promise.all(
-    Array.from({ length: count }, () =>
-      client.page({ method: 'x.list', listKey: 'items', params: {}, meter }),
-    ),
-  );
-}
+const ask = (client: ApiClient, meter: RequestMeter) =>
+  client.page({ method: 'x.list', listKey: 'items', params: {}, meter });
+
+const askMany = (client: ApiClient, count: number, meter: RequestMeter): Promise<unknown> =>
+  Promise.all(Array.from({ length: count }, () => ask(client, meter)));
 
 test('the number of requests in flight over all callers is at most the concurrency', async () => {
   const held: (() => void)[] = [];
@@ -23,43 +21,41 @@ test('the number of requests in flight over all callers is at most the concurren
   const client = server.client({ concurrency: 3 });
   await askMany(client, 51, createRequestMeter());
   expect(most).toBe(3);
-  expect(client.pressure).toEqual({ inFlight: 0, waiting: 0, concurrencyNow: 3, coolingUntilMs: null });
+  expect(client.pressure).toEqual({ inFlight: 0, waiting: 0 });
 });
 
-test('throttled responses of requests in flight together cause one cool-down, and all lists are read in the end', async () => {
+test('after refusals of requests in flight together, one request goes alone, and all lists are read in the end', async () => {
   const held: (() => void)[] = [];
+  /** Requests at the service when another arrived. */
+  const underway: number[] = [];
+  let open = 0;
   const server = await startProtocolServer((response, _request, ordinal) => {
+    underway.push(open);
+    open += 1;
+    response.once('close', () => (open -= 1));
     if (ordinal > 4) {
-      respondJson(response, { ok: true, items: [1] });
+      // The fifth, after the block, is held until another one could have come.
+      setTimeout(() => respondJson(response, { ok: true, items: [1] }), ordinal === 5 ? 100 : 0);
       return;
     }
-    held.push(() => respondJson(response, { ok: false, error: 'rate_limit_exceeded' }));
+    const refusal = { ok: false, error: 'rate_limit_exceeded' };
+    held.push(() => respondJson(response, refusal, { 'retry-after': '0.3' }));
     if (held.length === 4) for (const refuse of held) refuse();
   });
-  const events: RetryEvent[] = [];
-  const client = server.client({
-    concurrency: 4,
-    mostRetries: 1,
-    retryMinDelayMs: 20,
-    retryMaxDelayMs: 40,
-    onRetry: (event) => events.push(event),
-  });
+  const client = server.client({ concurrency: 4, mostRetries: 1 });
   const meter = createRequestMeter();
-  const concurrencies: number[] = [];
-  await askMany(client, 8, meter).then(() => concurrencies.push(client.pressure.concurrencyNow));
+  await askMany(client, 8, meter);
   expect(meter).toMatchObject({ requests: 12, retries: 4, throttled: 4 });
-  expect(events).toHaveLength(4);
-  expect(concurrencies).toEqual([3]);
+  expect(underway.slice(4, 6)).toEqual([0, 0]);
 });
 
-test('requests per minute are limited over all callers', async () => {
-  const arrivals: number[] = [];
-  const server = await startProtocolServer((response) => {
-    arrivals.push(performance.now());
-    respondJson(response, { ok: true, items: [] });
+test('a request that is refused again after RETRY_ATTEMPTS repetitions fails as rate_limit_exceeded', async () => {
+  const server = await startProtocolServer((response) =>
+    respondJson(response, { ok: false, error: 'rate_limit_exceeded' }, { 'retry-after': '0.01' }),
+  );
+  await expect(ask(server.client({ mostRetries: 3 }), createRequestMeter())).rejects.toMatchObject({
+    code: 'rate_limit_exceeded',
+    message: 'The service refused x.list {}: rate_limit_exceeded (after 4 attempts)',
   });
-  await askMany(server.client({ requestsPerMinute: 1_200 }), 6, createRequestMeter());
-  const took = (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0);
-  // Five distances of 50 ms; the first request also opens its connection, which may take from the first distance.
-  expect(took).toBeGreaterThan(200);
+  expect(server.requests).toHaveLength(4);
 });

@@ -54,8 +54,7 @@ export async function startProtocolServer(respond: Responder): Promise<ProtocolS
   return {
     url,
     requests,
-    client: (options) =>
-      untilTestEnds(clientFor({ url, token: TOKEN }, { retryMaxDelayMs: 4, random: () => 0.5, ...options })),
+    client: (options) => untilTestEnds(clientFor({ url, token: TOKEN }, { retryMaxDelayMs: 4, ...options })),
   };
 }
 

@@ -15,6 +15,7 @@ test('the request ID and the time of a response are read from its headers', () =
     serviceTimeMs: NOW_MS + 10_000,
     retryAfterMs: undefined,
     contentEncoding: undefined,
+    contentLength: 0,
     location: undefined,
   });
 });
@@ -30,6 +31,7 @@ test('unusable headers are treated as absent', () => {
     serviceTimeMs: undefined,
     retryAfterMs: undefined,
     contentEncoding: undefined,
+    contentLength: 0,
     location: undefined,
   });
 });

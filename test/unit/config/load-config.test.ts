@@ -4,7 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { createRedactor } from '../../../src/shared/redact.ts';
 import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import type { AccountConfig } from '../../../src/config/account-config.ts';
+import {
+  type AccountConfig,
+  describeUnlimited,
+  requestsPerMinuteOf,
+} from '../../../src/config/account-config.ts';
 import { secretsOf } from '../../../src/config/secrets.ts';
 import { recordUrlOf } from '../../../src/shared/record-urls.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
@@ -91,7 +95,7 @@ test.each([
   'https://service.example.com/ {id}',
 ])('the record URL template %s is refused', (template) => {
   expect(problemsOf({ ...good, RECORD_URL_TEMPLATE_EQUIPMENT: template })).toContain(
-    'RECORD_URL_TEMPLATE_EQUIPMENT: expected an https:// URL with {id} behind the host name, e.g. https://service.example.com/followups/{id}, got ',
+    'RECORD_URL_TEMPLATE_EQUIPMENT: expected an https:// URL with {id}, {response_id} or {form_id} behind the host name, e.g. https://service.example.com/followups/{id}, got ',
   );
 });
 
@@ -253,8 +257,6 @@ describe('a database URL', () => {
 
 describe('the address of the service', () => {
   test.each([
-    'https://service.example/v1',
-    'https://service.example/v1/',
     'https://user:password@service.example',
     'https://service.example/?token=1',
     'http://service.example',
@@ -267,6 +269,8 @@ describe('the address of the service', () => {
   test.each([
     ['https://service.example/', 'https://service.example'],
     ['https://service.example/tenant/', 'https://service.example/tenant'],
+    ['https://service.example/v1', 'https://service.example'],
+    ['https://Service.example:443/tenant/v1/', 'https://service.example/tenant'],
     ['http://127.0.0.1:9', 'http://127.0.0.1:9'],
     ['http://[::1]:9', 'http://[::1]:9'],
     ['http://localhost:9', 'http://localhost:9'],
@@ -332,6 +336,22 @@ test('lists and switches are read from variables', () => {
     streams: { followups: '*/5 * * * *', users: null, resources: null },
   });
   expect(load(env).api.requestsPerMinute).toBe(120);
+});
+
+test('a request budget is 40 a minute, or none for a service at a loopback address, unless it is set', () => {
+  const [there, here] = ['https://service.example.com', 'http://127.0.0.1:4010'];
+  const numberFor = (baseUrl: string, setting?: string) =>
+    requestsPerMinuteOf(baseUrl, load({ ...good, API_REQUESTS_PER_MINUTE: setting }).api.requestsPerMinute);
+  expect([numberFor(there), numberFor(here)]).toEqual([40, null]);
+  expect([numberFor(there, '12'), numberFor(here, '12')]).toEqual([12, 12]);
+  expect([numberFor(there, 'off'), numberFor(here, 'off')]).toEqual([null, null]);
+  expect(problemsOf({ ...good, API_REQUESTS_PER_MINUTE: '3' })).toContain(
+    'API_REQUESTS_PER_MINUTE: expected a whole number from 4 to 30000, or off',
+  );
+  const warned = (baseUrl: string, setting: number | null | undefined) =>
+    describeUnlimited([{ accountId: 'a', service: { baseUrl, token: 't' } }], setting);
+  expect(warned(there, null)).toContain('API_REQUESTS_PER_MINUTE=off: there is no request limit');
+  expect([warned(here, null), warned(there, 12), warned(there, undefined)]).toEqual([null, null, null]);
 });
 
 describe('the recipients of notifications', () => {

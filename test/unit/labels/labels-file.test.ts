@@ -57,7 +57,6 @@ describe('a labels file', () => {
       '3 has no id; write the id that the label is for, or remove the line',
       '4 has 6 cells where the first line has 4; put a text with a delimiter in quotes',
       '7 id 1.2E+15 is a number that a spreadsheet has rounded; format the column as text and write the whole id',
-      '8 field_office 4 has a parent_id and no label; give it one (its id will do)',
       '9 holds a NUL character; remove it',
     ]);
   });

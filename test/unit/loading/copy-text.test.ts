@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toArrayLiteral } from '../../../src/engine/database/array-literal.ts';
 import { CopyChunks, toCopyLine } from '../../../src/engine/loading/copy-records.ts';
-import { RawJson } from '../../../src/shared/exact-json.ts';
+import { RawJson } from '../../../src/engine/loading/record.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
 const columns = [

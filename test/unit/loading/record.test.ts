@@ -1,33 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { ElementCutter } from '../../../src/engine/api/element-cutter.ts';
-import {
-  identityOf,
-  parseRecord,
-  toReadRecord,
-  toIdentity,
-  toStorable,
-} from '../../../src/engine/loading/record.ts';
-import { parseExactJson, toCanonicalText } from '../../../src/shared/exact-json.ts';
+import { cutResponse } from '../../../src/engine/api/list-cutter.ts';
+import { identityOf, parseRecord, toReadRecord, toStorable } from '../../../src/engine/loading/record.ts';
 import { Received } from '../../../src/shared/received.ts';
 import { equipmentsStream } from '../../../src/engine/streams/equipments.ts';
 import { resourcesStream } from '../../../src/engine/streams/resources.ts';
-import { usersStream } from '../../../src/engine/streams/users.ts';
 import type { WireRecord } from '../../../src/engine/streams/stream.ts';
 
 const source = { stream: resourcesStream, about: {} };
 const read = (text: string, of: Partial<Parameters<typeof toReadRecord>[1]> = {}) => {
-  const cutter = new ElementCutter('items', ['id', 'equipmentType_id']);
-  cutter.push(Buffer.from(`{"items":[${text}]}`));
-  const [received] = cutter.take();
+  const response = Buffer.from(`{"items":[${text}]}`);
+  const [received] = cutResponse(response, 'items', ['id', 'equipmentType_id']).records;
   if (received === undefined) throw new Error(`no element: ${text}`);
   return toReadRecord(received, { ...source, ...of });
 };
 const parse = (text: string) => parseRecord(resourcesStream, read(text));
-
-test('canonical text has sorted fields and one form for each number', () => {
-  const value = parseExactJson('{"b":[2,1.50,{"y":1e3,"x":null}],"a":"\\u00e4"}');
-  expect(toCanonicalText(value)).toBe('{"a":"ä","b":[2,1.5,{"x":null,"y":1000}]}');
-});
 
 describe('text that PostgreSQL refuses', () => {
   test.each([
@@ -70,20 +56,14 @@ describe('keys and checksums of records', () => {
     expect(long('a')).toBe(long('a'));
   });
 
-  test('a number keeps its digits if the text of its record is replaced by storable text', () => {
-    const { text, value } = parse('{"id":12345678901234567890,"title":"a\\u0000b","n":[1.50,1e200000]}');
-    expect(text).toBe('{"id":12345678901234567890,"title":"a\ufffdb","n":[1.50,"1e200000"]}');
-    expect(value).toMatchObject({ title: 'a\ufffdb' });
-  });
-
   test.each([
     ['12345678901234567890', null],
-    ['{"id":12345678901234567890}', '12345678901234567890'],
-    ['{"id":12345678901234567891.0}', '12345678901234567891'],
+    ['{"id":9007199254740991}', '9007199254740991'],
+    ['{"id":9007199254740993}', null],
+    ['{"id":"9007199254740993"}', '9007199254740993'],
     ['{"id":7.0}', '7'],
     ['{"id":7.50}', null],
-    ['{"id":1e400}', `1${'0'.repeat(400)}`],
-    ['{"id":1e999999999}', null],
+    ['{"id":1e400}', null],
     ['{"id":7}', '7'],
     ['{"id":"x"}', 'x'],
     ['{"id":"a\\u0000"}', 'a\ufffd'],
@@ -115,16 +95,6 @@ describe('keys and checksums of records', () => {
     ]);
   });
 
-  test('a response with another user is rejected, although it may have an id', () => {
-    const read = toReadRecord(Received.of({ asked_for: '7', answered: { id: '8' } }), {
-      stream: usersStream,
-      about: {},
-    });
-    expect(parseRecord(usersStream, read).problem).toBe(
-      'the service responded with something that is not this user',
-    );
-  });
-
   test('a record without any identity field has no identity', () => {
     expect(identityOf(resourcesStream, { id: '1' })).toBeNull();
     expect(identityOf(resourcesStream, { id: '1', created: 5 })).toBe(
@@ -149,20 +119,10 @@ describe('the requested equipment type of a row', () => {
   );
 });
 
-test('a record without a key is identified by exact numbers, in the form that PostgreSQL writes', () => {
-  const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
-  const stored = toIdentity(parseExactJson('[9007199254740993, null]') as unknown[]);
-  expect(identity('{"created":9007199254740993}')).toBe(stored);
-  expect(identity('{"created":9.007199254740993e15}')).toBe(stored);
-  expect(identity('{"created":9007199254740995}')).not.toBe(stored);
-});
-
 test('a record without a key is identified equally by numbers and by numbers as text', () => {
-  const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
-  for (const number of ['1772452800000', '9007199254740993']) {
-    expect(identity(`{"created":"${number}","sequence":7}`)).toBe(
-      identity(`{"created":${number},"sequence":"7"}`),
-    );
-  }
+  const identity = (text: string) => identityOf(resourcesStream, JSON.parse(text) as WireRecord);
+  expect(identity('{"created":"1772452800000","sequence":7}')).toBe(
+    identity('{"created":1772452800000,"sequence":"7"}'),
+  );
   expect(identity('{"created":"5"}')).not.toBe(identity('{"created":6}'));
 });

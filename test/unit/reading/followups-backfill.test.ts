@@ -1,7 +1,7 @@
 /** Backfills: ranges, slices that are too large or incomplete, and the watermark that they leave (contract, 5.1, 5.2, 5.7). */
 import { describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../../src/sandbox/index.ts';
-import { DAY_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import { MINUTE_MS } from '../../../src/shared/time.ts';
 import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
 import { inProof } from '../../support/proof.ts';
 import {
@@ -34,16 +34,13 @@ const byCreation = () => [...followups().values()].toSorted((a, b) => a.created_
 const createdAt = (share: number): number =>
   byCreation()[Math.floor((followups().size - 1) * share)]?.created_on ?? 0;
 const newestUpdate = () => Math.max(...[...followups().values()].map((one) => one.updated_on));
-const slices = () => worker.warehouseOf('followups').slices.map(({ slice }) => slice);
+const slices = () => worker.warehouseOf('followups').slices;
 const unfinished = () => slices().filter((one) => one.status !== 'done' || one.records !== one.expected);
 const backfill = (fromMs = -Infinity, toMs = Infinity) =>
   sync('followups', { kind: 'backfill', range: { fromMs, toMs } });
 
 const isPage = ({ params }: RequestLogEntry) => params['limit'] !== 1;
 const pagesAsked = () => worker.sandbox.requests.filter(isPage).length;
-/** Whether a question is about the creation time `at`. */
-const covers = ({ params }: RequestLogEntry, at: number) =>
-  Number(params['created_after'] ?? -Infinity) < at && at < Number(params['created_before'] ?? Infinity);
 
 /** A backfill of everything that fails at its n-th page. */
 async function backfillUntilPage(nth: number): Promise<void> {
@@ -115,64 +112,6 @@ describe('a slice', () => {
     await sync();
     await isEqual();
     expect(slices().filter(({ status }) => status !== 'done')).toEqual([]);
-  });
-
-  test('a backfill splits a slice that has too many records', async () => {
-    await start();
-    // Nearly all of them were created within the last day of three years.
-    const day = worker.serviceNow() - DAY_MS;
-    for (const [index, id] of [...followups().keys()].entries()) {
-      const created_on = index < 10 ? day - (index + 1) * 100 * DAY_MS : day + index * 1_000;
-      followups().update(id, { created_on });
-    }
-    await backfill();
-    expect(slices().length).toBeGreaterThan(8);
-    expect(Math.max(...slices().map(({ records }) => records))).toBeLessThanOrEqual(3 * 5 * PAGE);
-    expect(unfinished()).toEqual([]);
-    expect(slices().reduce((sum, { records }) => sum + records, 0)).toBe(followups().size);
-    await isEqual();
-  });
-
-  test('a slice whose request times out is halved until the service responds', async () => {
-    await start({ requestTimeoutMs: 300, mostRetries: 0, settings: { sliceConcurrency: 1 } });
-    const at = createdAt(0.6);
-    const width = ({ params }: RequestLogEntry) =>
-      Number(params['created_before']) - Number(params['created_after']);
-    let widest = Infinity;
-    worker.sandbox.faults.next(
-      (entry) => {
-        if (!isPage(entry) || !covers(entry, at) || Number.isNaN(width(entry))) return false;
-        if (widest === Infinity) widest = width(entry) / 2;
-        return width(entry) > widest;
-      },
-      { kind: 'hang' },
-      100,
-    );
-    await sync();
-    expect(worker.sandbox.faults.counts.hang).toBeGreaterThan(0);
-    await isEqual();
-    expect(slices().filter(({ status }) => status !== 'done')).toEqual([]);
-  });
-
-  test('a slice that never becomes complete fails the run with read_incomplete; the others are stored, and the next sync reads only that slice', async () => {
-    await start();
-    const at = createdAt(0.5);
-    worker.sandbox.hooks.rewriteResponse = (entry, response) => {
-      const paging = response['paging'] as { total: number } | undefined;
-      const isBounded = 'created_before' in entry.params || 'created_after' in entry.params;
-      if (paging === undefined || !isBounded || !covers(entry, at)) return response;
-      return { ...response, paging: { ...paging, total: paging.total + 3 } };
-    };
-    expect(await worker.run('followups')).toMatchObject(failedBy('read_incomplete'));
-    expect(slices().filter(({ status }) => status === 'failed').length).toBeGreaterThanOrEqual(1);
-    expect(slices().filter(({ status }) => status === 'pending')).toEqual([]);
-    expect(watermark()).toBeNull();
-    expect(stored().size).toBeGreaterThan(followups().size - 80);
-    worker.sandbox.hooks.rewriteResponse = undefined;
-    worker.sandbox.requests.length = 0;
-    await sync();
-    expect(pagesAsked()).toBeLessThan(15);
-    await isEqual();
   });
 });
 

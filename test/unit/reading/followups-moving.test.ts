@@ -112,7 +112,6 @@ test.each(Array.from({ length: casesOf({ few: 1, all: 8 }) }, (_, seed) => seed)
     const random = createRandom(seed);
     await start();
     worker.sandbox.readings.followupBounds = random.pick(['exclusive', 'inclusive']);
-    worker.sandbox.readings.followupsPaging = random.pick(['present', 'present', 'absent']);
     for (const kind of ['sync', 'sync', 'reconcile'] as const) {
       const before = new Set(followups().keys());
       const touched = new Set<string>();

@@ -21,6 +21,7 @@ const sights = (change: Partial<StreamFacts> = {}): StreamFacts[] =>
     lastRun: { status: 'succeeded', errorCode: null },
     running: null,
     openIssues: 0,
+    isOffered: true,
     ...change,
   }));
 
@@ -206,14 +207,14 @@ describe('the endpoints of many accounts', () => {
     let made = mixed();
     const metrics = createMetrics({ accountIds: ['anna', 'bert', 'carl', 'dora', 'emil'] });
     const text = await metrics.render(buildStatus(made));
-    expect(text).toMatch(/^safety_sync_stale\{stream="users",account="carl"\} 1$/m);
-    expect(text).toMatch(/^safety_sync_stale\{stream="users",account="anna"\} 0$/m);
+    expect(text).toMatch(/^safety_sync_stale\{stream="resources",account="carl"\} 1$/m);
+    expect(text).toMatch(/^safety_sync_stale\{stream="resources",account="anna"\} 0$/m);
     expect(text).toMatch(/^safety_sync_credentials_refused\{account="bert"\} 1$/m);
     expect(text).toMatch(/^safety_sync_accounts\{state="bad"\} 2$/m);
     expect(text).toMatch(/^safety_sync_runs_waiting 2$/m);
     expect(text).toMatch(/^safety_sync_run_longest_wait_seconds 4$/m);
     expect(text).toMatch(
-      /^safety_sync_runs_total\{stream="users",kind="sync",status="failed",account="emil"\} 0$/m,
+      /^safety_sync_runs_total\{stream="resources",kind="sync",status="failed",account="emil"\} 0$/m,
     );
     made = facts([
       [account('anna'), sights()],
@@ -232,10 +233,10 @@ describe('the endpoints of many accounts', () => {
       accountIds: made.accounts.map((one) => one.account.id),
     });
     const text = await metrics.render(buildStatus(made));
-    expect(text.match(/^safety_sync_stale\{/gm)).toHaveLength(5);
-    expect(text).toMatch(/^safety_sync_stale\{stream="users",account="a7"\} 1$/m);
+    expect(text.match(/^safety_sync_stale\{/gm)).toHaveLength(6);
+    expect(text).toMatch(/^safety_sync_stale\{stream="resources",account="a7"\} 1$/m);
     expect(text).toMatch(
-      /^safety_sync_runs_total\{stream="users",kind="sync",status="failed",account=""\} 0$/m,
+      /^safety_sync_runs_total\{stream="resources",kind="sync",status="failed",account=""\} 0$/m,
     );
     metrics.close();
   });

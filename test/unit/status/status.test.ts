@@ -49,14 +49,17 @@ describe('the verdict', () => {
     ],
     [
       'counts several streams that are not fresh',
-      { operations: operations({ successMs: { followups: NOON - 3 * HOUR_MS, users: null } }) },
+      { operations: operations({ successMs: { followups: NOON - 3 * HOUR_MS, equipments: null } }) },
       'bad',
-      '2 of 5 streams are not fresh.',
-      [expect.stringMatching(/^followups is stale/), 'users has never been synced'],
+      '2 of 4 streams are not fresh.',
+      [expect.stringMatching(/^followups is stale/), 'equipments has never been synced'],
     ],
     [
       'ignores a stream that is not scheduled',
-      { operations: operations({ successMs: { users: null } }), offReasons: { users: 'not scheduled' } },
+      {
+        operations: operations({ successMs: { equipments: null } }),
+        offReasons: { equipments: 'not scheduled' },
+      },
       'good',
       'Everything is fresh.',
       [],
@@ -80,9 +83,29 @@ describe('the verdict', () => {
     expect(status).toMatchObject({ isReady: notReady.length === 0, notReady, verdict: { level, sentence } });
   });
 
+  it('names and people complete the other data: two days old they are a warning, and never a reason against readiness', () => {
+    const verdictOf = (ageMs: number | null) => {
+      const successMs = { names: ageMs === null ? null : NOON - ageMs };
+      const { isReady, verdict } = buildStatus(statusFacts({ operations: operations({ successMs }) }));
+      return [isReady, verdict.sentence];
+    };
+    expect(verdictOf(null)).toEqual([true, 'Everything is fresh.']);
+    expect(verdictOf(47 * HOUR_MS)).toEqual([true, 'Everything is fresh.']);
+    expect(verdictOf(49 * HOUR_MS)).toEqual([true, 'Everything is fresh, but names is stale.']);
+    const lacking = withStream('names', { isOffered: false, lastSuccessMs: null });
+    const names = singleStatus(statusFacts({ operations: lacking })).streams.find(
+      ({ stream }) => stream === 'names',
+    );
+    expect(names?.offReason).toBe('not offered');
+  });
+
   it('the verdict of an account without equipment types ignores equipment', async () => {
     const facts = statusFacts({
-      operations: operations({ successMs: { equipments: null } }),
+      operations: withStream(
+        'equipments',
+        { isOffered: false },
+        operations({ successMs: { equipments: null } }),
+      ),
       offReasons: { equipments: 'no equipment types' },
     });
     const status = buildStatus(facts);
@@ -141,16 +164,16 @@ describe('the verdict', () => {
     const outages = [outage];
     expect(buildStatus(statusFacts({ outages })).notReady).toEqual([]);
     const status = buildStatus(
-      statusFacts({ outages, operations: operations({ successMs: { users: NOON - 2 * HOUR_MS } }) }),
+      statusFacts({ outages, operations: operations({ successMs: { equipments: NOON - 2 * HOUR_MS } }) }),
     );
-    const stale = 'users is stale: its last success was 2 h ago, the budget is 1 h';
+    const stale = 'equipments is stale: its last success was 2 h ago, the budget is 1 h';
     expect(status.notReady).toEqual([
       'the service has been unavailable for 1 min (network_error: reset)',
       stale,
     ]);
     expect(status.verdict.details).toEqual([
       'The service has been unavailable for 1 min (network_error: reset); 3 runs failed.',
-      'Users is stale: its last success was 2 h ago, the budget is 1 h.',
+      'Equipments is stale: its last success was 2 h ago, the budget is 1 h.',
     ]);
   });
 
@@ -159,12 +182,12 @@ describe('the verdict', () => {
       const { streams, database } = singleStatus(statusFacts(facts));
       return streams.map((stream) => badgeOf(stream, database));
     };
-    const running = runRow({ stream: 'users', status: 'running', finished_at: null });
+    const running = runRow({ stream: 'equipments', status: 'running', finished_at: null });
     const known = operations({ runs: [running], successMs: { resources: NOON - 2 * HOUR_MS } });
     const away = badges({ operations: known, databaseProblem: 'gone' });
     expect(away[0]).toEqual({ level: 'bad', text: 'stale' });
     expect(away[1]).toEqual({ level: 'off', text: 'last known: fresh' });
-    expect(away.at(-1)).toEqual({ level: 'off', text: 'last known: syncing' });
+    expect(away[3]).toEqual({ level: 'off', text: 'last known: syncing' });
     expect(badges({ operations: known })[1]).toEqual({ level: 'good', text: 'fresh' });
   });
 
@@ -226,7 +249,7 @@ describe('the verdict', () => {
     expect(buildStatus(statusFacts({ operations: heldUp })).verdict).toMatchObject({
       level: 'warning',
       sentence: 'Everything is fresh, but runs of users are held up.',
-      details: ['Runs of users are held up, because its lock is held by role bi (pid 1).'],
+      details: ['Runs of users are held up by role bi (pid 1).'],
     });
     expect(sentenceOf({ outages: [outage] })).toBe('Everything is fresh, but the service is unavailable.');
   });
@@ -272,10 +295,11 @@ describe('the status', () => {
       now_at: iso(NOON),
       database: { read_at: expect.stringMatching(/Z$/) as string },
       verdict: { sentence: 'Everything is fresh.' },
-      next_runs: [{ stream: 'resources', kind: 'sync', at: iso(NOON + 14 * MINUTE_MS) }, {}, {}, {}, {}],
+      next_runs: [{ stream: 'resources', kind: 'sync', at: iso(NOON + 14 * MINUTE_MS) }, {}, {}, {}, {}, {}],
     });
     expect(json['recent_runs']).toMatchObject([
       { run_id: 1, started_at: iso(NOON - MINUTE_MS), duration_ms: 2000 },
+      {},
       {},
       {},
       {},
@@ -290,13 +314,13 @@ describe('the status', () => {
         volumes,
         openCircuits: [openCircuit],
         outages: [outage],
-        service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: NOON },
+        service: { inFlight: 0, waiting: 0 },
       }),
     );
     const text = JSON.stringify(toJsonStatus(status));
     expect(new Set(text.match(/"\w+_ms"/g))).toEqual(new Set(['"longest_wait_ms"', '"duration_ms"']));
     expect(text).not.toMatch(/:1\d{12}\b/);
-    expect(text).toContain(`"cooling_until_at":"${iso(NOON)}"`);
+    expect(text).toContain('"blocked_until_at":null');
   });
 });
 
@@ -324,12 +348,12 @@ describe('probes', () => {
   });
 
   it('/readyz is 503 with its reasons', () => {
-    const facts = statusFacts({ operations: operations({ successMs: { users: null } }) });
+    const facts = statusFacts({ operations: operations({ successMs: { equipments: null } }) });
     const page = readyPage(buildStatus(facts));
     expect(page.status).toBe(503);
     expect(JSON.parse(page.body)).toEqual({
       ready: false,
-      reasons: ['users has never been synced'],
+      reasons: ['equipments has never been synced'],
       as_of: iso(NOON),
       age_seconds: 0,
     });

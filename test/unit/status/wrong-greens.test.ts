@@ -39,36 +39,36 @@ const circuit = {
   sinceMs: NOON - HOUR_MS,
   nextTryMs: NOON + 5 * MINUTE_MS,
 } as const;
-const failedRun = runRow({ run_id: 9, stream: 'users', status: 'failed', error_code: 'delete_guard' });
-const running = runRow({ run_id: 10, stream: 'users', status: 'running', finished_at: null });
+const failedRun = runRow({ run_id: 9, stream: 'resources', status: 'failed', error_code: 'delete_guard' });
+const running = runRow({ run_id: 10, stream: 'resources', status: 'running', finished_at: null });
 
-const heldUp = { operations: withStream('users', { heldUpBy: 'role bi (pid 1)' }) };
-const unreconciled = { operations: withStream('users', { failedReconcile: 'delete_guard' }) };
+const heldUp = { operations: withStream('resources', { heldUpBy: 'role bi (pid 1)' }) };
+const unreconciled = { operations: withStream('resources', { failedReconcile: 'delete_guard' }) };
 const refused = { openCircuits: [circuit] };
 const forbidden = { openCircuits: [{ ...circuit, holdsAll: false }] };
 const old = { nowMs: NOON + 3 * MINUTE_MS, isDatabaseSlow: true };
 const partitions = [{ partition: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
 const unread = { volumes: { rows: [], days: [], partitions } };
-const future = { operations: operations({ successMs: { users: NOON + 5 * HOUR_MS } }) };
-const soon = { operations: operations({ successMs: { users: NOON + MINUTE_MS } }) };
-const syncing = (users: number | null) => ({
-  operations: operations({ runs: [running], successMs: { users } }),
+const future = { operations: operations({ successMs: { resources: NOON + 5 * HOUR_MS } }) };
+const soon = { operations: operations({ successMs: { resources: NOON + MINUTE_MS } }) };
+const syncing = (resources: number | null) => ({
+  operations: operations({ runs: [running], successMs: { resources } }),
 });
 
 it.each<[string, Facts, StreamName, string]>([
-  ['if another session holds its lock', heldUp, 'users', 'warning: held up'],
-  ['if another session holds the lock of another', heldUp, 'resources', 'good: fresh'],
-  ['if its last reconcile failed', unreconciled, 'users', 'warning: last reconcile failed'],
+  ['if another session holds its lock', heldUp, 'resources', 'warning: held up'],
+  ['if another session holds the lock of another', heldUp, 'followups', 'good: fresh'],
+  ['if its last reconcile failed', unreconciled, 'resources', 'warning: last reconcile failed'],
   ['if the token is refused', refused, 'followups', 'warning: refused by the service'],
   ['if access to it is refused', forbidden, 'resources', 'warning: refused by the service'],
   ['if access to another is refused', forbidden, 'followups', 'good: fresh'],
-  ['if the database has not been read for minutes', old, 'users', 'off: last known: fresh'],
+  ['if the database has not been read for minutes', old, 'resources', 'off: last known: fresh'],
   ['if rows of it are not read any more', unread, 'equipments', 'warning: 1,200 not read'],
-  ['if its success is in the future, because a clock was put back', future, 'users', 'bad: stale'],
-  ['if it succeeds while the status is read', soon, 'users', 'good: fresh'],
-  ['if it is late and syncing', syncing(NOON - 3 * HOUR_MS), 'users', 'bad: stale, syncing'],
-  ['if its first sync is under way', syncing(null), 'users', 'busy: syncing'],
-  ['before the first read', { operations: null }, 'users', 'off: not read yet'],
+  ['if its success is in the future, because a clock was put back', future, 'resources', 'bad: stale'],
+  ['if it succeeds while the status is read', soon, 'resources', 'good: fresh'],
+  ['if it is late and syncing', syncing(NOON - 3 * HOUR_MS), 'resources', 'bad: stale, syncing'],
+  ['if its first sync is under way', syncing(null), 'resources', 'busy: syncing'],
+  ['before the first read', { operations: null }, 'resources', 'off: not read yet'],
 ])('the badge of a stream %s', (_, facts, stream, shown) => {
   expect(badge(facts, stream)).toBe(shown);
 });
@@ -77,8 +77,8 @@ describe('a verdict that is not simply fresh', () => {
   it.each<[Facts, string, RegExp]>([
     [
       unreconciled,
-      'the last reconcile of users failed',
-      /^The last reconcile of users failed \(delete_guard\), and syncs do not do its work\. .*--allow-mass-delete/,
+      'the last reconcile of resources failed',
+      /^The last reconcile of resources failed \(delete_guard\), and syncs do not do its work\. .*--allow-mass-delete/,
     ],
     [unread, 'stored data differs from the settings', /1,200 live rows of equipment types/],
   ])('the verdict %# is a warning that the details explain', (facts, but, details) => {
@@ -88,20 +88,21 @@ describe('a verdict that is not simply fresh', () => {
 
   it('the verdict is not ready if the last success is in the future', () => {
     expect(buildStatus(statusFacts(future)).notReady).toEqual([
-      'users is stale: its last success has a time that is still to come, so a clock was put back',
+      'resources is stale: its last success has a time that is still to come, so a clock was put back',
     ]);
   });
 
   it('the verdict is a warning if the last run of a stream without a schedule failed, or its lock is held', () => {
-    const offReasons = { users: 'not scheduled' } as const;
+    const offReasons = { resources: 'not scheduled' } as const;
     expect(verdict({ operations: operations({ runs: [failedRun] }), offReasons })).toMatchObject(
-      warning('the last run of users failed'),
+      warning('the last run of resources failed'),
     );
     expect(verdict({ ...heldUp, offReasons }).level).toBe('warning');
     const equipment = runRow({ stream: 'equipments', status: 'failed', error_code: 'server_error' });
     // No run can correct it, and none is wanted.
     const skipped = { offReasons: { equipments: 'no equipment types' } } as const;
-    expect(verdict({ operations: operations({ runs: [equipment] }), ...skipped }).level).toBe('good');
+    const unlisted = withStream('equipments', { isOffered: false }, operations({ runs: [equipment] }));
+    expect(verdict({ operations: unlisted, ...skipped }).level).toBe('good');
   });
 
   it('the verdict is a warning if the scheduled report cannot be sent', () => {
@@ -126,12 +127,12 @@ describe('a verdict that is not simply fresh', () => {
     const keeping = { ...EVERYTHING_KEPT, deletedDays: 30 };
     const removed = (retainedMs: number | null) => ({
       keeping,
-      operations: withStream('users', { retainedMs }, withRetained(NOON - HOUR_MS)),
+      operations: withStream('resources', { retainedMs }, withRetained(NOON - HOUR_MS)),
     });
     expect(verdict(removed(NOON - 3 * DAY_MS))).toMatchObject({
       level: 'warning',
       details: [
-        'Data of users is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.',
+        'Data of resources is still stored, although it is older than its retention. Runs remove it in parts, and the log names errors.',
       ],
     });
     expect(verdict(removed(null)).level).toBe('warning');
@@ -147,13 +148,13 @@ function withRetained(retainedMs: number) {
 }
 
 describe('a first sync that is not under way', () => {
-  const none = operations({ runs: [], successMs: { users: null } });
+  const none = operations({ runs: [], successMs: { resources: null } });
 
   it('a first sync is not under way while another session holds the lock', () => {
-    const held = withStream('users', { heldUpBy: 'role bi (pid 1)' }, none);
+    const held = withStream('resources', { heldUpBy: 'role bi (pid 1)' }, none);
     expect(verdict({ operations: held })).toMatchObject({
       level: 'bad',
-      sentence: 'Users has never been synced.',
+      sentence: 'Resources has never been synced.',
     });
     expect(verdict({ operations: none })).toMatchObject({ level: 'busy' });
   });
@@ -161,8 +162,8 @@ describe('a first sync that is not under way', () => {
   it('a first sync is not under way if it repeats a failed run, but is after an interrupted one', () => {
     const again = (error_code: string) =>
       operations({
-        runs: [running, runRow({ run_id: 9, stream: 'users', status: 'failed', error_code })],
-        successMs: { users: null },
+        runs: [running, runRow({ run_id: 9, stream: 'resources', status: 'failed', error_code })],
+        successMs: { resources: null },
       });
     expect(verdict({ operations: again('server_error') }).level).toBe('bad');
     expect(verdict({ operations: again('interrupted') }).level).toBe('busy');
@@ -170,10 +171,10 @@ describe('a first sync that is not under way', () => {
   });
 
   it('a first sync under way hides no warning of another stream', () => {
-    const runs = [running, runRow({ stream: 'resources', status: 'failed', error_code: 'server_error' })];
-    expect(verdict({ operations: operations({ runs, successMs: { users: null } }) })).toMatchObject({
+    const runs = [running, runRow({ stream: 'followups', status: 'failed', error_code: 'server_error' })];
+    expect(verdict({ operations: operations({ runs, successMs: { resources: null } }) })).toMatchObject({
       level: 'warning',
-      sentence: 'The first sync is under way, but the last run of resources failed.',
+      sentence: 'The first sync is under way, but the last run of followups failed.',
     });
   });
 });
@@ -190,7 +191,7 @@ describe('a state that was not read', () => {
   it('before the migrations, streams are shown as not read yet', () => {
     const read = { ...operations({ pendingMigrations: 1 }), rows: undefined };
     const facts = { operations: { ...read, accounts: new Map([['north', UNKNOWN_STREAMS]]) } };
-    expect(badge(facts, 'users')).toBe('off: not read yet');
+    expect(badge(facts, 'resources')).toBe('off: not read yet');
     expect(buildStatus(statusFacts(facts)).notReady).toEqual(['1 migration of the warehouse is pending']);
   });
 
@@ -279,7 +280,7 @@ describe('figures and sentences', () => {
 
   it('the page counts the open issues of a stream', () => {
     const issue = {
-      stream: 'users',
+      stream: 'resources',
       kind: 'field_nulled',
       field: 'due',
       problem: 'x',
@@ -290,7 +291,7 @@ describe('figures and sentences', () => {
   });
 
   it('the page shows that an estimate includes deleted rows', () => {
-    const rows = [{ stream: 'users', rows: 300_000, isEstimate: true }] as const;
+    const rows = [{ stream: 'resources', rows: 300_000, isEstimate: true }] as const;
     expect(page({ volumes: { rows, days: [] } })).toContain(
       'about 300,000 <span class="dim small">with deleted ones</span>',
     );
@@ -307,7 +308,7 @@ describe('figures and sentences', () => {
   });
 
   it('the page shows a volume of zero as zero', () => {
-    const rows = [{ stream: 'users', rows: 0, isEstimate: false }] as const;
+    const rows = [{ stream: 'resources', rows: 0, isEstimate: false }] as const;
     expect(page({ volumes: { rows, days: [] } })).toContain('<dt>records</dt> <dd>0</dd>');
   });
 });

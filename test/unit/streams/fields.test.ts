@@ -29,7 +29,7 @@ test('each table gets separate builders of equal columns', () => {
     ['tags', false],
   ]);
   expect([table.id, table.opened_at, table.closes_on, table.tags].map((one) => one.getSQLType())).toEqual([
-    'text',
+    'text collate "C"',
     'timestamp with time zone',
     'date',
     'text[]',

@@ -1,9 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fieldReader } from '../../../src/engine/streams/read-fields.ts';
 import type { resourceVersions } from '../../../src/engine/streams/resources.ts';
 import type { RecordIssue, RowOf } from '../../../src/engine/streams/stream.ts';
-import { isEarlier, toInstant, msOfInstant } from '../../../src/engine/streams/time-text.ts';
 import * as wire from '../../../src/engine/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 import * as specified from '../../support/source-wire.ts';
@@ -34,9 +32,9 @@ describe('forms of field values', () => {
     ['identifier', wire.identifier, 'é'.repeat(301), refused],
     ['key', wire.key, '', refused],
     ['key', wire.key, 0, taken('0')],
-    ['bigint', wire.bigint, '9223372036854775807', taken('9223372036854775807')],
-    ['bigint', wire.bigint, '9223372036854775808', refused],
-    ['bigint', wire.bigint, '-9223372036854775808', taken('-9223372036854775808')],
+    ['bigint', wire.bigint, '9007199254740991', taken('9007199254740991')],
+    ['bigint', wire.bigint, '9007199254740992', refused],
+    ['bigint', wire.bigint, -(2 ** 53), refused],
     ['bigint', wire.bigint, '-0', taken('0')],
     ['bigint', wire.bigint, '007', taken('7')],
     ['bigint', wire.bigint, '17.5', refused],
@@ -45,14 +43,20 @@ describe('forms of field values', () => {
     ['bigint', wire.bigint, '0x10', refused],
     ['bigint', wire.bigint, 'seven', refused],
     ['numeric', wire.numeric, 62.5, taken('62.5')],
-    ['numeric', wire.numeric, '62.50', taken('62.50')],
+    ['numeric', wire.numeric, '62.50', taken('62.5')],
+    ['numeric', wire.numeric, 2 ** 53, refused],
+    ['numeric', wire.numeric, Infinity, refused],
+    ['text', wire.text, 2 ** 53, refused],
     ['numeric', wire.numeric, '1e5', refused],
-    ['instant', wire.instant, 0, taken('1970-01-01T00:00:00.000Z')],
+    ['instant', wire.instant, 0, refused],
+    ['instant', wire.instant, '0', refused],
     ['instant', wire.instant, '1700000000000', taken('2023-11-14T22:13:20.000Z')],
-    ['instant', wire.instant, 1.5, taken('1970-01-01T00:00:00.001500Z')],
+    ['instant', wire.instant, 1.5, taken('1970-01-01T00:00:00.001Z')],
     ['instant', wire.instant, -1, taken('1969-12-31T23:59:59.999Z')],
-    ['instant', wire.instant, 253_402_300_800_000, taken('10000-01-01T00:00:00.000Z')],
-    ['instant', wire.instant, 8.64e15 + 1, refused],
+    ['instant', wire.instant, Date.parse('0001-01-02T00:00:00Z'), taken('0001-01-02T00:00:00.000Z')],
+    ['instant', wire.instant, Date.parse('0000-12-31T00:00:00Z'), refused],
+    ['instant', wire.instant, Date.parse('9999-12-31T00:00:00Z'), taken('9999-12-31T00:00:00.000Z')],
+    ['instant', wire.instant, Date.parse('+010000-01-01T00:00:00Z'), refused],
     ['instant', wire.instant, '2023-11-14', refused],
     ['date', wire.date, 20_240_229, taken('2024-02-29')],
     ['date', wire.date, '20240229', taken('2024-02-29')],
@@ -148,44 +152,6 @@ test('each field of a record is read separately, and unknown fields become issue
     ['unknown_field', 'messages[].colour', 'red'],
     ['unknown_field', 'messages[].constructor', 1],
   ]);
-});
-
-describe('fast paths and the general path', () => {
-  test('a time is written as the general path writes it, for every millisecond and microsecond from year 1 to beyond 9999', () => {
-    const ms = fc.oneof(
-      fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('+012000-01-01T00:00:00Z') }),
-      fc.constantFrom(-1, 0, 1, 999, 86_399_999, 86_400_000, 253_402_300_799_999, 253_402_300_800_000),
-    );
-    fc.assert(
-      fc.property(ms, (whole) => {
-        const slow = new Date(whole).toISOString().replace(/^\+0*/, '');
-        expect(toInstant(whole)).toBe(slow);
-        expect(toInstant(whole + 0.25)).toBe(`${slow.slice(0, -1)}250Z`);
-      }),
-    );
-  });
-
-  test.each([
-    [1_776_668_933_096.7, '2026-04-20T07:08:53.096700Z'],
-    [1_776_668_933_096.123, '2026-04-20T07:08:53.096123Z'],
-    [1_776_668_933_999.9998, '2026-04-20T07:08:54.000Z'],
-    [-0.3, '1969-12-31T23:59:59.999700Z'],
-  ])('a time with a fraction of a millisecond keeps its microseconds: %s', (ms, expected) => {
-    expect(toInstant(ms)).toBe(expected);
-  });
-
-  test('times are compared by their value, with years of any length', () => {
-    const ms = fc.oneof(
-      fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: 8.64e15 }),
-      fc.integer({ min: Date.parse('9999-12-31T00:00:00Z'), max: Date.parse('+010000-01-02T00:00:00Z') }),
-    );
-    fc.assert(
-      fc.property(ms, ms, (one, other) => {
-        expect(msOfInstant(toInstant(one))).toBe(one);
-        expect(isEarlier(toInstant(one), toInstant(other))).toBe(one < other);
-      }),
-    );
-  });
 });
 
 test('a column that toRows omits is a compile error', () => {

@@ -15,6 +15,7 @@ const READ: AccountsRead = {
   readMonotonicMs: 0,
   pendingMigrations: 0,
   accounts: new Map(),
+  blocked: new Map(),
 };
 const COUNTED: Volumes = { rows: [], days: [] };
 const never = <T>() => new Promise<T>(() => undefined);

@@ -25,7 +25,6 @@ export const notes = {
 
 // A time that is still to come, from a clock that is ahead or in another unit, is in no past period.
 export const FOLLOWUP_QUESTIONS = {
-  // The counted days end with the last run: after a midnight without one, they have no row for today.
   /** How many are open, overdue and closed now? */
   followupsNow: question({ status: as.text, followups: as.number })`
 select case when is_overdue then 'overdue' when is_open then 'open' when is_open is null then 'unknown' else 'closed' end as status,
@@ -106,9 +105,12 @@ order by 1`,
     overdue: as.number,
     over_a_month: as.number,
     oldest_due_on: as.day,
+    field_offices: as.textOrNull,
+    supervisor_name: as.textOrNull,
   })`
 select assignee_id, assignee_name, count(*) as overdue,
-  count(*) filter (where days_overdue > 30) as over_a_month, min(due_on) as oldest_due_on
+  count(*) filter (where days_overdue > 30) as over_a_month, min(due_on) as oldest_due_on,
+  min(field_offices) as field_offices, min(supervisor_name) as supervisor_name
 from safety.followup_overview
 where account_id = $1 and is_overdue
 group by 1, 2
@@ -122,16 +124,16 @@ where account_id = $1 and is_overdue`,
 
   /** Which are longest overdue, and what was said last? */
   longestOverdue: question({
-    id: as.text,
+    ...columns.followup,
     ...columns.form,
     ...columns.assignee,
     due_on: as.day,
     days_overdue: as.number,
     ...notes,
   })`
-select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, o.days_overdue, ${NOTE_COLUMNS}
+select o.id, o.response_id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, o.days_overdue, ${NOTE_COLUMNS}
 from (
-  select account_id, id, form_id, form_label, assignee_id, assignee_name, due_on, days_overdue
+  select account_id, id, response_id, form_id, form_label, assignee_id, assignee_name, due_on, days_overdue
   from safety.followup_overview
   where account_id = $1 and is_overdue
   order by due_on, id limit 10
@@ -170,16 +172,16 @@ order by raised desc, 1 limit 10`,
 
   /** Which open ones were handed on most often, and what was said last? */
   mostHandedOn: question({
-    id: as.text,
+    ...columns.followup,
     ...columns.form,
     ...columns.assignee,
     reassignment_count: as.number,
     due_on: as.dayOrNull,
     ...notes,
   })`
-select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.reassignment_count, o.due_on, ${NOTE_COLUMNS}
+select o.id, o.response_id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.reassignment_count, o.due_on, ${NOTE_COLUMNS}
 from (
-  select account_id, id, form_id, form_label, assignee_id, assignee_name, reassignment_count, due_on
+  select account_id, id, response_id, form_id, form_label, assignee_id, assignee_name, reassignment_count, due_on
   from safety.followup_overview
   where account_id = $1 and is_open and reassignment_count > 1
   order by reassignment_count desc, due_on, id limit 5

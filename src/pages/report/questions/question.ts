@@ -49,6 +49,8 @@ export const columns = {
   employee: { user_id: text, user_name: textOrNull },
   equipmentType: { equipment_type_id: textOrNull, equipment_type_label: textOrNull },
   form: { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull },
+  /** What a link to a follow-up may need, beside the form. */
+  followup: { id: text, response_id: textOrNull.or(number.transform(String)) },
   schedule: { schedule_id: text, schedule_label: text },
   training: { training_id: text, training_label: text },
 };

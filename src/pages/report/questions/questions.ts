@@ -20,7 +20,7 @@ order by id`,
   /** Which ids have the label of another one? */
   sharedLabels: question({ kind: as.text, id: as.text })`
 select kind, id
-from (select kind, id, count(*) over (partition by kind, label) as ids from safety.labels where account_id = $1) l
+from (select kind, id, count(*) over (partition by kind, label) as ids from safety.id_labels where account_id = $1) l
 where ids > 1
 order by kind, id`,
 };

@@ -22,14 +22,14 @@ order by date, status`,
 select w.days, count(e.training_id) as trainings, count(distinct e.user_id) as employees,
   count(e.training_id) filter (where e.is_required is not false) as required
 from (values (7), (30), (60), (90)) as w (days)
-left join safety.training_expiry e on e.account_id = $1 and e.days_until_expiry between 0 and w.days - 1
+left join safety.training_matrix e on e.account_id = $1 and e.days_until_expiry between 0 and w.days - 1
 group by 1
 order by 1`,
 
   /** How many lapse in each of the next weeks? */
   lapsingByWeek: question({ week: as.day, trainings: as.number })`
 select expires_on - (extract(isodow from expires_on)::int - 1) as week, count(*) as trainings
-from safety.training_expiry
+from safety.training_matrix
 where account_id = $1 and days_until_expiry between 0 and 89
 group by 1
 order by 1`,
@@ -43,7 +43,7 @@ order by 1`,
     is_required: as.booleanOrNull,
   })`
 select user_id, user_name, training_id, training_label, expires_on, days_until_expiry, is_required
-from safety.training_expiry
+from safety.training_matrix
 where account_id = $1 and days_until_expiry between 0 and 89
 order by expires_on, user_id, training_id limit 10`,
 

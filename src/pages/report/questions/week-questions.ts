@@ -12,7 +12,7 @@ export const DUE_SOON = `
 from safety.followup_overview
 where account_id = $1 and days_until_due between 0 and 6`;
 export const LAPSING = `
-from safety.training_expiry
+from safety.training_matrix
 where account_id = $1 and days_until_expiry between 0 and 6 and is_required is not false`;
 /** One row per assignee of the equipment. */
 export const EXPIRING = `
@@ -47,10 +47,10 @@ group by 1, 2`;
 
 export const WEEK_QUESTIONS = {
   /** Which open ones are due in the next seven days? */
-  dueSoon: question({ id: as.text, ...columns.form, ...columns.assignee, due_on: as.day, ...notes })`
-select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
+  dueSoon: question({ ...columns.followup, ...columns.form, ...columns.assignee, due_on: as.day, ...notes })`
+select o.id, o.response_id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
 from (
-  select id, form_id, form_label, assignee_id, assignee_name, due_on,
+  select id, response_id, form_id, form_label, assignee_id, assignee_name, due_on,
     row_number() over (partition by coalesce(assignee_id, '') order by due_on, id) as task${DUE_SOON}
     and coalesce(assignee_id, '') = any ($2)
 ) o${NOTES}

@@ -1,7 +1,6 @@
 import { equipmentFields } from '../../records.ts';
 import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
 import { aBoolean, aText, type Checked, eachOf, type Method, oneOf } from '../method.ts';
-import { ServiceError } from '../service-error.ts';
 
 const rules = {
   equipmentType_id: aText,
@@ -16,16 +15,12 @@ export const equipmentsList: Method = {
   respond(parameters, { store, readings }) {
     const asked = parameters as Checked<typeof rules>;
     const { equipmentType_id: type = '', service_type: service = 'in' } = asked;
-    const metafields = store.metafields.get(type);
-    if (metafields === undefined && readings.unknownEquipmentType !== 'empty') {
-      throw new ServiceError(readings.unknownEquipmentType, `no equipment type has the id ${type}`);
-    }
     const matching = [...store.equipment.values()].filter(
       ({ equipmentType_id: own, isInService }) =>
         own === type && (service === 'all' || (isInService as unknown) === (service === 'in')),
     );
     const { records, fields } = withUnaskedPaging(matching, parameters, readings.equipmentsPaging, readings);
-    const empty = Object.fromEntries((metafields ?? []).map((id) => [id, readings.emptyMetavalue]));
+    const empty = Object.fromEntries(store.metafieldIds(type).map((id) => [id, readings.emptyMetavalue]));
     const shape = (record: object): object => {
       const full = asked.include_null_metavalues === true ? withEmptyMetavalues(record, empty) : record;
       return asked.columns === undefined ? full : withColumns(full, asked.columns);

@@ -1,10 +1,9 @@
-import { hashText } from '../../random.ts';
 import type { Followup } from '../../records.ts';
-import type { FollowupQuery, FollowupTable } from '../../store/followup-table.ts';
+import type { FollowupQuery } from '../../store/followup-table.ts';
 import { toPage } from '../paging.ts';
 import type { Readings } from '../readings.ts';
 import { ServiceError } from '../service-error.ts';
-import { aNumber, aPage, aText, type Method, oneOf, wholeNumber } from '../method.ts';
+import { aBoolean, aNumber, aPage, aText, type Method, oneOf, wholeNumber } from '../method.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 500;
@@ -21,26 +20,52 @@ const rules = {
   created_after: aNumber,
   updated_before: aNumber,
   updated_after: aNumber,
+  followup_display_id: aBoolean,
 };
 
 export const followupsList: Method = {
   rules: () => rules,
   respond(parameters, { store, readings }) {
-    const { limit = DEFAULT_LIMIT, page = 1, ...asked } = parameters as FollowupParameters;
+    const {
+      limit = DEFAULT_LIMIT,
+      page = 1,
+      followup_display_id: isNumbered = false,
+      ...asked
+    } = parameters as FollowupParameters;
     const pageSize = Math.min(limit, readings.largestPage ?? limit);
     const query = toQuery(asked, readings);
-    const found = find(store.followups.page(query, readings), query, readings);
+    const found = store.followups.page(query, readings);
     const { paging, range } = toPage(found.total, pageSize, page, readings);
     const records = found.read(...range);
     if (records.some(({ id }) => readings.unrenderable.includes(id))) throw new ServiceError('server_error');
     return {
-      fields: readings.followupsPaging === 'present' ? { paging } : {},
-      list: { name: 'followups', kind: 'followup', records },
+      fields: { paging },
+      list: {
+        name: 'followups',
+        kind: 'followup',
+        records,
+        shape(record) {
+          const sent = readings.followups === 'observed' ? asObserved(record as Followup) : record;
+          return isNumbered
+            ? { ...sent, followup_display_id: store.followups.displayId(record as Followup) }
+            : sent;
+        },
+      },
     };
   },
 };
 
-type Found = ReturnType<FollowupTable['page']>;
+const asText = (time: unknown): unknown => (Number.isSafeInteger(time) ? String(time) : time);
+
+function asObserved(record: Followup): object {
+  const { created_on, updated_on, resolved_on = null, due = null, m_completer_id = null } = record;
+  const times = {
+    created_on: asText(created_on),
+    updated_on: asText(updated_on),
+    resolved_on: asText(resolved_on),
+  };
+  return { ...record, ...times, due, m_completer_id };
+}
 
 /** Changes the bounds so that a comparison in ms gives the result of a comparison in whole seconds. */
 function toQuery(query: FollowupQuery, { followupTimes, followupBounds }: Readings): FollowupQuery {
@@ -55,19 +80,4 @@ function toQuery(query: FollowupQuery, { followupTimes, followupBounds }: Readin
   };
 }
 
-/** The result of a query where the service deviates from the simplest reading: rows, and their number of records. */
-function find(found: Found, query: FollowupQuery, { undatedFollowups, repeatedRows }: Readings): Found {
-  if (undatedFollowups === 'as-before' && !repeatedRows) return found;
-  let records = found.read(0, found.total);
-  if (undatedFollowups === 'unfiltered') {
-    const isUndated = ({ created_on }: Partial<Followup>): boolean => typeof created_on !== 'number';
-    const isFiltered = query.created_after !== undefined || query.created_before !== undefined;
-    const undated = isFiltered ? [] : records.filter(isUndated);
-    records = [...records.filter((record) => !isUndated(record)), ...undated];
-  }
-  const isRepeated = ({ id }: Followup): boolean => repeatedRows && hashText(id) % 10 === 0;
-  const rows = records.flatMap((record) => (isRepeated(record) ? [record, record] : [record]));
-  return { total: records.length, read: (from, to) => rows.slice(from, to) };
-}
-
-type FollowupParameters = FollowupQuery & { limit?: number; page?: number };
+type FollowupParameters = FollowupQuery & { limit?: number; page?: number; followup_display_id?: boolean };

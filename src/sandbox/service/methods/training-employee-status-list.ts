@@ -18,16 +18,15 @@ export const trainingEmployeeStatusList: Method = {
   rules: () => rules,
   respond(parameters, { store, readings }) {
     const asked = parameters as TrainingParameters;
-    const cached = readings.trainingCache === 'per-request' ? JSON.stringify(parameters) : undefined;
-    const { lastUpdated, employees } = store.trainingCalculation(cached);
+    const { lastUpdated, employees } = store.trainingCalculation();
     const selected = selectEmployees(employees, asked, lastUpdated);
-    const sentMs = lastUpdated + readings.lastUpdatedAheadMs;
     const asks = Math.min(asked.limit ?? MAX_LIMIT, readings.largestPage ?? MAX_LIMIT);
-    const { paging, range } = toPage(selected.length, asks, asked.page ?? 1, readings);
+    const { page = 1 } = asked;
+    const { paging, range } = toPage(selected.length, asks, page, readings);
     return {
       fields: {
-        last_updated: readings.numbers === 'text' ? String(sentMs) : sentMs,
-        ...(readings.trainingPaging === 'present' ? { paging } : {}),
+        last_updated: readings.numbers === 'text' ? String(lastUpdated) : lastUpdated,
+        ...(readings.trainingPaging === 'present' ? { paging: { ...paging, page } } : {}),
       },
       list: {
         name: 'employees',

@@ -1,0 +1,26 @@
+-- An earlier due day came if it was the due day at its end.
+create or replace view safety.due_followups as
+select d.account_id, d.id as followup_id, d.due_on, d.done_on,
+  case when d.done_on is not null then d.done_on <= d.due_on when d.due_on < d.today then false end as done_in_time,
+  d.form_id, coalesce(form.label, d.form_id::text) as form_label, d.assignee_id, u.name as assignee_name,
+  d.account_id || '/' || nullif(d.assignee_id, '') as assignee_key, d.account_id || '/' || d.id as followup_key,
+  d.account_id || '/' || d.form_id as form_key, form.group_label as form_group
+from (
+  select f.account_id, f.id, f.due_on, f.form_id, f.assignee_id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
+    case when not f.is_open then (coalesce(f.resolved_at, f._valid_from) at time zone coalesce(z.timezone, 'UTC'))::date end as done_on
+  from safety.followups f
+  left join safety.reporting_clock z on z.account_id = f.account_id
+  where f._deleted_at is null
+  union all
+  select s.account_id, s.id, s.due_on, s.form_id, s.assignee_id, coalesce(z.today, (now() at time zone 'UTC')::date),
+    case when not s.is_open then (coalesce(s.resolved_at, s.valid_from) at time zone coalesce(z.timezone, 'UTC'))::date end
+  from safety.followup_states s
+  join safety.followups f on f.account_id = s.account_id and f.id = s.id
+  left join safety.reporting_clock z on z.account_id = s.account_id
+  where f._deleted_at is null and s.due_on is distinct from f.due_on
+    and s.due_on >= (s.valid_from at time zone coalesce(z.timezone, 'UTC'))::date
+    and s.due_on < (s.valid_to at time zone coalesce(z.timezone, 'UTC'))::date
+) d
+left join safety.id_labels form on form.account_id = d.account_id and form.kind = 'form' and form.id = d.form_id::text
+left join safety.users u on u.account_id = d.account_id and u.id = d.assignee_id
+where d.due_on <= d.today;

@@ -1,0 +1,17 @@
+-- People of several areas count in each. Leavers are left out.
+create or replace view safety.training_compliance_by_area as
+select a.account_id, a.area_kind, a.area, a.area_group, count(*) as people, count(*) filter (where c.is_compliant) as compliant,
+  round(count(*) filter (where c.is_compliant)::numeric / count(*), 4) as share
+from (
+  select account_id, user_id, 'field_office' as area_kind, label as area, group_label as area_group from safety.people_field_offices
+  union all
+  select account_id, user_id, 'line_of_business', label, group_label from safety.people_lines_of_business
+  union all
+  select u.account_id, u.id, 'job_title', coalesce(t.label, u.job_title_id collate "default"), t.group_label
+  from safety.users u
+  left join safety.id_labels t on t.account_id = u.account_id and t.kind = 'job_title' and t.id = u.job_title_id
+  where u.job_title_id <> ''
+) a
+join safety.training_compliance c on c.account_id = a.account_id and c.user_id = a.user_id
+where c.is_active is not false and c.is_compliant is not null
+group by a.account_id, a.area_kind, a.area, a.area_group;

@@ -1,0 +1,88 @@
+/** The ids in live records that lists or people name. */
+import { type SQL, sql } from 'drizzle-orm';
+import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
+import { users } from '../streams/users.ts';
+import type { Queryable } from '../database/connection.ts';
+import { readStoredPartitions } from './stored-partitions.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { equipment, equipmentMetavalues, equipmentSchedules } from '../streams/equipments.ts';
+import { followups } from '../streams/followups.ts';
+import { names } from '../streams/names.ts';
+import type { NamesState, StoredTypes } from '../streams/state.ts';
+import { resources } from '../streams/resources.ts';
+import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
+
+/** Columns with an id of each kind, or with a list of ids. */
+const ID_COLUMNS: Readonly<Record<string, readonly PgColumn[]>> = {
+  form: [followups.form_id],
+  training: [
+    trainingEmployeeStatus.complete_training_ids,
+    trainingEmployeeStatus.incomplete_training_ids,
+    trainingCompletions.training_id,
+  ],
+  equipment_type: [equipment.equipment_type_id],
+  schedule: [equipmentSchedules.schedule_id],
+  category: [resources.category_id],
+  field_office: [equipment.field_office_ids, users.field_office_ids],
+  client: [equipment.client_ids, users.client_ids],
+  line_of_business: [equipment.line_of_business_id, users.line_of_business_ids],
+  metafield: [equipmentMetavalues.metafield_id],
+  metafield_item: [equipmentMetavalues.item_ids],
+  project: [equipment.project_ids],
+  job_title: [users.job_title_id],
+  role: [users.role_id],
+};
+
+/**
+ * The second column of each primary key is the key of the record, so several ids in one record count once. The foreign key
+ * of a child table leads to the record, which shows whether it is live.
+ */
+function selectIds(column: PgColumn, accountIds: string): SQL {
+  const { table } = column;
+  const { primaryKeys, foreignKeys } = getTableConfig(table);
+  const record = primaryKeys[0]?.columns[1] ?? column;
+  const { foreignTable = table, foreignColumns = [] } = foreignKeys[0]?.reference() ?? {};
+  const id = column.getSQLType().endsWith('[]') ? sql`unnest(${column})` : sql`${column}`;
+  const join =
+    foreignTable === table
+      ? sql``
+      : sql`join ${foreignTable} on ${foreignTable}.account_id = ${table}.account_id and ${foreignColumns[1]} = ${record}`;
+  return sql`select ${table}.account_id, ${record} as record, ${id}::text as id
+    from ${table} ${join} where ${table}.account_id = any (${accountIds}::text[]) and ${foreignTable}._deleted_at is null`;
+}
+
+/** `account_id`, `record` and `id` for each live record with an id of the kind. */
+export const selectMetIds = (kind: string, accountIds: readonly string[]): SQL =>
+  sql.join(
+    (ID_COLUMNS[kind] ?? []).map((column) => selectIds(column, toArrayLiteral(accountIds))),
+    sql` union `,
+  );
+
+export async function readNamesState(db: Queryable, accountId: string): Promise<NamesState> {
+  const live = await db.execute<{ kind: string; count: number }>(sql`
+    select kind, count(*)::int as count from ${names} where account_id = ${accountId} and _deleted_at is null group by kind`);
+  const met = Object.keys(ID_COLUMNS).map(
+    (kind) =>
+      sql`select distinct ${`${kind}:`}::text || m.id as key from (${selectMetIds(kind, [accountId])}) m where m.id <> ''`,
+  );
+  const unnamed = await db.execute<{ key: string }>(sql`
+    ${sql.join(met, sql` union all `)} except select _key from ${names} where account_id = ${accountId}`);
+  const lists = await db.execute<{ id: string }>(sql`
+    select distinct _raw ->> 'list_id' as id from ${names}
+    where account_id = ${accountId} and kind = 'metafield' and _deleted_at is null and _raw ->> 'list_id' is not null`);
+  return {
+    live: new Map(live.map(({ kind, count }) => [kind, count])),
+    unnamed: unnamed.map(({ key }) => key),
+    dataLists: lists.map(({ id }) => id),
+  };
+}
+
+export async function readTypes(db: Queryable, accountId: string): Promise<StoredTypes> {
+  const named = await db.execute<{ id: string }>(sql`
+    select id from ${names} where account_id = ${accountId} and kind = 'equipment_type' and _deleted_at is null order by id`);
+  const stored = (await readStoredPartitions(db, [accountId])).get(accountId) ?? [];
+  return {
+    named: named.map(({ id }) => id),
+    withRows: stored.flatMap(({ partition, live }) => (live > 0 ? [partition] : [])),
+  };
+}

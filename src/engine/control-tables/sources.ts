@@ -1,0 +1,87 @@
+/** `safety_sync.sources`: the service that each account belongs to. */
+import { eq, getTableColumns, sql } from 'drizzle-orm';
+import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { instant, idText } from '../streams/columns.ts';
+import type { Database, Queryable } from '../database/connection.ts';
+import { backfillSlices, controlSchema, optionalMethods, runs, streamState } from './control-tables.ts';
+
+/** The service that an account belongs to: the one from which it was first read. */
+export const sources = controlSchema.table(
+  'sources',
+  {
+    account_id: idText().notNull(),
+    /** Scheme, host, port and path, as `normalizeBaseUrl` makes it. */
+    address: text().notNull(),
+    /** As account.info sent them; null: it did not. */
+    service_id: idText(),
+    service_name: text(),
+    /** Until a stream has read everything from the new address, its runs delete what that address lacks, without the guard. */
+    moved_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id] })],
+);
+
+/** A service, and whose data it sends. */
+export interface Source {
+  readonly address: string;
+  /** Of the account at the service; null: unknown. */
+  readonly serviceId: string | null;
+  readonly serviceName: string | null;
+}
+
+interface StoredSource extends Source {
+  /** Something was stored from it. Before that, the account belongs to no service: an address may have been mistyped. */
+  readonly isRead: boolean;
+}
+
+export async function readSource(db: Queryable, accountId: string): Promise<StoredSource | undefined> {
+  const [row] = await db
+    .select({
+      address: sources.address,
+      serviceId: sources.service_id,
+      serviceName: sources.service_name,
+      isRead: sql<boolean>`${sources.moved_at} is not null
+        or exists (select from ${streamState} s where s.account_id = ${accountId} and s.last_success_at is not null)
+        or exists (select from ${runs} r where r.account_id = ${accountId} and r.records_read > 0)`,
+    })
+    .from(sources)
+    .where(eq(sources.account_id, accountId));
+  return row;
+}
+
+const toColumns = ({ address, serviceId, serviceName }: Source) => ({
+  address,
+  service_id: serviceId,
+  service_name: serviceName,
+});
+
+export async function writeSource(db: Queryable, accountId: string, source: Source): Promise<void> {
+  const set = toColumns(source);
+  await db
+    .insert(sources)
+    .values({ account_id: accountId, ...set })
+    .onConflictDoUpdate({ target: sources.account_id, set });
+}
+
+/** Columns that are no position: they hold for what is stored, wherever it came from. */
+const STAYING = ['account_id', 'stream', 'complete_until', 'retained_at', 'read_parts'];
+
+/**
+ * Gives the account another address, and resets its positions: each stream is read as if for the first time, and no method
+ * counts as not offered.
+ */
+export async function moveSource(db: Database, accountId: string, source: Source): Promise<void> {
+  const positions = Object.keys(getTableColumns(streamState)).filter((name) => !STAYING.includes(name));
+  await db.transaction(async (tx) => {
+    await tx
+      .update(sources)
+      .set({ ...toColumns(source), moved_at: sql`now()` })
+      .where(eq(sources.account_id, accountId));
+    await tx
+      .update(streamState)
+      .set(Object.fromEntries(positions.map((name) => [name, sql`default`])))
+      .where(eq(streamState.account_id, accountId));
+    for (const table of [backfillSlices, optionalMethods])
+      await tx.delete(table).where(eq(table.account_id, accountId));
+  });
+}

@@ -1,0 +1,59 @@
+/** Ranges of creation time and the filters that select them. A record never changes its creation time. Pure; ms since 1970. */
+import { SECOND_MS } from '../../shared/time.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import type { Params } from './list.ts';
+
+export const WHOLE_TIME: TimeSlice = { fromMs: -Infinity, toMs: Infinity };
+/** The ledger's ends of time: a range that reaches one of them is requested without that bound. */
+const LEDGER_TIME: TimeSlice = { fromMs: 0, toMs: Date.parse('2100-01-01T00:00:00Z') };
+
+export const isSameRange = (one: TimeSlice, other: TimeSlice): boolean =>
+  one.fromMs === other.fromMs && one.toMs === other.toMs;
+
+export const isWholeTime = (range: TimeSlice): boolean => isSameRange(range, WHOLE_TIME);
+
+/** The second of a time: a service may compare times by seconds, so no range ends within one. */
+export const secondOf = (ms: number): number => Math.floor(ms / SECOND_MS) * SECOND_MS;
+export const afterSecondOf = (ms: number): number => secondOf(ms) + SECOND_MS;
+
+/** A range as the ledger has it: whole seconds, with finite ends. */
+export const toLedger = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
+  fromMs: Math.max(secondOf(fromMs), LEDGER_TIME.fromMs),
+  toMs: Math.min(afterSecondOf(toMs - 1), LEDGER_TIME.toMs),
+});
+
+export const ofLedger = ({ fromMs, toMs }: TimeSlice): TimeSlice => ({
+  fromMs: fromMs <= LEDGER_TIME.fromMs ? -Infinity : fromMs,
+  toMs: toMs >= LEDGER_TIME.toMs ? Infinity : toMs,
+});
+
+/** The bounds are exclusive. */
+export const toFilters = ({ fromMs, toMs }: TimeSlice): Params => ({
+  ...(fromMs > -Infinity && { created_after: fromMs - 1 }),
+  ...(toMs < Infinity && { created_before: toMs }),
+});
+
+/** `count` ranges, newest first, that together are `range`; they divide the time between its records evenly. */
+export function cutEvenly(range: TimeSlice, records: TimeSlice, count: number): TimeSlice[] {
+  const stepMs = (records.toMs - records.fromMs) / count;
+  const edges = Array.from({ length: count - 1 }, (_, at) => secondOf(records.toMs - stepMs * (at + 1)));
+  const inside = [...new Set(edges)].filter((ms) => ms > range.fromMs && ms < range.toMs);
+  return [range.toMs, ...inside].map((toMs, at) => ({ fromMs: inside[at] ?? range.fromMs, toMs }));
+}
+
+/** The ranges that these cover, without overlaps, newest first. */
+export function unionOf(ranges: readonly TimeSlice[]): TimeSlice[] {
+  const union: TimeSlice[] = [];
+  for (const range of ranges.toSorted((one, other) => other.toMs - one.toMs)) {
+    const last = union.at(-1);
+    if (last === undefined || range.toMs < last.fromMs) union.push(range);
+    else union.splice(-1, 1, { fromMs: Math.min(last.fromMs, range.fromMs), toMs: last.toMs });
+  }
+  return union;
+}
+
+/** For messages. */
+export function describeRange({ fromMs, toMs }: TimeSlice): string {
+  const time = (ms: number, open: string) => (Number.isFinite(ms) ? new Date(ms).toISOString() : open);
+  return `${time(fromMs, 'from the beginning')} to ${time(toMs, 'now')}`;
+}

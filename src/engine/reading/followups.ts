@@ -1,0 +1,243 @@
+/** Follow-ups: all of them at first, then the changes since the watermark; deletions and drift by a complete read. */
+import { SafetySyncError } from '../../shared/errors.ts';
+import type { Received } from '../../shared/received.ts';
+import { formatDuration, formatNumber } from '../../shared/format.ts';
+import { HOUR_MS } from '../../shared/time.ts';
+import type { StateChange, TimeSlice } from '../streams/state.ts';
+import { recordKey } from '../streams/wire.ts';
+import { type FailedSlice, failedStep, readBackfill } from './backfill.ts';
+import {
+  describeRange,
+  isSameRange,
+  isWholeTime,
+  ofLedger,
+  toLedger,
+  unionOf,
+  WHOLE_TIME,
+} from './creation-time.ts';
+import { createFollowupList, type FollowupList } from './followup-list.ts';
+import type { Params } from './list.ts';
+import type { ReadRequest } from './read-request.ts';
+import { timeOf } from './record-fields.ts';
+import { records, type Step, type ReadOutcome, type Steps } from './step.ts';
+import { walk } from './walk.ts';
+import { type FirstResponse, nextWatermark, updatedAfter } from './watermark.ts';
+
+/** A scheduled run reads everything again after this time, and after this many times the duration of the last such read. */
+const COMPLETE_READ_MS = HOUR_MS;
+const COMPLETE_READ_FACTOR = 10;
+/** A row that changed less than this before a complete read may be missing there because that response is late. */
+const LATE_MS = HOUR_MS;
+
+/** One run. */
+interface FollowupRun {
+  readonly read: ReadRequest;
+  readonly list: FollowupList;
+  /** Ranges that the service does not return. */
+  failed: readonly FailedSlice[];
+  readonly notes: string[];
+  /** Records without a usable key that were yielded: another read of this run would count each of them again. */
+  readonly keyless: Set<string>;
+}
+
+interface WalkRead {
+  readonly first: FirstResponse | undefined;
+  readonly failed: readonly FailedSlice[];
+  /** The latest `updated_on` of all its records. */
+  readonly newestMs: number;
+}
+
+async function* readWalk(run: FollowupRun, range: TimeSlice, filters?: Params): Steps<WalkRead> {
+  const { list, notes, keyless } = run;
+  const failed: FailedSlice[] = [];
+  let newestMs = -Infinity;
+  const steps = walk(list, range, filters && { filters });
+  function isRepeated(record: Received): boolean {
+    if (recordKey(record, list.keyField) !== null) return false;
+    if (keyless.has(record.text)) return true;
+    keyless.add(record.text);
+    return false;
+  }
+  let next = await steps.next();
+  for (; next.done !== true; next = await steps.next()) {
+    if (next.value.kind === 'failed') {
+      failed.push(next.value);
+      yield failedStep(next.value.range);
+    } else {
+      for (const record of next.value.records)
+        newestMs = Math.max(newestMs, timeOf(record, 'updated_on') ?? -Infinity);
+      yield records(next.value.records.filter((record) => !isRepeated(record)));
+    }
+  }
+  const { first, note } = next.value;
+  if (note !== null) notes.push(note);
+  return { first, failed, newestMs };
+}
+
+/** Reads the changes since the watermark; returns the next one. */
+async function* readChanges(run: FollowupRun, watermark: number): Steps<number> {
+  const filters = { updated_after: updatedAfter(watermark, run.read.settings.followupsOverlapMs) };
+  const { first, failed } = yield* readWalk(run, WHOLE_TIME, filters);
+  run.failed = [...run.failed, ...failed];
+  return (first && nextWatermark(watermark, first)) ?? watermark;
+}
+
+const isOneOf = (range: TimeSlice, failed: readonly FailedSlice[]): boolean =>
+  failed.some((one) => isSameRange(toLedger(one.range), range));
+
+/** Failed slices of earlier runs, as the ledger has them. */
+async function readFailed({ read }: FollowupRun): Promise<readonly TimeSlice[]> {
+  const { slices } = await read.warehouse.readLedger();
+  return slices.filter(({ status }) => status === 'failed');
+}
+
+/** Reads failed slices again, whole. What still fails is a smaller slice, because all other records of them are stored. */
+async function* retryFailed(run: FollowupRun, known: readonly TimeSlice[]): Steps {
+  const slices = [...known, ...run.failed.map(({ range }) => toLedger(range))];
+  run.failed = [];
+  for (const slice of unionOf(slices)) {
+    const { failed } = yield* readWalk(run, ofLedger(slice));
+    run.failed = [...run.failed, ...failed];
+  }
+  yield* closeFailed(run, slices);
+}
+
+/** Those of these slices that do not fail any more are not open any more. */
+function* closeFailed({ failed }: FollowupRun, slices: readonly TimeSlice[]): Generator<Step> {
+  const repaired = slices.filter((slice) => !isOneOf(slice, failed));
+  if (repaired.length > 0) yield { ...records([]), writes: [{ kind: 'repaired', slices: repaired }] };
+}
+
+/** Changes were stored up to the watermark, but those in failed slices, so the run fails while one is open. */
+function toOutcome({ read, failed, notes }: FollowupRun, state: StateChange): ReadOutcome & { kind: 'read' } {
+  const note = notes.join('; ') || null;
+  const [first] = failed;
+  if (first === undefined) return { kind: 'read', covered: null, state, note, failure: null };
+  const { range, error } = first;
+  const more = failed.length === 1 ? '' : ` (and ${failed.length - 1} more ranges)`;
+  const message = `${read.stream.method}, created ${describeRange(range)}${more}: ${error.message}`;
+  const code = error.code === 'read_incomplete' ? error.code : 'range_unreadable';
+  const failure = new SafetySyncError(code, message, { cause: error, requestId: error.requestId });
+  return { kind: 'read', covered: null, state, note, failure };
+}
+
+/** The first sync is resumed like a backfill. */
+async function* readFirstSync(run: FollowupRun): Steps<ReadOutcome> {
+  const known = await readFailed(run);
+  const { isOneResponse, notes, ...end } = yield* readBackfill(run.read, run.list, {});
+  let { watermark } = end;
+  run.notes.push(...notes);
+  // Records may have changed since they were read, also in an earlier run.
+  if (watermark !== null && !isOneResponse) watermark = yield* readChanges(run, watermark);
+  yield* retryFailed(run, known);
+  run.failed = [...run.failed, ...end.failed];
+  return toOutcome(run, { watermark, isPlanDone: true });
+}
+
+/** Only a backfill of everything has read all changes that the service had made when it began. */
+async function* readAsked(run: FollowupRun): Steps<ReadOutcome> {
+  const { range = WHOLE_TIME, state } = run.read;
+  const known = await readFailed(run);
+  const { watermark, failed, notes } = yield* readBackfill(run.read, run.list, run.read);
+  run.notes.push(...notes);
+  run.failed = failed;
+  const within = ({ fromMs, toMs }: TimeSlice): boolean => fromMs >= range.fromMs && toMs <= range.toMs;
+  yield* closeFailed(
+    run,
+    known.filter((slice) => within(ofLedger(slice))),
+  );
+  const latest = Math.max(state.watermark ?? -Infinity, watermark ?? -Infinity);
+  return toOutcome(run, {
+    isPlanDone: true,
+    ...(isWholeTime(range) && Number.isFinite(latest) && { watermark: latest }),
+  });
+}
+
+/** Reads everything, after the changes: what else differs was missed by earlier runs, or was deleted. */
+async function* readEverything(run: FollowupRun, watermark: number | null): Steps<ReadOutcome> {
+  const { read, list } = run;
+  yield { ...records([]), writes: [{ kind: 'complete_read' }] };
+  yield { kind: 'commit' };
+  const known = await readFailed(run);
+  const begunMs = read.service.clock.monotonicMs();
+  const { first, failed, newestMs } = yield* readWalk(run, WHOLE_TIME);
+  run.failed = failed;
+  yield* closeFailed(run, known);
+  const outcome = toOutcome(run, {
+    watermark: first === undefined ? watermark : nextWatermark(watermark, first),
+  });
+  if (first === undefined || outcome.failure !== null) return outcome;
+  const changedUpToMs = Math.max(newestMs, first.timeMs - LATE_MS);
+  const totals = [first.total, await list.askTotal({})].filter((total) => total !== undefined);
+  const tookMs = Math.round(read.service.clock.monotonicMs() - begunMs);
+  return {
+    ...outcome,
+    covered: { partitions: null, changedUpToMs },
+    state: { ...outcome.state, completeRead: { tookMs, totals } },
+    ...(watermark !== null && { repairUpToMs: watermark }),
+  };
+}
+
+/** How many more records the service counts than are stored, outside of what changed between two of its totals. */
+export function differenceOf(rows: number, totals: readonly number[]): number {
+  if (totals.length === 0) return 0;
+  const [least, most] = [Math.min(...totals), Math.max(...totals)];
+  return rows < least ? least - rows : Math.min(0, most - rows);
+}
+
+/** Drift is found by counting: what no change shows, for example a deletion, a form that is hidden, a replica that was late. */
+async function* readDrift(run: FollowupRun, changed: number): Steps<ReadOutcome> {
+  const { read, list, notes } = run;
+  const { agoMs, tookMs, difference } = read.state.completeRead;
+  yield { kind: 'commit' };
+  const total = await list.askTotal({});
+  if (total === undefined || total === (await read.warehouse.countListed()))
+    return toOutcome(run, { watermark: changed, ...(difference !== 0 && { difference: 0 }) });
+  const watermark = yield* readChanges(run, changed);
+  if (run.failed.length > 0) return toOutcome(run, { watermark });
+  yield { kind: 'commit' };
+  const after = (await list.askTotal({})) ?? total;
+  const found = differenceOf(await read.warehouse.countListed(), [total, after]);
+  if (found === 0) return toOutcome(run, { watermark });
+  const what = `the service counts ${formatNumber(Math.abs(found), 'follow-up')} ${found > 0 ? 'more' : 'fewer'} than are stored`;
+  const waitMs = Math.max(COMPLETE_READ_MS, COMPLETE_READ_FACTOR * tookMs) - (agoMs ?? Infinity);
+  if (found === difference) notes.push(`${what}, as after the last complete read`);
+  else if (read.isScheduled && waitMs > 0 && (agoMs ?? 0) >= 0)
+    notes.push(`${what}: everything is read again in ${formatDuration(waitMs)}`);
+  else {
+    notes.push(`${what}: everything was read again`);
+    return yield* readEverything(run, watermark);
+  }
+  return toOutcome(run, { watermark });
+}
+
+async function* readSync(run: FollowupRun, before: number): Steps<ReadOutcome> {
+  const known = await readFailed(run);
+  const watermark = yield* readChanges(run, before);
+  yield* retryFailed(run, known);
+  // While a slice is open the rows are known to differ.
+  return run.failed.length > 0 ? toOutcome(run, { watermark }) : yield* readDrift(run, watermark);
+}
+
+async function* readReconcile(run: FollowupRun, before: number | null): Steps<ReadOutcome> {
+  const watermark = before === null ? null : yield* readChanges(run, before);
+  return yield* readEverything(run, watermark);
+}
+
+export async function* readFollowups(read: ReadRequest): Steps<ReadOutcome> {
+  const { kind, service, state } = read;
+  const stop = new AbortController();
+  const list = createFollowupList(read, {
+    ...service,
+    signal: AbortSignal.any([service.signal, stop.signal]),
+  });
+  const run: FollowupRun = { read, list, failed: [], notes: [], keyless: new Set() };
+  try {
+    if (kind === 'backfill') return yield* readAsked(run);
+    if (kind === 'reconcile') return yield* readReconcile(run, state.watermark);
+    return yield* state.watermark === null ? readFirstSync(run) : readSync(run, state.watermark);
+  } finally {
+    // A consumer that stops in the middle ends the requests.
+    stop.abort();
+  }
+}

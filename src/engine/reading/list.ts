@@ -1,0 +1,156 @@
+/** The one loop over the pages of a list, which also reads a list that is one response. Each page is held in memory. */
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import type { ListPage, ListRequest } from '../api/requests.ts';
+import type { Service } from './read-request.ts';
+import { recordName, timeOf } from './record-fields.ts';
+
+export type Params = Readonly<Record<string, unknown>>;
+
+export interface ListAsked extends Pick<ListRequest, 'method' | 'listKey' | 'retries'> {
+  /** The field that identifies a record. */
+  readonly keyField: string;
+  readonly params: Params;
+  /** `limit` of each page; absent: the list is one response, unless it announces further pages. */
+  readonly pageSize?: number | undefined;
+  /** Other fields of a record that are looked at before it is parsed. */
+  readonly peekFields?: readonly string[] | undefined;
+}
+
+/** The result of one pass over a list. */
+export interface ListRead {
+  /** Names of the different records. */
+  readonly names: ReadonlySet<string>;
+  readonly distinct: number;
+  /** Of the last page that announced one. */
+  readonly total: number | undefined;
+  /** As many records as the first page announced, and no later page announced fewer: a deletion moves records to pages already read. */
+  readonly isComplete: boolean;
+  /** Members of the responses beside the list that no specification names: they may say that something is missing. */
+  readonly unknownMembers: readonly string[];
+}
+
+const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['ok', 'paging', 'last_updated', 'columns']);
+
+export function incomplete(
+  { method, params }: ListAsked,
+  { total = 0, distinct }: ListRead,
+): SafetySyncError {
+  const why =
+    distinct < total
+      ? `${total} records were announced, ${distinct} delivered`
+      : 'records came or went while its pages were read, or announced pages are missing';
+  return new SafetySyncError('read_incomplete', `${method} ${JSON.stringify(params)}: ${why}`);
+}
+
+/** Requests one page of a list. */
+export async function fetchPage(
+  { api, meter, signal }: Service,
+  { method, listKey, keyField, params, pageSize, peekFields = [], retries }: ListAsked,
+  page = 1,
+): Promise<ListPage> {
+  return await api.page({
+    method,
+    listKey,
+    fields: [keyField, ...peekFields],
+    params: { ...(pageSize && { limit: pageSize }), ...params, ...(page > 1 && { page }) },
+    meter,
+    signal,
+    retries,
+    comesWhole: pageSize === undefined,
+  });
+}
+
+const REFUSED: ReadonlySet<ErrorCode> = new Set([
+  'parameter_invalid',
+  'parameter_unexpected',
+  'content_not_found',
+]);
+
+/** The service refuses the request for its parameters. */
+export const isRefused = (error: unknown): error is SafetySyncError =>
+  error instanceof SafetySyncError && REFUSED.has(error.code);
+
+/** A page beyond the last one is refused. */
+export const isBeyondLast = (error: unknown): boolean =>
+  isRefused(error) && error.code !== 'parameter_unexpected';
+/**
+ * Yields page after page. The list ends with a page that is empty, shows nothing new or is refused; or with one that is shorter
+ * than its limit and reaches the total. A response with as many records as were asked for is never taken as the last one.
+ */
+export async function* readList(
+  service: Service,
+  asked: ListAsked,
+): AsyncGenerator<ListPage, ListRead, undefined> {
+  const { keyField, listKey, pageSize } = asked;
+  const names = new Set<string>();
+  const unknown = new Set<string>();
+  let firstTotal: number | undefined;
+  let total: number | undefined;
+  let hasShrunk = false;
+  let [lastPage, pagesWithNews] = [1, 0];
+  for (let number = 1, isLast = false; !isLast; number += 1) {
+    let page: ListPage;
+    try {
+      page = await fetchPage(service, asked, number);
+    } catch (error) {
+      if (number === 1 || !isBeyondLast(error)) throw error;
+      break;
+    }
+    const known = names.size;
+    for (const record of page.records) names.add(recordName(record, keyField));
+    const { envelope, paging, records } = page;
+    for (const name of Object.keys(envelope))
+      if (name !== listKey && !KNOWN_MEMBERS.has(name)) unknown.add(name);
+    yield page;
+    if (names.size === known) break;
+    pagesWithNews += 1;
+    hasShrunk ||= (paging?.total ?? Infinity) < (total ?? 0);
+    total = paging?.total ?? total;
+    firstTotal ??= total;
+    lastPage = Math.max(lastPage, paging?.lastPage ?? 1);
+    // Paging without a usable number is a sign of further pages.
+    const isReached =
+      number >= lastPage && (total === undefined ? paging === undefined : names.size >= total);
+    const mayBeFull = pageSize !== undefined && (total === undefined || records.length >= pageSize);
+    isLast = isReached && !mayBeFull;
+  }
+  // Without a total every page that was announced must have brought new records.
+  const isReached =
+    firstTotal === undefined ? lastPage === 1 || pagesWithNews >= lastPage : names.size >= firstTotal;
+  const isComplete = isReached && !hasShrunk;
+  return { names, distinct: names.size, total, isComplete, unknownMembers: [...unknown] };
+}
+
+/** A list that shifts while it is read shows all of it within a few passes; more are a service that contradicts itself. */
+const MOST_PASSES = 6;
+
+/**
+ * Reads by page numbers what may change meanwhile: passes over the list, until one shows no record that the pass before it
+ * lacked, except those created since the first pass began, and reaches its total. One response that is complete needs no
+ * second pass. Error: `read_incomplete`.
+ */
+export async function* readSettledList(
+  service: Service,
+  asked: ListAsked & { readonly createdField: string },
+): AsyncGenerator<ListPage, ListRead, undefined> {
+  let beganMs: number | undefined;
+  let before: ReadonlySet<string> | undefined;
+  for (let pass = 1; ; pass += 1) {
+    const list = readList(service, asked);
+    let [pages, isNew] = [0, false];
+    let next = await list.next();
+    for (; next.done !== true; next = await list.next()) {
+      pages += 1;
+      beganMs ??= next.value.serviceTimeMs ?? service.clock.now();
+      for (const record of next.value.records) {
+        const isOld = (timeOf(record, asked.createdField) ?? -Infinity) < beganMs;
+        isNew ||= isOld && before?.has(recordName(record, asked.keyField)) !== true;
+      }
+      yield next.value;
+    }
+    const read = next.value;
+    if (read.isComplete && (pages === 1 || !isNew)) return read;
+    if (pass === MOST_PASSES) throw incomplete(asked, read);
+    before = read.names;
+  }
+}

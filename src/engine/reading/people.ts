@@ -1,0 +1,170 @@
+/**
+ * People: one list of everybody, and a request of users.info for each id in a row that no stored person has. A service may
+ * offer either, both or none.
+ */
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import { formatCount } from '../../shared/format.ts';
+import { Received } from '../../shared/received.ts';
+import {
+  isLeftAlone,
+  isListDue,
+  isNotOffered,
+  type MethodState,
+  type UserForm,
+} from '../streams/optional-methods.ts';
+import { isWireRecord, recordKey } from '../streams/wire.ts';
+import { NONE_OFFERED, nothingDue } from './names.ts';
+import { readOptionalList } from './optional-list.ts';
+import type { ReadRequest } from './read-request.ts';
+import { records, type ReadOutcome, type Steps } from './step.ts';
+
+/** Requests of users.info in one sync: scheduled ones leave the budget to the other streams. */
+const MOST_ASKED = { scheduled: 20, manual: 500 };
+/** Requests between two commits. */
+const ASKED_AT_ONCE = 20;
+
+/** The parameter with the id: as observed, and as in the specification's example. */
+const FORMS: readonly UserForm[] = ['id', 'user'];
+
+const REFUSES_THE_FORM = new Set<ErrorCode>([
+  'parameter_unexpected',
+  'parameter_invalid',
+  'parameter_missing',
+]);
+/** The example of the specification has a number; an id that is none can only be text. */
+const toParameter = (form: UserForm, id: string): string | number =>
+  form === 'user' && /^[1-9]\d{0,14}$/.test(id) ? Number(id) : id;
+
+interface Answer {
+  /** null: the service does not know the person, or no name of them. */
+  readonly person: Received | null;
+  /** null: it is unknown which form the service understands. */
+  readonly form: UserForm | null;
+}
+
+/** undefined: the service refuses both forms. */
+export async function askForPerson(
+  { stream, service }: Pick<ReadRequest, 'stream' | 'service'>,
+  id: string,
+  worked: UserForm | null,
+): Promise<Answer | undefined> {
+  const { api, meter, signal } = service;
+  for (const form of worked === 'user' ? FORMS.toReversed() : FORMS) {
+    try {
+      const params = { [form]: toParameter(form, id) };
+      const request = {
+        method: 'users.info',
+        objectKey: 'user',
+        params,
+        retries: 0,
+        meter,
+        signal,
+      };
+      const sent = await api.fetchObject(request);
+      if (!isWireRecord(sent) || stream.personal?.nameOf(sent) === undefined) return { person: null, form };
+      const person = Received.of({ ...sent, id: sent['id'] ?? id });
+      return { person: recordKey(person, stream.keyField) === id ? person : null, form };
+    } catch (error) {
+      if (!(error instanceof SafetySyncError)) throw error;
+      if (error.code === 'content_not_found') return { person: null, form };
+      // Also said of an id that it does not know.
+      if (error.code === 'server_error') return { person: null, form: null };
+      if (!REFUSES_THE_FORM.has(error.code)) throw error;
+    }
+  }
+  return undefined;
+}
+
+interface Asked {
+  /** Ids with a response. */
+  readonly ids: string[];
+  readonly people: Received[];
+  worked: UserForm | null;
+  /** Why no more can be asked; null: nothing is in the way. */
+  failure: SafetySyncError | null;
+}
+
+async function askForPeople(
+  read: ReadRequest,
+  ids: readonly string[],
+  worked: UserForm | null,
+): Promise<Asked> {
+  const asked: Asked = { ids: [], people: [], worked, failure: null };
+  try {
+    for (const id of ids) {
+      const answer = await askForPerson(read, id, asked.worked);
+      if (answer === undefined && asked.worked === null) {
+        const message = 'users.info: the service takes neither id nor user as parameter';
+        throw new SafetySyncError('parameter_unexpected', message);
+      }
+      asked.ids.push(id);
+      asked.worked = answer?.form ?? asked.worked;
+      if (answer?.person != null) asked.people.push(answer.person);
+    }
+  } catch (error) {
+    if (!(error instanceof SafetySyncError)) throw error;
+    asked.failure = error;
+  }
+  return asked;
+}
+
+/** People whom no row has, one after the other. Returns how many are left for later runs; null: it is not offered. */
+async function* readSinglePeople(read: ReadRequest, info: MethodState | undefined): Steps<number | null> {
+  const { warehouse, kind, isScheduled } = read;
+  const unknown = await warehouse.readUnknownPeople({ isAll: kind === 'backfill' });
+  const most = kind === 'backfill' ? unknown.length : MOST_ASKED[isScheduled ? 'scheduled' : 'manual'];
+  let worked = info?.form ?? null;
+  for (let at = 0; at < Math.min(most, unknown.length); at += ASKED_AT_ONCE) {
+    const ids = unknown.slice(at, Math.min(at + ASKED_AT_ONCE, most));
+    const { failure, ...asked } = await askForPeople(read, ids, worked);
+    worked = asked.worked;
+    const isMissing = failure !== null && isNotOffered(failure.code);
+    const code = isMissing ? failure.code : null;
+    const named = asked.people.map((person) => recordKey(person, read.stream.keyField) ?? '');
+    yield {
+      ...records(asked.people),
+      writes: [
+        { kind: 'people_asked', ids: asked.ids, named },
+        { kind: 'methods', results: [{ method: 'users.info', code, form: worked }] },
+      ],
+    };
+    yield { kind: 'commit' };
+    if (isMissing) return null;
+    if (failure !== null) throw failure;
+  }
+  return Math.max(0, unknown.length - most);
+}
+
+export async function* readPeople(read: ReadRequest): Steps<ReadOutcome> {
+  const { warehouse, service, kind, force } = read;
+  const methods = await warehouse.readOptionalMethods();
+  const { listed, hasNew } = await warehouse.readKnownPeople();
+  const notes: string[] = [];
+  let code = methods.get('users.list')?.code ?? null;
+  if (kind !== 'sync' || force === true || isListDue(methods.get('users.list'), hasNew)) {
+    const { result, records: people, failure } = await readOptionalList(service, 'users.list');
+    const isShort = people !== null && (people.length === 0 || people.length * 2 < listed);
+    if (isShort && listed > 0)
+      notes.push(`users.list has ${people.length} people, of ${listed} before: nobody is marked deleted`);
+    const isWhole = people !== null && !isShort;
+    yield {
+      ...records(people ?? []),
+      writes: [
+        { kind: 'methods', results: [result] },
+        ...(isWhole ? [{ kind: 'people_listed' } as const] : []),
+      ],
+    };
+    yield { kind: 'commit', covered: isWhole ? { partitions: null } : null };
+    if (failure !== null) return { kind: 'read', covered: null, failure };
+    code = result.code;
+  }
+  const info = methods.get('users.info');
+  // Whom a list will name in an hour is not asked for one by one.
+  const mayAsk = (code === null || isNotOffered(code)) && !isLeftAlone(info);
+  const left = mayAsk ? yield* readSinglePeople(read, info) : null;
+  if (service.meter.requests === 0) return nothingDue(read, methods, ['users.list', 'users.info']);
+  if (left === null && isNotOffered(code)) return NONE_OFFERED;
+  if (left !== null && left > 0)
+    notes.push(`${formatCount(left)} people without a name are left for later runs`);
+  return { kind: 'read', covered: null, note: notes.join('; ') || null, failure: null };
+}

@@ -1,0 +1,184 @@
+/**
+ * Reads every follow-up of a range of creation time, so that none is missed that existed all the time.
+ *
+ * A response has the newest records below its upper bound, all of them down to its oldest one, at one instant. The next
+ * request begins at that one, its millisecond included. So the ranges that the responses cover are disjoint and leave nothing
+ * out, and a record, which never changes its creation time, is in exactly one of them. The end is a response that is shorter
+ * than asked and reaches its total. Records that change meanwhile have a later `updated_on` than the first response shows,
+ * and the next read requests them.
+ */
+import type { Received } from '../../shared/received.ts';
+import { SafetySyncError } from '../../shared/errors.ts';
+import { isRequestSpecific } from '../api/response-errors.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import { afterSecondOf, describeRange, secondOf, toFilters } from './creation-time.ts';
+import type { FollowupList, Newest } from './followup-list.ts';
+import type { Params } from './list.ts';
+import { recordName, timeOf } from './record-fields.ts';
+import { type FirstResponse, readFirstResponse } from './watermark.ts';
+
+type WalkStep =
+  | {
+      readonly kind: 'records';
+      /** Those that this walk has not yielded before. */
+      readonly records: readonly Received[];
+      /** Everything created from here on was yielded, but what failed. A whole second. */
+      readonly readToMs: number;
+      /** Different records created from there on. */
+      readonly count: number;
+      /** By the first response. */
+      readonly total: number | undefined;
+    }
+  /** The service does not return this range, or contradicts itself there. The walk goes on below it. */
+  | { readonly kind: 'failed'; readonly range: TimeSlice; readonly error: SafetySyncError };
+
+interface WalkStart {
+  readonly filters?: Params;
+  /** The newest records of the range, which were requested already. */
+  readonly newest?: Newest | undefined;
+  /** An earlier walk read the range from here on, and this number of records. */
+  readonly readToMs?: number;
+  readonly records?: number;
+  /** The total of its first response. */
+  readonly expected?: number | null;
+  /** Changes up to here were made before it began. */
+  readonly watermark?: number | null;
+}
+
+interface WalkEnd {
+  /** undefined: no request succeeded. */
+  readonly first: FirstResponse | undefined;
+  readonly isComplete: boolean;
+  readonly note: string | null;
+}
+
+const createdOf = (record: Received): number | undefined => timeOf(record, 'created_on');
+
+/** Sorted by creation time and filtered by it. Bounds that are inclusive or compared by seconds show a little more. */
+export function isNewestFirst(records: readonly Received[], { fromMs, toMs }: TimeSlice): boolean {
+  let lastMs = afterSecondOf(toMs) - 1;
+  return records.every((record) => {
+    const createdMs = createdOf(record);
+    if (createdMs === undefined || createdMs > lastMs || createdMs < secondOf(fromMs - 1)) return false;
+    lastMs = createdMs;
+    return true;
+  });
+}
+
+export async function* walk(
+  list: FollowupList,
+  range: TimeSlice,
+  start: WalkStart = {},
+): AsyncGenerator<WalkStep, WalkEnd, undefined> {
+  const { filters = {}, readToMs = range.toMs, records: recordsBefore = 0 } = start;
+  const names = new Set<string>();
+  let first: FirstResponse | undefined;
+  let failures = 0;
+  /** Records that were read below the end of the second down to which everything was. */
+  let below = { readToMs, records: 0 };
+
+  const paramsOf = (part: TimeSlice): Params => ({ ...filters, ...toFilters(part) });
+  const nameOf = (record: Received): string => recordName(record, list.keyField);
+  const count = (): number => recordsBefore + names.size - below.records;
+
+  function take(page: readonly Received[], toMs: number): WalkStep {
+    const news = page.filter((record) => !names.has(nameOf(record)));
+    const namesBelow = new Set<string>();
+    for (const record of news) {
+      names.add(nameOf(record));
+      if ((createdOf(record) ?? toMs) < toMs) namesBelow.add(nameOf(record));
+    }
+    const before = below.readToMs === toMs ? below.records : 0;
+    below = { readToMs: toMs, records: before + namesBelow.size };
+    return { kind: 'records', records: news, readToMs: toMs, count: count(), total: first?.total };
+  }
+
+  function fail(part: TimeSlice, error: SafetySyncError): WalkStep {
+    failures += 1;
+    return { kind: 'failed', range: part, error };
+  }
+
+  /** For more records of one second than a response holds, and for an order that is not that of creation. */
+  async function* readByPages(part: TimeSlice): AsyncGenerator<WalkStep, void, undefined> {
+    try {
+      for await (const page of list.readSettled(paramsOf(part))) {
+        first ??= readFirstResponse(page, list.service.clock.now());
+        yield take(page.records, below.readToMs);
+      }
+      yield take([], part.fromMs);
+    } catch (error) {
+      const isOfThese = error instanceof SafetySyncError && error.code === 'read_incomplete';
+      if (!isOfThese && !isRequestSpecific(error)) throw error;
+      yield fail(part, error);
+    }
+  }
+
+  const byPages = (why: string): WalkEnd => ({
+    first,
+    isComplete: failures === 0,
+    note: `read by page numbers, which is slower: ${list.method}, created ${describeRange(range)}, ${why}`,
+  });
+
+  let { newest } = start;
+  let limit = list.pageSize;
+  /** The oldest record of the last response. */
+  let border: string | undefined;
+  for (let before = readToMs; before > range.fromMs;) {
+    const part = { fromMs: range.fromMs, toMs: before };
+    let response = newest ?? (await list.askNewest(paramsOf(part), limit));
+    newest = undefined;
+    const isBorderMissing =
+      !(response instanceof SafetySyncError) &&
+      border !== undefined &&
+      !response.page.records.some((record) => nameOf(record) === border);
+    // It was deleted, or the service compares creation times by seconds and leaves out the second of the bound.
+    if (isBorderMissing)
+      response = await list.askNewest(paramsOf({ ...part, toMs: afterSecondOf(before - 1) }), limit);
+    border = undefined;
+    if (response instanceof SafetySyncError) {
+      const beyond = await list.askBeyond(paramsOf(part), response);
+      const createdMs = (beyond && createdOf(beyond)) ?? -Infinity;
+      const fromMs = Math.max(range.fromMs, Math.min(Math.floor(createdMs) + 1, before - 1));
+      yield fail({ fromMs, toMs: before }, response);
+      before = fromMs;
+      continue;
+    }
+    const { page } = response;
+    first ??= readFirstResponse(page, list.service.clock.now());
+    const { records } = page;
+    const last = records.at(-1);
+    const total = page.paging?.total ?? (last === undefined ? 0 : Infinity);
+    if (records.length < response.limit && new Set(records.map(nameOf)).size >= total) {
+      yield take(records, range.fromMs);
+      break;
+    }
+    limit = list.widened(response.limit);
+    if (last === undefined || !isNewestFirst(records, { ...part, toMs: afterSecondOf(before - 1) })) {
+      yield* readByPages(range);
+      return byPages('because it is not sorted by creation time, newest first, or lacks what it announces');
+    }
+    const oldestMs = Math.floor(createdOf(last) ?? 0);
+    yield take(records, afterSecondOf(oldestMs));
+    if (oldestMs + 1 < before) {
+      before = oldestMs + 1;
+      border = nameOf(last);
+    } else {
+      const second = { fromMs: secondOf(oldestMs), toMs: afterSecondOf(oldestMs) };
+      yield* readByPages(second);
+      // Inclusive bounds show the second of the bound again.
+      before = Math.min(second.fromMs, before - 1);
+    }
+  }
+  const expected = start.expected ?? first?.total ?? 0;
+  if (failures === 0 && recordsBefore + names.size < expected) {
+    // Records were deleted, or the order is another one. What changed since the first response does not count.
+    const { timeMs = 0, seenMs = 0 } = recordsBefore > 0 ? {} : (first ?? {});
+    const updated_before = Math.max(timeMs, seenMs + 1, (start.watermark ?? 0) + 1);
+    const total = await list.askTotal({ ...paramsOf(range), updated_before });
+    if (recordsBefore + names.size < (total ?? 0)) {
+      yield* readByPages(range);
+      return byPages('because its total has more than its order by creation time shows');
+    }
+  }
+  return { first, isComplete: failures === 0, note: null };
+}

@@ -1,0 +1,115 @@
+/** The service that an account belongs to. Another one is refused, because its records would be mixed with the stored ones. */
+import type { ApiClient } from '../api/client.ts';
+import { createRequestMeter } from '../api/requests.ts';
+import { readOptionalMethods, writeOptionalMethods } from '../control-tables/optional-methods.ts';
+import { readSource, type Source, writeSource } from '../control-tables/sources.ts';
+import type { Database } from '../database/connection.ts';
+import { isListDue, isNotOffered } from '../streams/optional-methods.ts';
+import { isWireRecord } from '../streams/wire.ts';
+import { type ErrorCode, SafetySyncError } from '../../shared/errors.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../shared/time.ts';
+
+/** The request for the identity is not refused: it decides about the others. */
+export const IDENTITY_METHOD = 'account.info';
+
+type Identity = Pick<Source, 'serviceId' | 'serviceName'>;
+/** A service that cannot be reached fails for the list, too: there is no need to wait for it twice. */
+const MOST_MS = MINUTE_MS;
+const UNKNOWN: Identity = { serviceId: null, serviceName: null };
+
+export const describeSource = ({ address, serviceId, serviceName }: Source): string => {
+  const who = [serviceName, serviceId].filter((one) => one !== null);
+  return who.length === 0 ? address : `${address} (${who.join(', ')})`;
+};
+
+/** Two ids that differ are two accounts at the service, whatever their addresses. */
+export const isOtherAccount = (one: Source, other: Source): boolean =>
+  one.serviceId !== null && other.serviceId !== null && one.serviceId !== other.serviceId;
+
+export function sourceChanged(accountId: string, stored: Source, current: Source): SafetySyncError {
+  const isOther = isOtherAccount(stored, current);
+  const ways = [
+    `If it was practice: safety-sync accounts remove ${accountId}`,
+    ...(isOther ? [] : [`A new address of the same service: safety-sync accounts move ${accountId}`]),
+    'Another service beside it: give it a SAFETY_ACCOUNT of its own.',
+  ];
+  return new SafetySyncError(
+    'source_changed',
+    `account ${accountId} was read from ${describeSource(stored)} until now, and the configuration names ${describeSource(current)}`,
+    { advice: ways.join('\n') },
+  );
+}
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' || typeof value === 'number' ? String(value).trim() || null : null;
+
+interface SourceOptions {
+  readonly accountId: string;
+  readonly address: string;
+  readonly api: () => ApiClient;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export function createSourceGuard({ accountId, address, api, db, clock, signal }: SourceOptions) {
+  let asked: { readonly identity: Promise<Identity>; readonly atMs: number } | undefined;
+
+  /** Without an answer the address alone counts. A service that does not offer the method is asked again weekly. */
+  async function fetchIdentity(): Promise<Identity> {
+    const known = (await readOptionalMethods(db, accountId)).get(IDENTITY_METHOD);
+    if (known !== undefined && isNotOffered(known.code) && !isListDue(known)) return UNKNOWN;
+    const remember = async (code: ErrorCode | null) =>
+      await writeOptionalMethods(db, { accountId, now: 'now' }, [{ method: IDENTITY_METHOD, code }]);
+    try {
+      const account = await api().fetchObject({
+        method: IDENTITY_METHOD,
+        objectKey: 'account',
+        params: {},
+        meter: createRequestMeter(),
+        retries: 0,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(MOST_MS)]),
+      });
+      await remember(null);
+      const { id, name } = isWireRecord(account) ? account : {};
+      return { serviceId: textOf(id), serviceName: textOf(name) };
+    } catch (error) {
+      if (!(error instanceof SafetySyncError)) throw error;
+      await remember(error.code);
+      return UNKNOWN;
+    }
+  }
+
+  /** Asks once, and daily by a worker. */
+  async function readCurrent(): Promise<Source> {
+    const atMs = clock.monotonicMs();
+    if (asked === undefined || atMs - asked.atMs > DAY_MS) asked = { identity: fetchIdentity(), atMs };
+    return { address, ...(await asked.identity) };
+  }
+
+  /** `stored` undefined: nothing was read yet. An address that differs is refused as it is, without a request. */
+  async function compare() {
+    const stored = await readSource(db, accountId);
+    const isElsewhere = stored?.isRead === true && stored.address !== address;
+    const current = isElsewhere ? { address, ...UNKNOWN } : await readCurrent();
+    const isOther = isElsewhere || (stored?.isRead === true && isOtherAccount(stored, current));
+    return { stored, current, isOther };
+  }
+
+  return {
+    compare,
+    readCurrent,
+    /** Called before every list, so that no run goes on after another process has moved the account. Error: `source_changed`. */
+    async assertSame(): Promise<void> {
+      const { stored, current, isOther } = await compare();
+      if (stored !== undefined && isOther) throw sourceChanged(accountId, stored, current);
+      // What was known once stays when the service does not send it.
+      const known = stored?.isRead === true ? stored : undefined;
+      const serviceId = current.serviceId ?? known?.serviceId ?? null;
+      const serviceName = current.serviceName ?? known?.serviceName ?? null;
+      if (stored?.address === address && stored.serviceId === serviceId && stored.serviceName === serviceName)
+        return;
+      await writeSource(db, accountId, { address, serviceId, serviceName });
+    },
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * Replaces functions and views while people read them. A view whose columns stay, or get new ones at the end, is replaced in
+ * place and alone, so that its readers wait for one statement, and grants and views of users on top of it stay. Otherwise
+ * it is dropped and created again together with those of our views that read it.
+ */
+import { SafetySyncError } from '../shared/errors.ts';
+import { VERSION } from '../version.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
+import type { TextQueries } from '../engine/database/connection.ts';
+import type { Definition } from '../engine/database/definitions.ts';
+import { DEFINITIONS, LEDGER, type MigrationStatus } from '../engine/database/migration-status.ts';
+import { completeAccess } from './access.ts';
+
+/** Definitions that are applied in one transaction; views to drop before, those that read others first. */
+export interface ViewStep {
+  readonly drop: readonly string[];
+  readonly apply: readonly Definition[];
+}
+
+const isOurs = new Set(DEFINITIONS.filter(({ isView }) => isView).map(({ name }) => name));
+const NAMES = new RegExp(`\\bsafety\\.(${DEFINITIONS.map(({ name }) => name).join('|')})\\b`, 'g');
+
+/** The views among these that exist with columns that the new definition, a temporary view, does not begin with. */
+const COLUMNS_DIFFER = `select v.name from unnest($1::text[]) v (name) join pg_attribute o
+    on o.attrelid = to_regclass('safety.' || quote_ident(v.name)) and o.attnum > 0
+  where not exists (select from pg_attribute n where n.attrelid = to_regclass('pg_temp.' || quote_ident(v.name))
+    and (n.attnum, n.attname, n.atttypid, n.atttypmod, n.attcollation)
+      = (o.attnum, o.attname, o.atttypid, o.atttypmod, o.attcollation))
+  group by v.name`;
+
+/** Relations that read the roots, directly or through others, with the roots; `depth` 0: a root. */
+const readingFrom = (roots: string): string => `with recursive d (oid, depth) as (
+    ${roots}
+    union
+    select w.ev_class, d.depth + 1 from d join pg_depend p on p.refclassid = 'pg_class'::regclass and p.refobjid = d.oid
+      and p.classid = 'pg_rewrite'::regclass join pg_rewrite w on w.oid = p.objid and w.ev_class <> d.oid)
+  select c.relname as name, c.oid::regclass::text as shown, c.relnamespace = 'safety'::regnamespace as "isInSafety"
+  from d join pg_class c on c.oid = d.oid where c.relkind in ('v', 'm')
+  group by c.oid, c.relname, c.relnamespace order by max(d.depth) desc`;
+
+const OF_VIEWS = readingFrom(
+  `select to_regclass('safety.' || quote_ident(name))::oid, 0 from unnest($1::text[]) v (name)`,
+);
+const OF_COLUMN = readingFrom(`select w.ev_class, 0 from pg_attribute a join pg_depend p
+    on p.refclassid = 'pg_class'::regclass and p.refobjid = a.attrelid and p.refobjsubid = a.attnum
+      and p.classid = 'pg_rewrite'::regclass join pg_rewrite w on w.oid = p.objid
+    where a.attrelid = to_regclass($1) and a.attname = $2`);
+
+interface Dependent {
+  readonly name: string;
+  readonly shown: string;
+  readonly isInSafety: boolean;
+}
+
+/** The names to drop, those that read others first. Error: a view that is not ours reads one of them. */
+function assertOurs(dependents: readonly Dependent[]): string[] {
+  const foreign = dependents.filter(({ name, isInSafety }) => !isInSafety || !isOurs.has(name));
+  if (foreign.length === 0) return dependents.map(({ name }) => name);
+  const names = foreign.map(({ shown }) => shown).join(', ');
+  throw new SafetySyncError(
+    'view_in_the_way',
+    `columns change that ${names} read${foreign.length === 1 ? 's' : ''}`,
+    {
+      advice: `Drop ${names}, run safety-sync migrate, and create ${foreign.length === 1 ? 'it' : 'them'} again.`,
+    },
+  );
+}
+
+/** The column whose removal or change of type is refused while a view reads it. */
+const CHANGED_COLUMN =
+  /alter table\s+("\w+"\."\w+")\s+(?:drop column|alter column)\s+(?:if exists\s+)?"(\w+)"(?!\s+(?:set not null|drop|set default))/i;
+
+/** Our views that read the column that this statement of a migration removes or changes. */
+export async function readViewsInTheWay(connection: TextQueries, statement: string): Promise<string[]> {
+  const [, table, column] = CHANGED_COLUMN.exec(statement) ?? [];
+  if (table === undefined || column === undefined) return [];
+  return assertOurs(await connection.query<Dependent>(OF_COLUMN, [table, column]));
+}
+
+/**
+ * Plans the steps that apply the changed definitions, in a transaction that already has the changed tables. Nothing that
+ * people read is locked: the new definitions are created as temporary views and compared. Error: `view_in_the_way`.
+ */
+export async function planViews(
+  connection: TextQueries,
+  { changed, dropped }: Pick<MigrationStatus, 'changed' | 'dropped'>,
+): Promise<ViewStep[]> {
+  if (changed.length + dropped.length === 0) return [];
+  await connection.query('savepoint plan');
+  for (const { statements } of DEFINITIONS) await connection.query(statements.replace(NAMES, 'pg_temp.$1'));
+  const views = changed.filter(({ isView }) => isView).map(({ name }) => name);
+  const differing = await connection.query<{ name: string }>(COLUMNS_DIFFER, [toArrayLiteral(views)]);
+  await connection.query('rollback to savepoint plan');
+  const drop = await dependentsOf(connection, [...dropped, ...differing.map(({ name }) => name)], dropped);
+  const inOrder = (names: readonly string[]): Definition[] =>
+    DEFINITIONS.filter(({ name }) => names.includes(name));
+  const again = inOrder(drop);
+  const [from, to] = [again[0], again.at(-1)].map((one) =>
+    one === undefined ? -1 : DEFINITIONS.indexOf(one),
+  );
+  const together: Definition[] = [];
+  const steps: ViewStep[] = [];
+  for (const [at, one] of DEFINITIONS.entries()) {
+    const isBetween = at >= (from ?? 0) && at <= (to ?? 0);
+    if (at === from || (from === -1 && at === 0 && drop.length > 0)) steps.push({ drop, apply: together });
+    if (again.includes(one) || (isBetween && changed.includes(one))) together.push(one);
+    else if (changed.includes(one)) steps.push({ drop: [], apply: [one] });
+  }
+  return steps;
+}
+
+async function dependentsOf(
+  connection: TextQueries,
+  roots: readonly string[],
+  dropped: readonly string[],
+): Promise<string[]> {
+  if (roots.length === 0) return [];
+  const all = await connection.query<Dependent>(OF_VIEWS, [toArrayLiteral(roots)]);
+  assertOurs(all.filter(({ name, isInSafety }) => !(isInSafety && dropped.includes(name))));
+  return all.map(({ name }) => name);
+}
+
+/** Rights that were granted on views by hand, as the statements that grant them again. */
+const READ_GRANTS = `
+  select format('grant %s on safety.%I to %s%s', a.privilege_type || coalesce(' (' || quote_ident(v.attribute) || ')', ''), v.relname,
+    case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end,
+    case when a.is_grantable then ' with grant option' else '' end) as statement
+  from (
+    select c.relowner, c.relname, c.relacl as acl, null::name as attribute
+      from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v'
+    union all
+    select c.relowner, c.relname, t.attacl, t.attname from pg_class c join pg_attribute t on t.attrelid = c.oid
+      where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and t.attacl is not null) v
+  cross join aclexplode(v.acl) a where a.grantee <> v.relowner and v.relname = any ($1::text[])`;
+
+/**
+ * Drops views, and returns the statements that restore the grants on them. Queries lock a view before those that it reads,
+ * and so does this order.
+ */
+export async function dropViews(connection: TextQueries, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return [];
+  const staying = names.filter((name) => isOurs.has(name));
+  const grants = await connection.query<{ statement: string }>(READ_GRANTS, [toArrayLiteral(staying)]);
+  for (const name of names) await connection.query(`drop view if exists safety.${name}`);
+  return grants.map(({ statement }) => statement);
+}
+
+/** Part of a transaction: also sets what protects a confined reader, because a replaced view has lost it. */
+export async function applyDefinitions(
+  connection: TextQueries,
+  apply: readonly Definition[],
+  grants: readonly string[] = [],
+): Promise<void> {
+  for (const { statements } of apply) await connection.query(statements);
+  for (const statement of grants) await connection.query(statement);
+  await connection.query(`delete from ${LEDGER} where name = any ($1::text[])`, [
+    toArrayLiteral(apply.map(({ name }) => name)),
+  ]);
+  for (const { name, hash } of apply) {
+    await connection.query(`insert into ${LEDGER} (hash, name, program_version) values ($1, $2, $3)`, [
+      hash,
+      name,
+      VERSION,
+    ]);
+  }
+  await completeAccess(connection);
+}
+
+/** Carries out one step. */
+export async function applyStep(connection: TextQueries, { drop, apply }: ViewStep): Promise<void> {
+  await applyDefinitions(connection, apply, await dropViews(connection, drop));
+}

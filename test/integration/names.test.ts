@@ -1,0 +1,257 @@
+/** Names of ids, and equipment types, from the lists that the service may have. */
+import { expect, test } from 'vitest';
+import { NAMING_LISTS } from '../../src/engine/streams/optional-methods.ts';
+import { runFailure, type RunResult } from '../../src/engine/sync/run.ts';
+import { readAccounts } from '../../src/operate/status/read-accounts.ts';
+import type { Followup } from '../../src/sandbox/index.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { untilTestEnds } from '../support/lifetime.ts';
+import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
+
+const open = async (options: TestWorkerOptions = {}) => untilTestEnds(await createTestWorker(options));
+
+/** The methods that were requested since the last call. */
+function requested({ sandbox: { requests } }: TestWorker): string[] {
+  const methods = requests.map(({ method }) => method);
+  requests.splice(0);
+  return methods;
+}
+
+async function count(worker: TestWorker, from: string): Promise<number> {
+  const [row] = await worker.query<{ count: number }>(`select count(*)::int as count from ${from}`);
+  return row?.count ?? 0;
+}
+
+/** As if this time had passed since every request. */
+const later = (worker: TestWorker, interval: string) =>
+  worker.query(`update safety_sync.optional_methods
+    set asked_at = asked_at - interval '${interval}', read_at = read_at - interval '${interval}'`);
+
+const sync = async (worker: TestWorker, trigger: 'schedule' | 'manual' = 'schedule'): Promise<RunResult> =>
+  await worker.run('names', { trigger });
+
+const lastSuccess = (worker: TestWorker) =>
+  worker.query(`select last_success_at from safety_sync.stream_state where stream = 'names'`);
+
+test('after the first sync every id has its name from the service, unless a person has given it a label', async () => {
+  const worker = await open();
+  await worker.query(
+    `insert into safety.labels (account_id, kind, id, label) values ('default', 'form', '1207', 'By hand')`,
+  );
+  for (const result of await worker.runAll()) expectSucceeded(result);
+  const { lists } = worker.sandbox.store;
+  const named = await worker.query<{ kind: string; count: number }>(
+    'select kind, count(*)::int as count from safety.names where _deleted_at is null group by kind',
+  );
+  expect(Object.fromEntries(named.map((one) => [one.kind, one.count]))).toMatchObject({
+    form: lists.forms.size,
+    training: lists.trainings.size,
+    field_office: lists.fieldoffices.size,
+    line_of_business: lists.linesofbusiness.size,
+    client: lists.companies.size,
+    job_title: lists.jobtitles.size,
+    role: lists.roles.size,
+    project: lists.projects.size,
+    equipment_type: lists.equipmenttypes.size,
+    metafield_item: lists.datalistitems.size,
+  });
+  for (const [view, id, label] of [
+    ['followup_overview', 'form_id', 'form_label'],
+    ['training_matrix', 'training_id', 'training_label'],
+    ['equipment_overview', 'equipment_type_id', 'equipment_type_label'],
+    ['equipment_overview', 'line_of_business_id', 'line_of_business_label'],
+    ['equipment_field_offices', 'field_office_id', 'field_office_label'],
+    ['equipment_clients', 'client_id', 'client_label'],
+    ['equipment_inspections', 'schedule_id', 'schedule_label'],
+    ['equipment_fields', 'metafield_id', 'metafield_label'],
+  ]) {
+    expect(await count(worker, `safety.${view} where ${id} is not null`), view).toBeGreaterThan(0);
+    expect(await count(worker, `safety.${view} where ${label} = ${id}::text`), view).toBe(0);
+  }
+  expect(
+    await worker.query(`select form_label from safety.followup_overview where form_id = 1207 limit 1`),
+  ).toEqual([{ form_label: 'By hand' }]);
+  expect(await worker.query('select * from safety_sync.data_issues')).toEqual([]);
+});
+
+test('the lists give trainings, and types with their schedules and fields, and what the source deletes leaves these views only', async () => {
+  const worker = await open();
+  expectSucceeded(await sync(worker));
+  const { trainings } = worker.sandbox.store.lists;
+  const [training] = await worker.query<{ id: string }>('select * from safety.trainings order by id limit 1');
+  const sent = trainings.get(String(training?.id)) as Record<string, unknown> | undefined;
+  expect(training).toMatchObject({
+    title: sent?.['title'],
+    renewal_months: sent?.['renewal_months'],
+    expiring_days: sent?.['expiring_days'],
+    schedule_type: sent?.['schedule_type'],
+  });
+  const [schedule] = await worker.query(
+    `select equipment_type_label, name, frequency_days, expiring_days from safety.equipment_type_schedules order by schedule_id limit 1`,
+  );
+  expect(schedule).toEqual({
+    equipment_type_label: 'Mobile crane',
+    name: 'Weekly check',
+    frequency_days: 7,
+    expiring_days: 2,
+  });
+  expect(
+    await count(worker, `safety.equipment_metafields where name is not null and type = 'list'`),
+  ).toBeGreaterThan(0);
+  const before = await count(worker, 'safety.trainings');
+  trainings.delete(String(training?.id));
+  await later(worker, '1 day');
+  expectSucceeded(await sync(worker));
+  expect(await count(worker, 'safety.trainings')).toBe(before - 1);
+  expect(await count(worker, `safety.id_labels where kind = 'training'`)).toBe(before);
+});
+
+test('the lists are read once a day; a tick at which nothing is due sends no request and leaves no run', async () => {
+  const worker = await open();
+  expectSucceeded(await sync(worker));
+  const success = await lastSuccess(worker);
+  requested(worker);
+  for (const trigger of ['schedule', 'manual'] as const) {
+    expect(await sync(worker, trigger)).toMatchObject({
+      outcome: 'skipped',
+      reason: 'nothing due',
+      requests: 0,
+    });
+  }
+  expect(requested(worker)).toEqual([]);
+  expect(await count(worker, 'safety_sync.runs')).toBe(1);
+  expect(await lastSuccess(worker)).toEqual(success);
+  await later(worker, '1 day');
+  expect(await sync(worker)).toMatchObject({
+    outcome: 'succeeded',
+    counts: { inserted: 0, updated: 0, deleted: 0 },
+  });
+  expect(new Set(requested(worker))).toEqual(new Set(NAMING_LISTS));
+});
+
+test('an id that was first met has its list read again, at most hourly; one that the list lacks waits for the next day', async () => {
+  const worker = await open();
+  for (const result of await worker.runAll()) expectSucceeded(result);
+  const { store } = worker.sandbox;
+  const meet = async (form_id: number) => {
+    store.followups.put({ ...(SPECIMENS.followups.build(`of ${form_id}`) as unknown as Followup), form_id });
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    requested(worker);
+  };
+  await meet(4001);
+  expect(await sync(worker)).toMatchObject({ outcome: 'skipped' });
+  await later(worker, '1 hour');
+  store.lists.forms.put({ ...store.lists.forms.get('1207'), id: 4001, name: 'A new form' });
+  expectSucceeded(await sync(worker));
+  expect(requested(worker)).toEqual(['forms.list']);
+  expect(await count(worker, `safety.names where kind = 'form' and name = 'A new form'`)).toBe(1);
+  await meet(4002);
+  await later(worker, '1 hour');
+  expectSucceeded(await sync(worker));
+  expect(requested(worker)).toEqual(['forms.list']);
+  await later(worker, '1 hour');
+  expect(await sync(worker)).toMatchObject({ outcome: 'skipped', requests: 0 });
+});
+
+test('lists that the service does not offer are remembered for a week, and are no failure', async () => {
+  const worker = await open();
+  const { readings } = worker.sandbox;
+  readings.notOffered = ['roles.list'];
+  expectSucceeded(await sync(worker));
+  expect(await count(worker, `safety.names where kind = 'role'`)).toBe(0);
+  await later(worker, '1 day');
+  requested(worker);
+  expectSucceeded(await sync(worker));
+  expect(requested(worker)).not.toContain('roles.list');
+  readings.notOffered = [];
+  await later(worker, '7 days');
+  expectSucceeded(await sync(worker));
+  expect(await count(worker, `safety.names where kind = 'role'`)).toBeGreaterThan(0);
+  readings.notOffered = NAMING_LISTS;
+  await later(worker, '1 day');
+  expect(await sync(worker)).toMatchObject({
+    outcome: 'skipped',
+    reason: 'the service offers none of these lists',
+  });
+  const { accounts } = await readAccounts(worker.connection, ['default']);
+  const facts = accounts.get('default')?.find(({ stream }) => stream === 'names');
+  expect(facts).toMatchObject({ isOffered: false, failingWith: undefined });
+});
+
+test('a list that fails leaves its names, the others are stored, and it is read again an hour later', async () => {
+  const worker = await open({ mostRetries: 0 });
+  expectSucceeded(await sync(worker));
+  const success = await lastSuccess(worker);
+  const { faults, store } = worker.sandbox;
+  store.lists.forms.delete('1207');
+  store.lists.roles.put({ id: 99, name: 'A new role' });
+  const fail = () => faults.next(({ method }) => method === 'forms.list', { kind: 'serverError' });
+  fail();
+  await later(worker, '1 day');
+  expect(runFailure(await sync(worker))).toMatchObject({ code: 'server_error' });
+  expect(await count(worker, `safety.names where kind = 'form' and _deleted_at is not null`)).toBe(0);
+  expect(await count(worker, `safety.names where name = 'A new role'`)).toBe(1);
+  // By hand the failure is told as long as it lasts.
+  expect(runFailure(await sync(worker, 'manual'))).toMatchObject({ code: 'server_error' });
+  expect(await sync(worker)).toMatchObject({ outcome: 'skipped' });
+  expect(await lastSuccess(worker)).toEqual(success);
+  requested(worker);
+  await later(worker, '1 hour');
+  expectSucceeded(await sync(worker));
+  expect(requested(worker)).toEqual(['forms.list']);
+  expect(await count(worker, `safety.names where kind = 'form' and _deleted_at is not null`)).toBe(1);
+  expect(await lastSuccess(worker)).not.toEqual(success);
+});
+
+test('a list that comes back empty, or with less than half of its names, removes none', async () => {
+  const worker = await open();
+  expectSucceeded(await sync(worker));
+  const { forms, roles } = worker.sandbox.store.lists;
+  for (const id of [...forms.keys()].slice(0, Math.floor(forms.size / 2) + 1)) forms.delete(id);
+  for (const id of [...roles.keys()]) roles.delete(id);
+  await later(worker, '1 day');
+  expect(await sync(worker)).toMatchObject({ outcome: 'succeeded', counts: { deleted: 0 } });
+});
+
+test('without configured types every listed type is read, and one with rows that the list lacks, which may be gone', async () => {
+  const worker = await open({ settings: { equipmentTypes: [] } });
+  const { store, faults } = worker.sandbox;
+  expectSucceeded(await worker.run('equipments'));
+  expect(await count(worker, 'safety.equipment where _deleted_at is null')).toBe(store.equipment.size);
+  const types = [...store.lists.equipmenttypes.keys()].map(String);
+  // A type goes with its equipment; a row of it is left.
+  const [gone = ''] = types;
+  store.lists.equipmenttypes.delete(gone);
+  requested(worker);
+  expectSucceeded(await worker.run('equipments'));
+  expect(requested(worker).filter((method) => method === 'equipments.list')).toHaveLength(types.length);
+  faults.next(({ params }) => params['equipmentType_id'] === gone, {
+    kind: 'error',
+    error: 'parameter_invalid',
+  });
+  for (const [id, one] of [...store.equipment]) if (one.equipmentType_id === gone) store.equipment.delete(id);
+  expectSucceeded(await worker.run('equipments', { allowMassDelete: true }));
+  expect(
+    await count(worker, `safety.equipment where equipment_type_id = '${gone}' and _deleted_at is null`),
+  ).toBe(0);
+});
+
+test('a list of types that fails is replaced by the types stored last; with none stored the run fails; without the list it is skipped', async () => {
+  const worker = await open({ settings: { equipmentTypes: [] }, mostRetries: 0 });
+  const { faults, store, readings } = worker.sandbox;
+  const fail = () => faults.next(({ method }) => method === 'equipmenttypes.list', { kind: 'serverError' });
+  fail();
+  expect(runFailure(await worker.run('equipments'))).toMatchObject({ code: 'server_error' });
+  expectSucceeded(await sync(worker));
+  fail();
+  expect(await worker.run('equipments')).toMatchObject({
+    outcome: 'succeeded',
+    note: expect.stringContaining('types stored last were read') as string,
+  });
+  expect(await count(worker, 'safety.equipment where _deleted_at is null')).toBe(store.equipment.size);
+  readings.notOffered = ['equipmenttypes.list'];
+  expect(await worker.run('equipments')).toMatchObject({ outcome: 'skipped' });
+  requested(worker);
+  expect(await worker.run('equipments')).toMatchObject({ outcome: 'skipped', requests: 0 });
+});

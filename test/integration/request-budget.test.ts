@@ -1,0 +1,91 @@
+/** The request budget of an account is one row that all its processes obey. */
+import { expect, test } from 'vitest';
+import {
+  createRequestBudget,
+  type Rate,
+  type RequestBudgetOptions,
+} from '../../src/engine/api/request-budget.ts';
+import { createBudgetStore } from '../../src/engine/control-tables/request-budget.ts';
+import { systemClock } from '../../src/shared/time.ts';
+import { createCliFixture } from '../support/cli-fixture.ts';
+import { forEachTest } from '../support/lifetime.ts';
+import { connectForTest } from '../support/test-database.ts';
+
+const fixture = forEachTest(() => createCliFixture());
+const { signal } = new AbortController();
+
+/** The budget as one process of the account has it. */
+function openProcess(rate: Rate | null, options: Partial<RequestBudgetOptions> = {}) {
+  const store = createBudgetStore(connectForTest(fixture.databaseUrl).db, 'default');
+  return createRequestBudget({ store, rate, clock: systemClock, random: () => 0.5, ...options });
+}
+
+const readRows = () =>
+  fixture.query<{ is_blocked: boolean; seconds: number }>(
+    `select blocked_until is not null as is_blocked,
+       extract(epoch from blocked_until - blocked_at)::float8 as seconds from safety_sync.request_budget`,
+  );
+
+test('processes that start requests at the same time share one budget', async () => {
+  const rate = { burst: 3, intervalMs: 50 };
+  const processes = [openProcess(rate), openProcess(rate)];
+  const starts = await Promise.all(
+    processes.flatMap((budget) => Array.from({ length: 10 }, () => budget.take(signal))),
+  );
+  const times = starts.map(({ atMs }) => atMs).toSorted((one, other) => one - other);
+  const tooEarly = times.filter((ms, at) => ms - (times[at - 3] ?? -Infinity) < rate.intervalMs);
+  expect([times.length, tooEarly]).toEqual([20, []]);
+});
+
+test('without a number the row is only read, until a refusal blocks every process', async () => {
+  const blocks: number[] = [];
+  const [one, other] = [openProcess(null), openProcess(null, { onBlocked: (ms) => void blocks.push(ms) })];
+  const early = await other.take(signal);
+  const refused = await one.take(signal);
+  expect(await readRows()).toEqual([]);
+  await one.recordEnd(refused, 'refused', 300);
+  expect(await readRows()).toEqual([{ is_blocked: true, seconds: 0.3 }]);
+  // It started before the block.
+  await other.recordEnd(early, 'refused', 3_600_000);
+  // The process that takes it dies; another goes alone after the block's length.
+  const probe = await other.take(signal);
+  const next = await one.take(signal);
+  expect([probe.isProbe, next.isProbe]).toEqual([true, true]);
+  expect(probe.atMs - refused.atMs).toBeGreaterThanOrEqual(300);
+  expect(next.atMs - probe.atMs).toBeGreaterThanOrEqual(300);
+  await one.recordEnd(next, 'answered');
+  expect((await other.take(signal)).isProbe).toBe(false);
+  expect([await readRows(), blocks.length]).toEqual([[{ is_blocked: false, seconds: null }], 1]);
+});
+
+test('a block lasts for a minute and up to a tenth more, or as long as the service asks, an hour at most', async () => {
+  for (const [asked, seconds] of [
+    [undefined, 63],
+    [7_000, 7],
+    [86_400_000, 3600],
+  ] as const) {
+    const budget = openProcess(null);
+    await fixture.query('delete from safety_sync.request_budget');
+    await budget.recordEnd(await budget.take(signal), 'refused', asked);
+    expect(await readRows()).toEqual([{ is_blocked: true, seconds }]);
+  }
+});
+
+test('a service at a loopback address has a budget only where one is set', async () => {
+  expect((await fixture.run(['sync', 'resources'])).code).toBe(0);
+  expect(await readRows()).toEqual([]);
+  expect((await fixture.run(['sync', 'resources'], { API_REQUESTS_PER_MINUTE: '600' })).code).toBe(0);
+  expect(await readRows()).toEqual([{ is_blocked: false, seconds: null }]);
+});
+
+test('status and log say until when requests wait, and no request is sent before', async () => {
+  fixture.sandbox.faults.next(() => true, { kind: 'rateLimit' });
+  const worker = fixture.start(['start'], { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: '0 0 1 1 *' });
+  await worker.untilStderr(/waiting for the request limit until/);
+  expect(fixture.sandbox.requests).toHaveLength(1);
+  const { stdout } = await fixture.run(['status']);
+  expect(stdout).toMatch(/Waiting for the request limit until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\./);
+  const [row] = await readRows();
+  expect(row?.seconds).toBeGreaterThanOrEqual(60);
+  expect(row?.seconds).toBeLessThanOrEqual(66);
+});
