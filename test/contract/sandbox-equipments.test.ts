@@ -42,17 +42,6 @@ describe('which equipment', () => {
 });
 
 describe('the fields', () => {
-  it('columns selects the returned fields, and without it all fields are returned', async () => {
-    const columns = ['id', 'serialNumber', 'created', 'status', 'schedules'];
-    for (const equipment of await list({ equipmentType_id: CRANES, columns })) {
-      expect(columns).toEqual(expect.arrayContaining(Object.keys(equipment)));
-    }
-    const [full] = await list({ equipmentType_id: CRANES });
-    expect(Object.keys(full ?? {})).toEqual(
-      expect.arrayContaining(['id', 'serialNumber', 'created', 'metavalues', 'notes', 'projects']),
-    );
-  });
-
   it('empty metavalues are omitted, and are NULL if include_null_metavalues is true', async () => {
     const id = stored(CRANES)[0]?.id ?? '';
     sandbox.store.equipment.update(id, { isInService: true, metavalues: { '3102': 'SK21 LFT' } });
@@ -66,13 +55,6 @@ describe('the fields', () => {
       '3102': 'SK21 LFT',
       '3103': 'NULL',
     });
-  });
-
-  it('metavalues is an empty object if the equipment has none', async () => {
-    const id = stored(CRANES)[0]?.id ?? '';
-    sandbox.store.equipment.update(id, { isInService: true, metavalues: {} });
-    const found = (await list({ equipmentType_id: CRANES })).find((equipment) => equipment.id === id);
-    expect(found?.metavalues).toEqual({});
   });
 });
 
@@ -101,24 +83,6 @@ describe('statuses', () => {
     expect(await statusOf(id)).toEqual(['expired', ['expired', 'uptodate', 'uptodate']]);
     sandbox.clock.now = NOON + 9 * HOUR;
     expect(await statusOf(id)).toEqual(['expired', ['expired', 'expiring', 'uptodate']]);
-  });
-
-  it('generated equipment is expired exactly if one of its schedules is, and has all three statuses', async () => {
-    const statuses = new Set<string>();
-    for (const type of sandbox.equipmentTypes) {
-      for (const equipment of await list({ equipmentType_id: type, service_type: 'all' })) {
-        if (equipment.status !== undefined) statuses.add(equipment.status);
-        const isExpired = (equipment.schedules ?? []).some((schedule) => schedule.status === 'expired');
-        expect(equipment.status === 'expired').toBe(isExpired);
-      }
-    }
-    expect([...statuses].sort()).toEqual(['expired', 'expiring', 'uptodate']);
-  });
-
-  it('a record that a test stores keeps its status', async () => {
-    const [first] = stored(CRANES);
-    sandbox.store.equipment.put({ ...first, id: 'odd', status: 'quarantined' });
-    expect((await statusOf('odd')) as unknown[]).toContain('quarantined');
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import { NOON, ask, askList, createTestSandbox } from './sandbox-ask.ts';
-import { CRANES } from '../support/equipment-types.ts';
+import { NOON, askList, createTestSandbox } from './sandbox-ask.ts';
 
 const everything = (sandbox: Sandbox): string =>
   JSON.stringify([
@@ -20,12 +19,6 @@ describe('seeds', () => {
     one.live.step(300);
     two.live.step(300);
     expect(everything(one)).toBe(everything(two));
-  });
-
-  it('another seed produces another source', async () => {
-    const one = await createTestSandbox({ seed: 7 });
-    const two = await createTestSandbox({ seed: 8 });
-    expect(everything(one)).not.toBe(everything(two));
   });
 });
 
@@ -79,83 +72,6 @@ describe('a source that changes', () => {
     expect(users.size).toBeGreaterThan(sizes.users);
     expect(employees.size).toBeGreaterThan(sizes.employees);
     expect(equipment.size).toBeGreaterThan(sizes.equipment);
-  });
-
-  it('no follow-up is deleted unless deletions are enabled', async () => {
-    const sandbox = await createTestSandbox();
-    const keys = [...sandbox.store.followups.keys()];
-    sandbox.live.step(500);
-    expect(keys.every((key) => sandbox.store.followups.has(key))).toBe(true);
-    await sandbox.close();
-    const deleting = await createTestSandbox({ live: { deletions: true } });
-    deleting.live.step(500);
-    expect(keys.every((key) => deleting.store.followups.has(key))).toBe(false);
-  });
-
-  it('a source changes between start and stop without further calls', async () => {
-    const sandbox = await createTestSandbox({ live: { changesPerMinute: 60_000 } });
-    const before = everything(sandbox);
-    sandbox.live.start();
-    await expect.poll(() => everything(sandbox) !== before, { timeout: 5000 }).toBe(true);
-    sandbox.live.stop();
-    const stopped = everything(sandbox);
-    await ask(sandbox, 'resources.list');
-    expect(everything(sandbox)).toBe(stopped);
-  });
-});
-
-describe('the store that tests write to', () => {
-  it('any stored JSON is sent unchanged', async () => {
-    const sandbox = await createTestSandbox();
-    const bad = {
-      ...{
-        id: null,
-        created_on: 'yesterday',
-        updated_on: 0.5,
-        resolved_on: null,
-        messages: 'none',
-        open: 'perhaps',
-      },
-      ...{ due: null, m_completer_id: null },
-    };
-    const employee = { m_user_id: 'x', last_completed: 'never' };
-    const equipment = { id: 'y', equipmentType_id: CRANES, isInService: true, schedules: null };
-    const resource = { id: 'z', versions: {} };
-    sandbox.store.followups.put(bad, 'bad');
-    sandbox.store.employees.put(employee);
-    sandbox.store.equipment.put(equipment);
-    sandbox.store.resources.put(resource);
-    const broken = { last_completed: [null], incomplete_training_ids: [], complete_training_ids: [] };
-    sandbox.store.employees.put(broken, 'nobody');
-    sandbox.store.equipment.put({ id: 'w', equipmentType_id: CRANES, schedules: [null] });
-    const TRAINING = 'training-employee-status.list';
-    expect(await askList(sandbox, 'followups.list', { limit: 500 })).toContainEqual(bad);
-    expect(await askList(sandbox, TRAINING)).toContainEqual(employee);
-    expect(await askList(sandbox, TRAINING, { training_ids: [301] })).not.toHaveLength(0);
-    expect(await askList(sandbox, 'equipments.list', { equipmentType_id: CRANES })).toContainEqual(equipment);
-    expect(await askList(sandbox, 'resources.list')).toContainEqual(resource);
-    sandbox.live.step(3000);
-    expect(await askList(sandbox, TRAINING, { training_ids: [301] })).not.toHaveLength(0);
-    expect(await askList(sandbox, 'followups.list', { limit: 500 })).not.toHaveLength(0);
-  });
-
-  it('two records with one identifier can be stored', async () => {
-    const sandbox = await createTestSandbox();
-    const [first] = [...sandbox.store.followups.values()];
-    sandbox.store.followups.put({ ...first }, 'twin');
-    const found = await askList(sandbox, 'followups.list', { limit: 500 });
-    expect(found.filter((followup) => followup.id === first?.id)).toHaveLength(2);
-  });
-
-  it('update replaces fields, removes undefined ones, and refuses an unknown key', async () => {
-    const sandbox = await createTestSandbox();
-    const key = [...sandbox.store.followups.keys()][3] ?? '';
-    sandbox.store.followups.update(key, { due: undefined, form_id: 5 });
-    expect(sandbox.store.followups.get(key)).toMatchObject({ id: key, form_id: 5 });
-    expect(sandbox.store.followups.get(key)).not.toHaveProperty('due');
-    const found = await askList(sandbox, 'followups.list', { form_id: 5 });
-    expect(found.map((followup) => followup.id)).toEqual([key]);
-    expect(() => sandbox.store.followups.update('nobody', {})).toThrow('no record has the key nobody');
   });
 });
 

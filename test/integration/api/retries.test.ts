@@ -23,24 +23,6 @@ test('a response that breaks is requested and read again from its beginning', as
   ]);
 });
 
-test('if a refusal contains records and another token is tried at once, no record of the refusal remains', async () => {
-  const server = await startProtocolServer((response, _request, ordinal) => {
-    if (ordinal === 1)
-      respondJson(response, {
-        items: Array.from({ length: 2_000 }, () => 1),
-        ok: false,
-        error: 'token_invalid',
-      });
-    else respondJson(response, { ok: true, items: [2] });
-  });
-  const request = { ...REQUEST, meter: createRequestMeter() };
-  expect(
-    (await server.client({ readToken: () => 'another-token' }).page(request)).records.map((one) =>
-      one.parse(),
-    ),
-  ).toEqual([2]);
-});
-
 test('if all attempts fail, the last error contains the number of attempts', async () => {
   const server = await startProtocolServer((response) =>
     respondJson(response, { ok: false, error: 'server_error' }),
@@ -80,14 +62,6 @@ test('after an error that concerns one request only, a request with fewer retrie
   await expect(server.client({ mostRetries: 5 }).page(request)).rejects.toThrow('after 2 attempts');
 });
 
-test('an object that is missing in its response is requested again', async () => {
-  const server = await startProtocolServer((response, _request, ordinal) =>
-    respondJson(response, ordinal === 1 ? { ok: true } : { ok: true, user: { id: 'u' } }),
-  );
-  const request = { method: 'users.info', objectKey: 'user', params: {}, meter: createRequestMeter() };
-  expect(await server.client({ mostRetries: 1 }).fetchObject(request)).toEqual({ id: 'u' });
-});
-
 describe('stopping', () => {
   test.each(['the response', 'the rest of the response', 'a retry', 'the end of a block'])(
     'an abort ends the wait for %s at once',
@@ -118,15 +92,4 @@ describe('stopping', () => {
       expect(server.requests).toHaveLength(1);
     },
   );
-
-  test('an abort before the start sends no request', async () => {
-    const server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [] }));
-    const request = {
-      ...REQUEST,
-      meter: createRequestMeter(),
-      signal: AbortSignal.abort(),
-    };
-    await expect(server.client().page(request)).rejects.toMatchObject({ code: 'interrupted' });
-    expect(server.requests).toHaveLength(0);
-  });
 });

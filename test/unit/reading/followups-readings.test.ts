@@ -73,14 +73,6 @@ test.each(['empty', 'refused'] as const)(
   },
 );
 
-test('a last page of 0 or 1 is accepted for an empty list', async () => {
-  for (const lastPageWhenEmpty of [0, 1] as const) {
-    await start({ lastPageWhenEmpty }, 0);
-    await sync();
-    await isEqual();
-  }
-});
-
 describe('a service that announces more records than it returns', () => {
   test.each([20, null])(
     'a first sync (pages of %s) with a missing record fails and stores the others, and the next sync completes it',

@@ -4,7 +4,7 @@ import type { SandboxOptions } from '../../../src/sandbox/index.ts';
 import type { MemoryWorkerOptions } from '../../support/memory-worker.ts';
 import { failedBy, isEqual, startWorker, stored, sync, worker } from '../../support/reading.ts';
 import { SPECIMENS } from '../../support/specimens.ts';
-import { CRANES, DETECTORS, HARNESSES } from '../../support/equipment-types.ts';
+import { CRANES } from '../../support/equipment-types.ts';
 
 const SIZE = { followups: 0, employees: 4, equipment: 120, resources: 60, users: 8 };
 const SNAPSHOTS = ['resources', 'equipments'] as const;
@@ -101,44 +101,5 @@ describe('equipment types', () => {
     worker.sandbox.faults.clear();
     await sync('equipments');
     await isEqual('equipments');
-  });
-
-  test('if the service fails for one type, each further type gets two attempts', async () => {
-    await start({ mostRetries: 3 });
-    worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
-    const result = await worker.run('equipments');
-    expect(result).toMatchObject({ ...failedBy('server_error'), requests: 4 + 3 * 2 });
-  });
-
-  test('equipment that moves to a type that cannot be read is not deleted, after any number of failures', async () => {
-    await start();
-    await sync('equipments');
-    const [key = ''] =
-      [...worker.sandbox.store.equipment].find(([, one]) => one.equipmentType_id === DETECTORS) ?? [];
-    worker.sandbox.store.equipment.update(key, { equipmentType_id: HARNESSES });
-    for (const round of [1, 2]) {
-      worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === HARNESSES, {
-        kind: 'error',
-        error: 'content_not_found',
-      });
-      expect(await worker.run('equipments'), `round ${round}`).toMatchObject({
-        ...failedBy('content_not_found'),
-        counts: { deleted: 0 },
-      });
-    }
-    expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
-    await isEqual('equipments');
-  });
-
-  test('equipment in service and out of service is requested with empty metavalues', async () => {
-    await start();
-    await sync('equipments');
-    expect(worker.sandbox.requests.map(({ params }) => params)).toEqual(
-      worker.sandbox.equipmentTypes.map((equipmentType_id) => ({
-        equipmentType_id,
-        service_type: 'all',
-        include_null_metavalues: true,
-      })),
-    );
   });
 });
