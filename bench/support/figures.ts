@@ -85,13 +85,3 @@ export function renderFigures(figures: readonly Figure[]): string {
     { colors: pc.createColors(false) },
   );
 }
-
-/** Writes the figures as Markdown, for the documents. */
-export function renderMarkdown(figures: readonly Figure[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [
-    line(COLUMNS.map(([title]) => title)),
-    line(COLUMNS.map((_, index) => (index === 0 ? '---' : '--:'))),
-    ...figures.map((figure) => line(COLUMNS.map(([, cell]) => cell(figure)))),
-  ].join('\n');
-}

@@ -1,9 +1,8 @@
 /** A warehouse and a service to fill it from, and the cost of work with both to the three processes. */
-import { streamShape, type TableShape } from '../../src/engine/database/table-shape.ts';
+import { streamShape } from '../../src/engine/database/table-shape.ts';
 import { streamNamed } from '../../src/engine/streams/index.ts';
 import { type BenchServer, type Warehouse } from './database.ts';
 import type { toFigure } from './figures.ts';
-import type { RecordTables } from './floor.ts';
 import { type Service, type ServiceSize, startService, type Work } from './processes.ts';
 import { processorSeconds } from './processor-time.ts';
 import type { BenchStream } from './promises.ts';
@@ -20,10 +19,9 @@ export const LOADED: Readonly<Record<BenchStream, Loaded>> = {
   'training-employee-status': { noun: 'employees', size: (employees) => ({ employees }) },
 };
 
-export function tablesOf(stream: BenchStream): RecordTables {
+export function tablesOf(stream: BenchStream): string[] {
   const { parent, children } = streamShape(streamNamed(stream));
-  const toTable = ({ name, key: [key] }: TableShape) => ({ table: name, key });
-  return [toTable(parent), ...children.map(toTable)];
+  return [parent, ...children].map(({ name }) => name);
 }
 
 export interface Fixture {
@@ -61,9 +59,9 @@ export async function measure(
   };
 }
 
-async function countRows(warehouse: Warehouse, tables: RecordTables): Promise<number> {
+async function countRows(warehouse: Warehouse, tables: readonly string[]): Promise<number> {
   let rows = 0;
-  for (const { table } of tables) {
+  for (const table of tables) {
     const [row] = await warehouse.connection.query<{ rows: string }>(
       `select count(*)::text as rows from safety."${table}"`,
     );

@@ -5,7 +5,6 @@
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type postgres from 'postgres';
-import { readCitus } from '../../src/warehouse/citus.ts';
 import { connect } from './connect.ts';
 import type { Warehouse } from './database.ts';
 
@@ -20,32 +19,16 @@ const CHUNK_BYTES = 256 * 1024;
 const RUNS = 3;
 const NEWLINE = 0x0a;
 
-/**
- * The median of several loads of the present rows of the tables, at most `mostParents` records of the first
- * table.
- */
-export async function measureFloor(
-  warehouse: Warehouse,
-  { tables, mostParents }: { readonly tables: RecordTables; readonly mostParents: number },
-): Promise<Floor> {
-  const [parent] = tables;
+/** The median of several loads of the present rows of the tables. */
+export async function measureFloor(warehouse: Warehouse, tables: readonly string[]): Promise<Floor> {
   const sql = connect(warehouse.url);
   try {
     await sql.unsafe(`create schema if not exists floor`);
-    await sql.unsafe(
-      `create temporary table chosen as select account_id, "${parent.key}" as key from safety."${parent.table}" order by 2 limit ${mostParents}`,
-    );
-    for (const { table } of tables) await createBareTable(sql, table);
-    const { loads, rows } = await readRows(
-      sql,
-      tables.map(({ table, key }) => ({
-        table,
-        query: `select t.* from safety."${table}" t join chosen c on c.account_id = t.account_id and c.key = t."${key}"`,
-      })),
-    );
+    for (const table of tables) await createBareTable(sql, table);
+    const { loads, rows } = await readRows(sql, tables);
     const seconds: number[] = [];
     for (let run = 0; run < RUNS; run += 1) {
-      await sql.unsafe(`truncate ${tables.map(({ table }) => `floor."${table}"`).join(', ')}`);
+      await sql.unsafe(`truncate ${tables.map((table) => `floor."${table}"`).join(', ')}`);
       await sql.unsafe('checkpoint');
       seconds.push(await copyIn(sql, loads));
     }
@@ -84,70 +67,21 @@ async function copyIn(sql: postgres.Sql, loads: readonly TableRows[]): Promise<n
   return (performance.now() - startedMs) / 1000;
 }
 
-/** The rows of one query for each table. */
 async function readRows(
   sql: postgres.Sql,
-  sources: readonly { readonly table: string; readonly query: string }[],
+  tables: readonly string[],
 ): Promise<{ loads: TableRows[]; rows: number }> {
   const loads: TableRows[] = [];
   let rows = 0;
-  for (const { table, query } of sources) {
-    const { chunks, lines } = await readChunks(await sql.unsafe(`copy (${query}) to stdout`).readable());
+  for (const table of tables) {
+    const { chunks, lines } = await readChunks(
+      await sql.unsafe(`copy safety."${table}" to stdout`).readable(),
+    );
     loads.push({ table, chunks });
     rows += lines;
   }
   return { loads, rows };
 }
-
-/**
- * Measures several accounts at once: one session each. On Citus the bare tables are distributed as the others
- * are.
- */
-export async function measureSharedFloor(
-  warehouse: Warehouse,
-  { tables, accounts }: { readonly tables: readonly string[]; readonly accounts: readonly string[] },
-): Promise<Floor> {
-  const sessions = accounts.map(() => connect(warehouse.url));
-  const [first] = sessions;
-  try {
-    if (first === undefined) throw new TypeError('no accounts');
-    await first.unsafe('create schema floor');
-    const isDistributed = (await readCitus(warehouse.connection))?.isDistributed === true;
-    for (const table of tables) {
-      await createBareTable(first, table);
-      if (isDistributed)
-        await first.unsafe(
-          `select create_distributed_table('floor."${table}"', 'account_id', colocate_with => 'safety."${table}"')`,
-        );
-    }
-    const read: Awaited<ReturnType<typeof readRows>>[] = [];
-    for (const account of accounts) {
-      const queryOf = (table: string) => `select * from safety."${table}" where account_id = '${account}'`;
-      read.push(
-        await readRows(
-          first,
-          tables.map((table) => ({ table, query: queryOf(table) })),
-        ),
-      );
-    }
-    const rows = read.reduce((sum, one) => sum + one.rows, 0);
-    await Promise.all(sessions.map((sql) => sql.unsafe('select 1')));
-    const times = await Promise.all(sessions.map((sql, at) => copyIn(sql, read[at]?.loads ?? [])));
-    const seconds = Math.max(...times);
-    return { rows, seconds, rowsPerSecond: rows / seconds };
-  } finally {
-    await Promise.all(sessions.map((sql) => sql.end({ timeout: 5 })));
-  }
-}
-
-interface RecordTable {
-  readonly table: string;
-  /** The column that holds the key of the record. */
-  readonly key: string;
-}
-
-/** Those of a stream, the parent first. */
-export type RecordTables = readonly [RecordTable, ...RecordTable[]];
 
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;

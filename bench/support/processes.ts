@@ -11,7 +11,7 @@ import { equipmentTypes } from '../../src/sandbox/generate/equipment-types.ts';
 import type { defaultSize } from '../../src/sandbox/index.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PROGRAM = join(ROOT, 'dist/main.js');
+export const PROGRAM = join(ROOT, 'dist/main.js');
 /** Below node_modules, where Node finds the packages that are not bundled. */
 const COMPILED = join(ROOT, 'node_modules/.cache/safety-sync-bench');
 const SETTINGS = ['SAFETY_BASE_URL', 'SAFETY_TOKEN'] as const;
