@@ -8,6 +8,7 @@ export default defineConfig({
     './src/engine/control-tables/control-tables.ts',
     './src/engine/control-tables/account-changes.ts',
     './src/engine/control-tables/sources.ts',
+    './src/warehouse/access.ts',
     './src/warehouse/calendar.ts',
     './src/warehouse/labels.ts',
     './src/warehouse/view-settings.ts',

@@ -166,6 +166,10 @@ export const describeControl = (stream: string): Descriptions => ({
       began_at: 'Start of the change.',
     },
   ),
+  reader_accounts: describeControlTable(
+    'Roles that are confined to accounts (safety-sync access), by the policies of the tables of schema safety.',
+    { role: 'Role of PostgreSQL.', accounts: 'Accounts that the role may read; empty: none.' },
+  ),
   sources: describeControlTable(
     'The service that each account belongs to: the one from which it was first read. Runs refuse another one.',
     {

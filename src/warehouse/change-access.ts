@@ -6,16 +6,16 @@ import { capital, nameSome } from '../shared/format.ts';
 import {
   accessCommand,
   type Confinement,
-  confineStatements,
-  confinementsIn,
-  freeStatements,
-  type PolicyTable,
-  readPolicyTables,
+  readConfinements,
+  readForeignPolicy,
+  readMissingPolicies,
+  readPoliciesToDrop,
   whyNotConfine,
 } from './access.ts';
 import { quoted, readMissingGrants, readUnsecuredViews, withdrawStatements } from './access-relations.ts';
 import { readFaults } from './read-access.ts';
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
+import { toArrayLiteral } from '../engine/database/array-literal.ts';
 import { databaseCode, toDatabaseError } from '../engine/database/database-error.ts';
 
 /** Lock timeout, because statements of other sessions wait behind a statement that waits for its lock. */
@@ -24,10 +24,7 @@ const LOCK_ATTEMPTS = { mostAttempts: 15, delays: { firstMs: 200, mostMs: 200 } 
 const LISTED_NAMES = 10;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** The statements of one transaction. The transactions are separate, so none waits for a lock while it holds another. */
-type Statements = readonly string[];
-
-async function apply(connection: Connection, statements: Statements): Promise<void> {
+async function apply(connection: Connection, statements: readonly string[]): Promise<void> {
   const isLocked = (error: unknown) => databaseCode(error) === LOCK_NOT_AVAILABLE;
   const attempt = () =>
     connection.db.transaction(async (tx) => {
@@ -50,23 +47,19 @@ async function apply(connection: Connection, statements: Statements): Promise<vo
   }
 }
 
-/** Only the owner of a table changes its policies. `statements`: all statements to run. */
-function assertOwner(tables: readonly PolicyTable[], command: string, statements: Statements): void {
-  if (tables.every(({ isOwn }) => isOwn)) return;
+/** Only the owner of the tables changes who reads what. */
+async function assertOwner(connection: TextQueries, command: string): Promise<void> {
+  const [owner] = await connection.query<{ name: string; is_own: boolean }>(
+    `select c.relowner::regrole::text as name, pg_has_role(c.relowner, 'usage') as is_own
+     from pg_class c where c.oid = 'safety_sync.reader_accounts'::regclass`,
+  );
+  if (owner?.is_own === true) return;
   throw new SafetySyncError(
     'database_permission',
     'only the owner of the tables of schema safety decides who may read which accounts',
-    {
-      advice: `As the owner: ${command}\nor in psql:\n${statements.map((one) => `${one};`).join('\n')}`,
-    },
+    { advice: `As ${String(owner?.name)}: ${command}` },
   );
 }
-
-/** One transaction for each table with statements. */
-const transactionsOf = (
-  tables: readonly PolicyTable[],
-  statementsOf: (table: PolicyTable) => Statements,
-): readonly Statements[] => tables.map(statementsOf).filter((transaction) => transaction.length > 0);
 
 async function assertKnown(
   connection: TextQueries,
@@ -98,52 +91,45 @@ async function assertFit(connection: TextQueries, role: string): Promise<void> {
   );
 }
 
-interface AccessChange {
-  readonly role: string;
-  readonly accounts: readonly string[];
-}
+const WRITE = `insert into safety_sync.reader_accounts (role, accounts) values (to_regrole(quote_ident($1)), $2::text[])
+  on conflict (role) do update set accounts = excluded.accounts`;
+
+const findConfinement = async (connection: TextQueries, role: string): Promise<Confinement | undefined> =>
+  (await readConfinements(connection)).find((one) => one.role === role);
 
 /** `configured`: accounts that may be named before they have rows. Returns what the role may read now. */
 export async function grantAccess(
   connection: Connection,
-  { role, accounts, configured }: AccessChange & { readonly configured: readonly string[] },
+  { role, accounts, configured }: Confinement & { readonly configured: readonly string[] },
 ): Promise<Confinement> {
   const reason = await whyNotConfine(connection);
   if (reason !== null) throw new SafetySyncError('access_unsupported', reason);
   await assertKnown(connection, accounts, configured);
   await assertFit(connection, role);
-  const tables = await readPolicyTables(connection);
-  const foreign = tables.find(({ isEnabled, isOpen }) => isEnabled && !isOpen);
+  const foreign = await readForeignPolicy(connection);
   if (foreign !== undefined) {
-    throw new SafetySyncError(
-      'access_unsupported',
-      `${foreign.name} has row-level security already that safety-sync did not make`,
-      {
-        advice: `Take it away first: alter table ${foreign.name} disable row level security; and drop its policies.`,
-      },
-    );
+    throw new SafetySyncError('access_unsupported', `${foreign} has a policy that safety-sync did not make`, {
+      advice: `Drop the policies of ${foreign} first.`,
+    });
   }
-  const before = confinementsIn(tables).find((one) => one.role === role)?.accounts ?? [];
+  await assertOwner(connection, accessCommand('grant', { role, accounts }));
+  const before = (await findConfinement(connection, role))?.accounts ?? [];
   const wanted = [...new Set([...before, ...accounts])].toSorted();
-  const views = await readUnsecuredViews(connection);
-  const transactions: Statements[] = [
-    ...views.map(({ statement }) => [statement]),
-    ...transactionsOf(tables, (table) => confineStatements(table, role, wanted)),
-    // Last: until it is confined on all tables it sees nothing.
-    await readMissingGrants(connection, role),
-  ];
-  assertOwner(tables, accessCommand('grant', { role, accounts }), transactions.flat());
-  for (const transaction of transactions) await apply(connection, transaction);
-  return { role, accounts: wanted, differing: [] };
+  await connection.query(WRITE, [role, toArrayLiteral(wanted)]);
+  for (const { statement } of await readUnsecuredViews(connection)) await apply(connection, [statement]);
+  // One transaction for each table, so that none waits for a lock while it holds another.
+  for (const { statement } of await readMissingPolicies(connection)) await apply(connection, [statement]);
+  // Last: until every table has its policy the role may read nothing.
+  await apply(connection, await readMissingGrants(connection, role));
+  return { role, accounts: wanted };
 }
 
 /** No accounts: all. Returns the remaining accounts; with none the role can no longer read schema safety. */
 export async function revokeAccess(
   connection: Connection,
-  { role, accounts }: AccessChange,
+  { role, accounts }: Confinement,
 ): Promise<Confinement> {
-  const tables = await readPolicyTables(connection);
-  const before = confinementsIn(tables).find((one) => one.role === role);
+  const before = await findConfinement(connection, role);
   if (before === undefined) {
     throw usageError(
       `${role} is not confined to accounts`,
@@ -153,16 +139,31 @@ export async function revokeAccess(
   const unknown = accounts.filter((name) => !before.accounts.includes(name));
   if (unknown.length > 0)
     throw usageError(`${role} may not read ${unknown.join(', ')}; it may read ${before.accounts.join(', ')}`);
+  await assertOwner(connection, accessCommand('revoke', { role, accounts }));
   const left = accounts.length === 0 ? [] : before.accounts.filter((name) => !accounts.includes(name));
-  const command = accessCommand('revoke', { role, accounts });
-  const isAll = left.length === 0;
-  const transactions = transactionsOf(tables, (table) =>
-    isAll ? freeStatements(table, role) : confineStatements(table, role, left),
+  if (left.length > 0) {
+    await connection.query(WRITE, [role, toArrayLiteral(left)]);
+    return { role, accounts: left };
+  }
+  await withdraw(connection, role);
+  await connection.query('delete from safety_sync.reader_accounts where role = to_regrole(quote_ident($1))', [
+    role,
+  ]);
+  if ((await readConfinements(connection)).length === 0)
+    for (const { statement } of await readPoliciesToDrop(connection)) await apply(connection, [statement]);
+  return { role, accounts: left };
+}
+
+/** Lets confined roles read an account by its new name, too; `to` null: none of them reads it any more. */
+export async function renameForReaders(
+  connection: TextQueries,
+  { from, to }: { readonly from: string; readonly to: string | null },
+): Promise<void> {
+  await connection.query(
+    `update safety_sync.reader_accounts set accounts = ${to === null ? 'array_remove(accounts, $1)' : 'array_append(accounts, $2)'}
+     where accounts @> array[$1::text]${to === null ? '' : ' and not accounts @> array[$2::text]'}`,
+    to === null ? [from] : [from, to],
   );
-  assertOwner(tables, command, [...(isAll ? withdrawStatements(role) : []), ...transactions.flat()]);
-  if (isAll) await withdraw(connection, role);
-  for (const transaction of transactions) await apply(connection, transaction);
-  return { role, accounts: left, differing: [] };
 }
 
 /** Revokes the right to read; nothing is changed where the role also has it from another grant. */

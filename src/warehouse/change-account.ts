@@ -18,9 +18,8 @@ import { type Connection, openConnection, type TextQueries } from '../engine/dat
 import { streamShape } from '../engine/database/table-shape.ts';
 import { STREAM_NAMES, STREAMS } from '../engine/streams/index.ts';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
-import { confinementsIn, readPolicyTables } from './access.ts';
 import { HAS_ACCOUNT } from './access-relations.ts';
-import { grantAccess, revokeAccess } from './change-access.ts';
+import { renameForReaders } from './change-access.ts';
 import { readCitus } from './citus.ts';
 
 /** A table with an account. Rows of its children go with its own, because foreign keys hold after every statement. */
@@ -150,16 +149,6 @@ async function hasBegun(connection: TextQueries, { from, to }: AccountChange): P
   return false;
 }
 
-/** Changes every role that is confined to the account. */
-async function changeReaders(
-  connection: Connection,
-  change: (role: string) => Promise<unknown>,
-  from: string,
-): Promise<void> {
-  const confined = confinementsIn(await readPolicyTables(connection));
-  for (const { role, accounts } of confined) if (accounts.includes(from)) await change(role);
-}
-
 /** Every statement is a step that is committed alone. */
 async function changeTables(session: TextQueries, { from, to }: AccountChange, signal: AbortSignal) {
   for (const table of await readTables(session)) {
@@ -197,15 +186,10 @@ export async function changeAccount(context: ChangeContext, change: AccountChang
   }
   await withLocks(context.databaseUrl, to === null ? [from] : [from, to], async (session) => {
     const isBegun = await hasBegun(session, change);
-    const revoke = (role: string) => revokeAccess(connection, { role, accounts: [from] });
-    await changeReaders(
-      connection,
-      to === null ? revoke : (role) => grantAccess(connection, { role, accounts: [to], configured: [to] }),
-      from,
-    );
+    await renameForReaders(session, change);
     if (!isBegun) await recordAccountChange(session, change);
     await changeTables(session, change, signal);
-    if (to !== null) await changeReaders(connection, revoke, from);
+    if (to !== null) await renameForReaders(session, { from, to: null });
     await removeAccountChange(session, change);
   });
 }

@@ -15,7 +15,7 @@ import { OWN_SETTINGS } from '../engine/database/session-settings.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS, sleep } from '../shared/time.ts';
 import { VERSION } from '../version.ts';
-import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
+import { completeAccess, readConfinements } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
@@ -200,7 +200,7 @@ async function waitForOthers(connection: Connection, patienceMs: number): Promis
 
 /** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
 async function assertUnconfined(connection: Connection): Promise<void> {
-  const [one] = confinementsIn(await readPolicyTables(connection));
+  const [one] = await readConfinements(connection);
   if (one === undefined) return;
   throw new SafetySyncError(
     'access_unsupported',

@@ -4,12 +4,12 @@
  */
 import type { Connection, TextQueries } from '../engine/database/connection.ts';
 import { readServerNumber } from '../engine/database/session-settings.ts';
-import { formatNumber, nameSome } from '../shared/format.ts';
+import { nameSome } from '../shared/format.ts';
 import {
   accessCommand,
   type Confinement,
-  confinementsIn,
-  readPolicyTables,
+  readConfinements,
+  readMissingPolicies,
   whyNotConfine,
 } from './access.ts';
 import { IS_SAFE, quoted, readMissingGrants, readUnsecuredViews } from './access-relations.ts';
@@ -120,15 +120,15 @@ async function readProblems(connection: Connection, confined: readonly Confineme
   const roles = confined.map(({ role }) => role);
   const unsecured = await readUnsecuredViews(connection);
   const faults = await readFaults(connection, roles);
+  const open = [...new Set((await readMissingPolicies(connection)).map(({ table }) => table))];
   const shutOut: string[] = [];
   for (const role of roles) if ((await readMissingGrants(connection, role)).length > 0) shutOut.push(role);
   return [
-    ...confined
-      .filter(({ differing }) => differing.length > 0)
-      .map((one) => {
-        const { role, differing } = one;
-        return `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${nameSome(differing, NAMED_RELATIONS)}); as the owner: ${accessCommand('grant', one)}`;
-      }),
+    ...(open.length === 0
+      ? []
+      : [
+          `${nameSome(open, NAMED_RELATIONS)} ${open.length === 1 ? 'lacks its' : 'lack their'} policy; as the owner: safety-sync migrate`,
+        ]),
     ...confined
       .filter(({ role }) => shutOut.includes(role))
       .map(
@@ -148,7 +148,7 @@ async function readProblems(connection: Connection, confined: readonly Confineme
 }
 
 export async function readAccess(connection: Connection) {
-  const confined = confinementsIn(await readPolicyTables(connection));
+  const confined = await readConfinements(connection);
   /** Why no role can be confined here; null: roles can. */
   const unsupported = await whyNotConfine(connection);
   const problems = confined.length === 0 ? [] : await readProblems(connection, confined);
