@@ -166,10 +166,6 @@ export const describeControl = (stream: string): Descriptions => ({
       began_at: 'Start of the change.',
     },
   ),
-  reader_accounts: describeControlTable(
-    'Roles that are confined to accounts (safety-sync access), by the policies of the tables of schema safety.',
-    { role: 'Role of PostgreSQL.', accounts: 'Accounts that the role may read; empty: none.' },
-  ),
   sources: describeControlTable(
     'The service that each account belongs to: the one from which it was first read. Runs refuse another one.',
     {
@@ -191,6 +187,11 @@ export const describeControl = (stream: string): Descriptions => ({
         'Ids, as kind:id, that were met and had no name before the last answered request; null for a method without names.',
     },
   ),
+  reader_accounts: {
+    comment:
+      'Roles that are confined to accounts (safety-sync access), by the policies of the tables of schema safety.',
+    columns: { role: 'Role of PostgreSQL.', accounts: 'Accounts that the role may read; empty: none.' },
+  },
   migrations: {
     comment: 'Applied migrations: of tables, and one row for each function file and view.',
     columns: {
