@@ -167,7 +167,8 @@ export async function play(
       SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
       DATABASE_URL: database.url,
       FOLLOWUPS_OVERLAP_MS: String(history.overlapMs),
-      RETRY_ATTEMPTS: '2',
+      // A refused request would be repeated a minute later.
+      RETRY_ATTEMPTS: '0',
       RETRY_MIN_DELAY_MS: '1',
       RETRY_MAX_DELAY_MS: '5',
       REQUEST_TIMEOUT_MS: '1000',
@@ -179,6 +180,7 @@ export async function play(
     const { signal } = await running.finished;
     waiting = [];
     await saboteur.disarm();
+    await query('delete from safety_sync.request_budget');
     if (signal === 'SIGKILL') tally.kills += 1;
   }
 

@@ -1,11 +1,9 @@
 /**
  * `npm run soak -- --histories 500 --seed 7 --kills`: random histories, with workers killed by `kill -9` among them. `npm
- * run soak -- --followups 100000 --kills 10`: one backfill, killed that often. `--minutes 15`: two workers on a fast
- * schedule with outages, stops and backfills; `--plot FILE` draws their memory. `--path` replays a failed history. Exit code
- * 0: all checks passed.
+ * run soak -- --followups 100000 --kills 10`: one backfill, killed that often.
+ * `--path` replays a failed history. Exit code 0: all checks passed.
  */
 import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const args = process.argv.slice(2).flatMap((arg, index, all) =>
@@ -20,19 +18,15 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     kills: { type: 'string' },
     path: { type: 'string' },
-    minutes: { type: 'string' },
-    plot: { type: 'string' },
   },
 });
-const histories = values.histories ?? ((values.followups ?? values.minutes) === undefined ? '100' : '0');
+const histories = values.histories ?? (values.followups === undefined ? '100' : '0');
 const settings = {
   SOAK_HISTORIES: histories,
   SOAK_FOLLOWUPS: values.followups,
   SOAK_SEED: values.seed,
   SOAK_KILLS: values.kills,
   SOAK_PATH: values.path,
-  SOAK_MINUTES: values.minutes,
-  SOAK_PLOT: values.plot === undefined ? undefined : resolve(values.plot),
 };
 const { status } = spawnSync('npx', ['vitest', 'run', '--config', 'test/model/soak.config.ts'], {
   stdio: 'inherit',
