@@ -126,6 +126,7 @@ export class MemoryWarehouse {
   reads(): WarehouseReads {
     return {
       findVanished: (covered) => Promise.resolve(this.vanished(covered)),
+      areStored: () => Promise.resolve(false),
       readLedger: () => Promise.resolve({ plan: this.plan, slices: this.slices }),
       countListed: () => Promise.resolve(this.live().size),
       readOptionalMethods: () => Promise.resolve(new Map()),

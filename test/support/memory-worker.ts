@@ -215,6 +215,7 @@ export async function expectMemoryEqualsSource(
   const parameters = {
     incremental: [{ limit: 500, status: 'all', followup_display_id: true }],
     cached_list: [{ include_all_completions: true, limit: 1000 }],
+    newest_first: [{ limit: 1000 }],
     snapshot: [{}],
     people: [{}],
     names: [],

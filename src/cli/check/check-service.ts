@@ -167,16 +167,19 @@ export async function checkService({
   async function askForNames(method: OptionalListName, states: MethodStates): Promise<void> {
     const { code, askedAgoMs = Infinity } = states.get(method) ?? {};
     const { listKey, pageSize } = listOf(method);
+    const stream = streams.find((one) => one.method === method && one.readMode.kind === 'newest_first');
+    const rows = stream && rowsOf(stream.name);
     const params = pageSize === undefined ? {} : { limit: 1 };
-    if (code !== null || askedAgoMs >= DAY_MS) await ask({ method, listKey, params, isOptional: true });
+    if (code !== null || askedAgoMs >= DAY_MS || stream !== undefined)
+      await ask({ method, listKey, params, rows, isOptional: true });
     else onCheck(ok(`service: ${method}`, `responded ${formatDuration(askedAgoMs)} ago`));
   }
 
   for (const stream of streams) {
     const { readMode } = stream;
-    if (readMode.kind === 'people' || readMode.kind === 'names') continue;
+    if (stream.optionalMethods?.some((one) => one === stream.method)) continue;
     if ('pageSize' in readMode) await askForList(stream, { limit: 1 });
-    else if (readMode.per === 'account') await askForList(stream);
+    else if (readMode.kind === 'snapshot' && readMode.per === 'account') await askForList(stream);
   }
   // With a warehouse the account's source was asked for it.
   if (mostRequests < Infinity) await ask(ACCOUNT_INFO);

@@ -81,6 +81,7 @@ function nextAction({ stream, key, isEqual, source, storedAt }: Verification, fl
     case 'absent':
       switch (streamNamed(stream).readMode.kind) {
         case 'incremental':
+        case 'newest_first':
           return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}${flags}`];
         case 'snapshot':
         case 'people':

@@ -5,6 +5,7 @@ import { users } from '../streams/users.ts';
 import type { Queryable } from '../database/connection.ts';
 import { readStoredPartitions } from './stored-partitions.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
+import { trainingRecords } from '../streams/completed-trainings.ts';
 import { equipment, equipmentMetavalues, equipmentSchedules } from '../streams/equipments.ts';
 import { followups } from '../streams/followups.ts';
 import { names } from '../streams/names.ts';
@@ -19,6 +20,7 @@ const ID_COLUMNS: Readonly<Record<string, readonly PgColumn[]>> = {
     trainingEmployeeStatus.complete_training_ids,
     trainingEmployeeStatus.incomplete_training_ids,
     trainingCompletions.training_id,
+    trainingRecords.training_id,
   ],
   equipment_type: [equipment.equipment_type_id],
   schedule: [equipmentSchedules.schedule_id],

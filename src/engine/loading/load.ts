@@ -12,7 +12,7 @@ import type { Coverage, ReadContext } from '../streams/stream.ts';
 import { createBatches, type Prepared } from './batch.ts';
 import type { LoadOptions } from './load-options.ts';
 import { toReadRecord, type ReadRecord } from './record.ts';
-import { findVanished, openStaging } from './staging.ts';
+import { countStored, findVanished, openStaging } from './staging.ts';
 import { type CommitOptions, createTransaction } from './transaction.ts';
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
@@ -126,6 +126,14 @@ export async function createLoad(options: LoadOptions) {
     async findVanished(covered: Coverage): Promise<Set<string>> {
       await drain();
       return await findVanished(session.connection.db, shape, { covered, accountId });
+    },
+    /** Whether each of these keys has a live row. null: a record without a usable key, which never has one. */
+    async areStored(keys: readonly (string | null)[]): Promise<boolean> {
+      await drain();
+      return (
+        !keys.includes(null) &&
+        (await countStored(session.connection.db, shape, { keys, accountId })) === new Set(keys).size
+      );
     },
     /** Records that were added since the last commit was requested. */
     get uncommitted() {

@@ -5,7 +5,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { ISSUE_STAGE_COLUMNS } from './batch-issues.ts';
 import { selectVanished } from './merge-sql.ts';
 import type { ReadRecord } from './record.ts';
-import { definitions, isGone, name, target } from '../database/sql-names.ts';
+import { definitions, isGone, keyColumn, name, target } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Coverage } from '../streams/stream.ts';
 
@@ -67,6 +67,18 @@ export async function findVanished(
   await db.execute(sql`analyze pg_temp.stage_seen`);
   const rows = await db.execute<{ key: string }>(selectVanished(shape, covered, accountId));
   return new Set(rows.map((row) => row.key));
+}
+
+/** Live rows with one of these keys. */
+export async function countStored(
+  db: Queryable,
+  { parent }: StreamShape,
+  { keys, accountId }: { readonly keys: readonly (string | null)[]; readonly accountId: string },
+): Promise<number> {
+  const [row] = await db.execute<{ count: number }>(sql`select count(*)::int as count from ${target(parent)} t
+    where t.account_id = ${accountId} and t.${keyColumn(parent)} = any (${toArrayLiteral(keys)}::text[])
+      and not ${isGone(parent)}`);
+  return row?.count ?? 0;
 }
 
 /** Rows that the service still lists: live ones, and those that it sends as deleted. */

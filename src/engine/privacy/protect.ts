@@ -91,7 +91,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     field: WireField,
     parent: string,
   ): ProtectionRule | undefined {
-    const { name = column, isText = false, isUser = false, rows } = field;
+    const { name = column, isText = false, isUser = false, isDropped = false, rows } = field;
     const path = parent + name;
     const rule = (change: Replacement): ProtectionRule => ({
       name,
@@ -99,7 +99,7 @@ export function createProtection(options: ProtectionOptions): Protection {
       change,
       isOfRecord: rows?.fields !== undefined,
     });
-    const action = actionOf(table, column);
+    const action = isDropped ? omitted : actionOf(table, column);
     if (action !== undefined) {
       paths.push(path);
       return rule(action);

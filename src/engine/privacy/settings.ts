@@ -124,7 +124,9 @@ export async function readPrivacy(
     forgotten: forgotten.map(({ pseudonym }) => pseudonym),
   });
   const { omit, pseudonymize } = policy;
-  const isEmpty = omit.length === 0 && policy.keyId === null && stream.personal === undefined;
+  const keepsAll =
+    stream.personal === undefined && !Object.values(stream.fields).some((one) => one.isDropped);
+  const isEmpty = omit.length === 0 && policy.keyId === null && keepsAll;
   const { keep } = policy;
   const protection = isEmpty
     ? null

@@ -136,7 +136,8 @@ export async function* readSettledList(
   let beganMs: number | undefined;
   let before: ReadonlySet<string> | undefined;
   for (let pass = 1; ; pass += 1) {
-    const list = readList(service, asked);
+    const peekFields = [...(asked.peekFields ?? []), asked.createdField];
+    const list = readList(service, { ...asked, peekFields });
     let [pages, isNew] = [0, false];
     let next = await list.next();
     for (; next.done !== true; next = await list.next()) {

@@ -60,6 +60,16 @@ async function typesFor(
   throw new SafetySyncError('configuration_invalid', NO_TYPES);
 }
 
+/** The narrowest first, as for follow-ups; a forgotten person is found by the training. */
+function completionFilters(stored: WireRecord | null): readonly Params[] {
+  if (stored === null) return [{}];
+  const [user, training] = [
+    { user_id: stored['m_user_id'] },
+    { training_id: toNumberParameter(stored['training_id']) },
+  ];
+  return [{ ...user, ...training }, training, user];
+}
+
 async function questionsFor(read: OneRequest, known: KnownRecord): Promise<readonly Question[]> {
   const { readMode } = read.stream;
   switch (readMode.kind) {
@@ -67,6 +77,8 @@ async function questionsFor(read: OneRequest, known: KnownRecord): Promise<reado
       return [{ params: { ...TRAINING_PARAMS, m_user_ids: [known.key] }, pageSize: readMode.pageSize }];
     case 'incremental':
       return followupFilters(known.stored).map((params) => ({ params }));
+    case 'newest_first':
+      return completionFilters(known.stored).map((params) => ({ params, pageSize: readMode.pageSize }));
     case 'snapshot':
       return toPartitionRequests(readMode.per === 'account' ? null : await typesFor(known, read));
     default:

@@ -1,6 +1,7 @@
 /** The request, the service and the warehouse of a reader. */
 import type { ApiClient } from '../api/client.ts';
 import type { RequestMeter } from '../api/requests.ts';
+import type { Received } from '../../shared/received.ts';
 import type { Clock } from '../../shared/time.ts';
 import type { MethodStates } from '../streams/optional-methods.ts';
 import type {
@@ -36,6 +37,8 @@ export interface Service {
 export interface WarehouseReads {
   /** Keys of the covered live rows that were not among the records. */
   findVanished(covered: Coverage): Promise<ReadonlySet<string>>;
+  /** Whether each of these records has a live row. */
+  areStored(records: readonly Received[]): Promise<boolean>;
   /** The backfill under way or last done; undefined when there never was one. Its slices and the failed ones, newest first. */
   readLedger(): Promise<{ plan: BackfillPlan | undefined; slices: readonly LedgerSlice[] }>;
   /** Rows that the service still lists, after a commit: live ones, and those that it sends as deleted. */

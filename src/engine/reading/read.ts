@@ -3,6 +3,7 @@ import type { RunKind, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import { readCachedList } from './cached-list.ts';
 import { readFollowups } from './followups.ts';
+import { readNewestFirst } from './newest-first.ts';
 import { readNames } from './names.ts';
 import { readOneRecord } from './one-record.ts';
 import { readPeople } from './people.ts';
@@ -20,6 +21,8 @@ function readByMode(request: ReadRequest): Steps<ReadOutcome> {
       return readCachedList(request, stream.readMode);
     case 'incremental':
       return readFollowups(request);
+    case 'newest_first':
+      return readNewestFirst(request, stream.readMode);
     case 'people':
       return readPeople(request);
     case 'names':

@@ -75,6 +75,9 @@ export function field<T, B extends PgColumnBuilderBase>(
   return { ...wire, name, build, meaning: `${meaning} Source: ${name}${unit}${end}` };
 }
 
+/** A field that is never stored, in `_raw` neither. */
+export const dropped = (name: string) => ({ ...wire.anything, name, isDropped: true as const });
+
 /** A list of objects that are the rows of a child table. */
 export const itemsOf = (table: PgTable, fields: WireFields): ColumnField<wire.Item[]> => ({
   ...wire.items,

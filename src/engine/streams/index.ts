@@ -1,4 +1,5 @@
 /** The only registry of streams. */
+import { completedTrainingsStream } from './completed-trainings.ts';
 import { equipmentsStream } from './equipments.ts';
 import { followupsStream } from './followups.ts';
 import { resourcesStream } from './resources.ts';
@@ -13,6 +14,7 @@ export const STREAMS: readonly StreamDefinition[] = [
   followupsStream,
   trainingEmployeeStatusStream,
   equipmentsStream,
+  completedTrainingsStream,
   namesStream,
   usersStream,
 ];

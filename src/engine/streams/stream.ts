@@ -61,6 +61,8 @@ type ReadMode =
   | { readonly kind: 'cached_list'; readonly cacheMs: number; readonly pageSize: number }
   /** A newest-first list with creation and update filters. */
   | { readonly kind: 'incremental'; readonly pageSize: number }
+  /** A newest-first list without filters by time. */
+  | { readonly kind: 'newest_first'; readonly pageSize: number }
   /** The lists that name ids of other records, as far as the service has them. */
   | { readonly kind: 'names' }
   /** One list, and a request for each id of a person that it lacks. */
@@ -107,6 +109,8 @@ export interface WireField {
   readonly isText?: true;
   /** Id of a person, or a list of such ids. */
   readonly isUser?: true;
+  /** It is known to be sent and is never stored, in `_raw` neither. */
+  readonly isDropped?: true;
   readonly rows?: WireRows;
 }
 

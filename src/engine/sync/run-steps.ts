@@ -22,6 +22,7 @@ import type { ControlWrite, ReadOutcome, Step } from '../reading/step.ts';
 import { NAMING_LISTS } from '../streams/optional-methods.ts';
 import type { LedgerChange, StateChange, StreamState } from '../streams/state.ts';
 import type { Coverage, StreamDefinition } from '../streams/stream.ts';
+import { recordKey } from '../streams/wire.ts';
 import {
   isOfSingleRecords,
   isScheduled,
@@ -100,6 +101,7 @@ async function* stepsOf({
     },
     warehouse: {
       findVanished: (covered) => load.findVanished(covered),
+      areStored: (list) => load.areStored(list.map((one) => recordKey(one, stream.keyField))),
       readLedger: () => readLedger(db, scope),
       countListed: () => countListed(db, streamShape(stream), scope.accountId),
       ...createPeopleReads(db, scope.accountId),
