@@ -152,10 +152,11 @@ export interface CompletedTraining {
   m_user_id: string;
   created: number;
   date_number: number;
-  special_expiration_date_number: number | null;
-  m_instructor_id: string | null;
-  group_training_id: number | null;
-  notes: string | null;
-  signature: unknown;
-  files: object[];
+  /** Only where it is not that of the training's rule. */
+  special_expiration_date_number?: number;
+  m_instructor_id?: string;
+  group_training_id?: number;
+  notes?: string;
+  signature: object | null;
+  files: Attachment[];
 }

@@ -61,35 +61,42 @@ export function completionOf(training: Training, at: number, isRequired: boolean
   };
 }
 
+/** A completion as it is listed by itself; `special` is an end by hand. */
+type ListedCompletion = Pick<Completion, 'id' | 'date_number'> & { special?: number };
+
+const noonOf = (day: number): number =>
+  Date.UTC(Math.floor(day / 10_000), (Math.floor(day / 100) % 100) - 1, day % 100, 12);
+
 /** The record of a completion: `number` is its id, and higher for a later one. */
 export function completedTraining(
-  { id, date_number }: Pick<Completion, 'id' | 'date_number'>,
+  { id, date_number, special }: ListedCompletion,
   userId: string,
   number: number,
+  instructorIds: readonly string[],
 ): CompletedTraining {
   const random = Random.of(number);
-  const day = String(date_number);
-  const noon = Date.UTC(Number(day.slice(0, 4)), Number(day.slice(4, 6)) - 1, Number(day.slice(6)), 12);
   return {
-    ...{
-      id: number,
-      training_id: id,
-      m_user_id: userId,
-      created: noon + random.int(0, DAY_MS / 4),
-      date_number,
-    },
-    special_expiration_date_number: random.chance(0.03) ? dateNumberAfter(noon, 200) : null,
-    ...{ m_instructor_id: null, group_training_id: random.chance(0.2) ? 4_000 + random.int(1, 99) : null },
-    ...{ notes: random.chance(0.1) ? 'Practical part repeated.' : null, signature: null, files: [] },
+    ...{ id: number, training_id: id, m_user_id: userId, date_number },
+    created: noonOf(date_number) + random.int(0, DAY_MS / 4),
+    ...(special !== undefined && { special_expiration_date_number: special }),
+    ...(random.chance(0.2) && {
+      group_training_id: 4_000 + random.int(1, 99),
+      m_instructor_id: random.pick(instructorIds),
+    }),
+    ...(random.chance(0.1) && { notes: 'Practical part repeated.' }),
+    signature: random.chance(0.3) ? { key: `signatures/${number}.png`, date: noonOf(date_number) } : null,
+    files: random.chance(0.1) ? [{ key: `trainings/${number}.pdf`, caption: 'Certificate' }] : [],
   };
 }
 
-/** The completions of `employee`, and for some of them the one before. */
-export function* pastCompletions(employee: Employee): Generator<Pick<Completion, 'id' | 'date_number'>> {
+/** The completions of `employee`, and for some of them the one before, which the training report does not show. */
+export function* pastCompletions(employee: Employee): Generator<ListedCompletion> {
   for (const { id, date_number } of employee.last_completed) {
     yield { id, date_number };
     // One year before, on a day that every year has.
-    if ((id + date_number) % 3 === 0 && date_number % 100 < 29)
-      yield { id, date_number: date_number - 10_000 };
+    if ((id + date_number) % 3 !== 0 || date_number % 100 > 28) continue;
+    const before = date_number - 10_000;
+    const isSpecial = date_number % 10 === 0;
+    yield { id, date_number: before, ...(isSpecial && { special: dateNumberAfter(noonOf(before), 200) }) };
   }
 }

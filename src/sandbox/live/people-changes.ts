@@ -51,6 +51,10 @@ function expireTraining(employee: Employee, { store, random, now }: LiveContext)
     entry === chosen ? { ...entry, expiresOn, startsExpiringOn: dateNumberAfter(now, -16) } : entry,
   );
   store.employees.putLiving({ ...employee, last_completed });
+  for (const [key, { m_user_id, training_id, date_number }] of store.completedTrainings) {
+    if (m_user_id === employee.m_user_id && training_id === chosen.id && date_number === chosen.date_number)
+      store.completedTrainings.update(key, { special_expiration_date_number: expiresOn });
+  }
 }
 
 function hire({ world, store, random, now }: LiveContext): void {

@@ -11,6 +11,7 @@ const nullableWhenAbsent: Record<string, readonly string[]> = {
   followup: ['due', 'resolved_on', 'm_completer_id'],
   'followup.messages': ['m_reassignee_id', 'signature', 'attachments', 'notify'],
   equipment: ['clients_id', 'title'],
+  'completed-training': ['special_expiration_date_number', 'm_instructor_id', 'group_training_id', 'notes'],
 };
 
 const unknownValueOf: Record<string, Fields> = {

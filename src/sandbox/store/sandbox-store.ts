@@ -44,8 +44,9 @@ export function createStore(world: World, clock: () => number) {
     }),
   ) as Record<ListName, MemoryTable<{ id: string | number }>>;
   const completedTrainings = new MemoryTable<CompletedTraining>({ keyField: 'id' });
+  let completions = 5_000_000;
   const addCompletion = (userId: string, completion: Pick<Completion, 'id' | 'date_number'>): void =>
-    completedTrainings.putLiving(completedTraining(completion, userId, 5_000_001 + completedTrainings.size));
+    completedTrainings.putLiving(completedTraining(completion, userId, ++completions, world.accountIds));
   for (const [userId, employee] of employees) {
     for (const completion of pastCompletions(employee)) addCompletion(userId, completion);
   }

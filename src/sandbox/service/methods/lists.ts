@@ -52,14 +52,16 @@ const completedTrainings: Method = {
   rules: () => completionRules,
   respond(parameters, { store, readings }) {
     const asked = parameters as Checked<typeof completionRules>;
+    const { has_attachments: hasFiles } = asked;
     const found = [...store.completedTrainings.values()].filter(
       ({ training_id, m_user_id, files }) =>
         (asked.training_id ?? training_id) === training_id &&
         (asked.user_id ?? m_user_id) === m_user_id &&
-        (asked.has_attachments ?? files.length > 0) === files.length > 0,
+        (hasFiles === undefined || hasFiles === files.length > 0),
     );
     found.sort((a, b) => b.date_number - a.date_number || b.id - a.id);
-    const { paging, range } = toPage(found.length, asked.limit ?? 100, asked.page ?? 1, readings);
+    const limit = Math.min(asked.limit ?? 100, readings.largestPage ?? Infinity);
+    const { paging, range } = toPage(found.length, limit, asked.page ?? 1, readings);
     return {
       fields: { paging },
       list: { name: 'completedtrainings', kind: 'completed-training', records: found.slice(...range) },
