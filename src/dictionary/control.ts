@@ -59,7 +59,8 @@ export const describeControl = (stream: string): Descriptions => ({
       'Time directly after the last transaction that stored records of the stream; safety.freshness shows it. null before the first.',
     read_parts:
       'equipments: each type that a successful run requested, with the time of the last such run; null before the first.',
-    complete_read_at: 'followups: last attempt to read everything again; null before the first.',
+    complete_read_at:
+      'followups: last attempt to read everything again; completed-trainings: last complete read; null before the first.',
     complete_read_ms: 'followups: duration in ms of the last complete read; null before the first.',
     difference:
       'followups: how many more follow-ups the service counted after the last complete read than it showed (negative: fewer); 0 or null: none. A sync that finds another difference reads everything again.',

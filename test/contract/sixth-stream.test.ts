@@ -172,7 +172,7 @@ describe('a sixth stream', () => {
     const { safety, safety_sync: control } = dictionaryOf(SIX);
     expect(safety['work_sites']).toEqual(workSitesStream.descriptions['work_sites']);
     expect(control['runs']?.columns['stream']).toBe(
-      'Stream: resources, followups, training-employee-status, equipments, names, users or work-sites.',
+      'Stream: resources, followups, training-employee-status, equipments, completed-trainings, names, users or work-sites.',
     );
   });
 });

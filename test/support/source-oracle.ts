@@ -6,6 +6,7 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
 import { typeName } from '../../src/engine/streams/columns.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
+import { trainingRecords } from '../../src/engine/streams/completed-trainings.ts';
 import {
   equipment,
   equipmentAskedTypes,
@@ -93,6 +94,7 @@ export const TABLES = {
   equipment_schedules: specOf(equipmentSchedules, 'equipment'),
   equipment_metavalues: specOf(equipmentMetavalues, 'equipment'),
   equipment_asked_types: specOf(equipmentAskedTypes, 'equipment'),
+  training_records: entity(trainingRecords),
   users: entity(users),
 } as const satisfies Record<string, TableSpec>;
 
@@ -104,6 +106,7 @@ export const TABLES_OF: Readonly<Record<string, readonly TableName[]>> = {
   followups: ['followups', 'followup_messages', 'followup_attachments'],
   'training-employee-status': ['training_employee_status', 'training_completions'],
   equipments: ['equipment', 'equipment_schedules', 'equipment_metavalues', 'equipment_asked_types'],
+  'completed-trainings': ['training_records'],
   users: ['users'],
 };
 
@@ -355,6 +358,14 @@ export async function readSource(compared: Compared, names: readonly TableName[]
       });
       for (const record of keyed(found, 'id')) rows.addEquipment(tables, record, type);
     }
+  }
+  if (wants('completed-trainings')) {
+    const found = await askAll(sandbox, {
+      method: 'completedtrainings.v2.list',
+      list: 'completedtrainings',
+      parameters: { limit: 1000 },
+    });
+    for (const record of keyed(found, 'id')) rows.addCompletion(tables, record);
   }
   if (wants('users')) {
     const found = await askAll(sandbox, { method: 'users.list', list: 'users', parameters: {} });

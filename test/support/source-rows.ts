@@ -138,6 +138,20 @@ export function addEmployee(tables: ExpectedTables, record: WireObject): void {
   }
 }
 
+export function addCompletion(tables: ExpectedTables, record: WireObject): void {
+  add(tables, 'training_records', {
+    id: wire.id(record['id']),
+    user_id: wire.id(record['m_user_id']),
+    training_id: wire.integer(record['training_id']),
+    completed_on: wire.day(record['date_number']),
+    created_at: wire.ms(record['created']),
+    expires_on: wire.day(record['special_expiration_date_number']),
+    instructor_id: wire.id(record['m_instructor_id']),
+    group_training_id: wire.integer(record['group_training_id']),
+    notes: wire.text(record['notes']),
+  });
+}
+
 const projectId = (value: unknown): string | null => wire.integer(wire.isObject(value) ? value['id'] : value);
 
 export function addEquipment(tables: ExpectedTables, record: WireObject, requestedType: string): void {

@@ -53,7 +53,8 @@ const resource = (id: string, creator = '10001'): Fields => ({
   ],
 });
 
-type SpecimenName = 'resources' | 'followups' | 'training-employee-status' | 'equipments' | 'users';
+type SpecimenName =
+  'resources' | 'followups' | 'training-employee-status' | 'equipments' | 'completed-trainings' | 'users';
 
 export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
   resources: {
@@ -231,6 +232,59 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
           { id: 41, name: 'North yard' },
           { id: 42, name: 'South yard' },
         ],
+      },
+    ],
+    beforeRun: nothing,
+  },
+  'completed-trainings': {
+    table: 'training_records',
+    keyColumn: 'id',
+    keyField: 'id',
+    records: ({ sandbox }) => sandbox.store.completedTrainings,
+    build: (key) => ({
+      id: key,
+      training_id: 301,
+      m_user_id: '10001',
+      created: NOON - 5_000,
+      date_number: 20_260_131,
+      notes: 'Second attempt',
+      signature: null,
+      files: [],
+    }),
+    text: { field: 'notes', column: 'notes' },
+    bad: {
+      field: 'special_expiration_date_number',
+      column: 'expires_on',
+      value: 20_261_399,
+      right: 20_261_130,
+    },
+    unknownValue: null,
+    observed: () => [
+      {
+        id: 5_900_001,
+        training_id: 301,
+        m_user_id: '10001',
+        created: NOON,
+        date_number: 20_260_131,
+        special_expiration_date_number: null,
+        m_instructor_id: null,
+        group_training_id: null,
+        notes: null,
+        signature: { name: 'A. B.' },
+        files: [{ key: 'a' }, { key: 'b', caption: 'c' }],
+      },
+      {
+        id: 5_900_002,
+        training_id: 301,
+        m_user_id: '10002',
+        created: NOON,
+        date_number: 20_260_201,
+        special_expiration_date_number: 20_270_201,
+        m_instructor_id: '10001',
+        group_training_id: 41,
+        notes: '',
+        signature: null,
+        files: [],
       },
     ],
     beforeRun: nothing,

@@ -308,7 +308,7 @@ export function describeStream({
         records.put({ ...records.get(first) }, 'the same again');
         records.put({ ...records.get(second), [specimen.text.field]: 'named differently' }, 'not the same');
         const result = await runAgain(worker);
-        if (name === 'followups' || name === 'training-employee-status') {
+        if ('pageSize' in stream.readMode) {
           // A total that counts a record twice contradicts the list: what there is gets stored, and the run fails.
           expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
           expect(result.counts.deleted).toBe(0);
@@ -336,6 +336,11 @@ export function describeStream({
         const worker = await synced();
         const key = someKey(worker);
         const records = specimen.records(worker);
+        // A record with a field that is never stored is written anew.
+        const dropped = Object.values(stream.fields).flatMap(({ isDropped, name }) =>
+          isDropped ? (name ?? []) : [],
+        );
+        for (const one of dropped) records.update(key, { [one]: undefined });
         records.update(key, { measured: [new RawNumber('9007199254740993'), new RawNumber('0.10')] });
         records.put({
           ...specimen.build('9007199254740993'),
