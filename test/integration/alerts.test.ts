@@ -418,7 +418,7 @@ it('streams that become stale together are reported in one line', async () => {
   await pass(AFTER_MS, one);
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: Its last run did not fail/,
+      /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: Its last run did not fail/,
     ),
   ]);
 });

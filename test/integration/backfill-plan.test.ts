@@ -29,6 +29,7 @@ describe('backfill --plan', () => {
 followups: 130 records, 1 slice, about 1 request
 training-employee-status: an unknown number of records, a full re-read
 equipments: an unknown number of records, a full re-read, about 4 requests
+completed-trainings: an unknown number of records, a full re-read
 names: an unknown number of records, a full re-read
 users: an unknown number of records, a full re-read
 The warehouse is not migrated: it has none of the tables. The backfill migrates first.

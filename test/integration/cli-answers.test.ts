@@ -1,5 +1,6 @@
 /** The output of verbs about a warehouse in use, in words and as JSON. */
 import { describe, expect, test } from 'vitest';
+import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { createCliFixture } from '../support/cli-fixture.ts';
 import type { CliEnvironment } from '../support/cli.ts';
 import { runInProcess } from '../support/in-process.ts';
@@ -20,7 +21,7 @@ test('in JSON output the run_id of sync is that of runs, and every time is ISO 8
   const synced = await runsOf(['sync']);
   const history = await runsOf(['runs']);
   const idsOf = (runs: Rows) => new Map(runs.map((row) => [row['stream'], row['run_id']]));
-  expect(synced).toHaveLength(6);
+  expect(synced).toHaveLength(STREAM_NAMES.length);
   expect(idsOf(synced)).toEqual(idsOf(history));
   for (const verb of ['status', 'runs', 'data-issues']) {
     const { stdout } = await run([verb, '--json']);

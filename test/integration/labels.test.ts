@@ -48,7 +48,8 @@ const SEEN = [
   [
     'training',
     `select training_id::text from (
-      select user_id, training_id from safety.training_matrix union select user_id, training_id from safety.training_completions) t`,
+      select user_id, training_id from safety.training_matrix union select user_id, training_id from safety.training_completions
+      union all select id, training_id from safety.training_records) t`,
   ],
   ['equipment_type', `select equipment_type_id from safety.equipment where _deleted_at is null`],
   ['schedule', `select schedule_id from safety.equipment_inspections`],

@@ -8,7 +8,13 @@ import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 import { rowVersions } from '../support/warehouse-marks.ts';
 
-const STREAMS = ['followups', 'resources', 'equipments', 'training-employee-status'] as const;
+const STREAMS = [
+  'followups',
+  'resources',
+  'equipments',
+  'training-employee-status',
+  'completed-trainings',
+] as const;
 type Stream = (typeof STREAMS)[number];
 const SIZE = { followups: 30, employees: 12, equipment: 20, resources: 10, users: 6 };
 

@@ -10,12 +10,20 @@ import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support
 
 const ROUNDS = casesOf({ few: 1, all: 5 });
 const OLD = `'2001-02-03T04:05:06Z'::timestamptz`;
-const STREAMS = ['resources', 'followups', 'training-employee-status', 'equipments', 'users'] as const;
+const STREAMS = [
+  'resources',
+  'followups',
+  'training-employee-status',
+  'equipments',
+  'completed-trainings',
+  'users',
+] as const;
 const ENTITIES = {
   resources: 'id',
   followups: 'id',
   training_employee_status: 'user_id',
   equipment: 'id',
+  training_records: 'id',
 } as const;
 const TABLES = {
   'safety.resources': 'id',
@@ -33,6 +41,7 @@ const TABLES = {
   'safety.equipment_schedules': 'equipment_id',
   'safety.equipment_schedule_states': 'equipment_id',
   'safety.equipment_metavalues': 'equipment_id',
+  'safety.training_records': 'id',
   'safety.users': 'id',
 } as const;
 
@@ -105,7 +114,8 @@ test('retention removes exactly the rows that the source deleted long ago, with 
     select account_id, user_id, training_id, completed_on - 365, _valid_from - interval '1 hour', _valid_from
     from safety.training_completions`);
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const table of [store.followups, store.resources, store.equipment, store.employees]) {
+    const { followups, resources, equipment, employees, completedTrainings } = store;
+    for (const table of [followups, resources, equipment, employees, completedTrainings]) {
       for (const [key, record] of [...table]) {
         if (random.below(5) === 0) table.delete(key);
         else if (random.below(3) === 0) {

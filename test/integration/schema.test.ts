@@ -143,6 +143,7 @@ describe('schema safety', () => {
       'names',
       'resources',
       'training_employee_status',
+      'training_records',
       'users',
     ]);
     for (const [table, names] of entities) {

@@ -206,7 +206,7 @@ describe('problems of an accounts file', () => {
       `${at('3 (east)')}shedule: no such key; there are name, base_url, token, token_file, equipment_types, schedule, reporting_timezone, report_title, report_email_to, allow_insecure_http`,
       `${at('3 (east)')}base_url: expected an https:// URL, e.g. https://service.example.com, it is not set`,
       `${at('3 (east)')}token_file: cannot read absent (ENOENT)`,
-      `${at('3 (east)')}schedule.folowups: no such key; there are all, resources, followups, training-employee-status, equipments, names, users, reconcile, timezone`,
+      `${at('3 (east)')}schedule.folowups: no such key; there are all, resources, followups, training-employee-status, equipments, completed-trainings, names, users, reconcile, timezone`,
       `${at('3 (east)')}schedule.users: expected a cron expression of 5 or 6 fields, or off, got "daily"`,
       `${at('3 (east)')}schedule.timezone: expected a time zone such as Europe/Oslo, got "Mars/Olympus"`,
       `${at('4')}expected a map with name, base_url and token`,

@@ -233,7 +233,7 @@ describe('the endpoints of many accounts', () => {
       accountIds: made.accounts.map((one) => one.account.id),
     });
     const text = await metrics.render(buildStatus(made));
-    expect(text.match(/^safety_sync_stale\{/gm)).toHaveLength(6);
+    expect(text.match(/^safety_sync_stale\{/gm)).toHaveLength(STREAM_NAMES.length);
     expect(text).toMatch(/^safety_sync_stale\{stream="resources",account="a7"\} 1$/m);
     expect(text).toMatch(
       /^safety_sync_runs_total\{stream="resources",kind="sync",status="failed",account=""\} 0$/m,

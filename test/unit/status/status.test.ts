@@ -5,6 +5,7 @@ import { badgeOf } from '../../../src/pages/words.ts';
 import { healthPage, readyPage } from '../../../src/operate/worker/routes.ts';
 import { toJsonStatus } from '../../../src/operate/status/json-status.ts';
 import type { AccountRows } from '../../../src/operate/status/read-account-rows.ts';
+import { STREAM_NAMES } from '../../../src/engine/streams/index.ts';
 import type { StreamName } from '../../../src/engine/streams/stream.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import {
@@ -51,7 +52,7 @@ describe('the verdict', () => {
       'counts several streams that are not fresh',
       { operations: operations({ successMs: { followups: NOON - 3 * HOUR_MS, equipments: null } }) },
       'bad',
-      '2 of 4 streams are not fresh.',
+      '2 of 5 streams are not fresh.',
       [expect.stringMatching(/^followups is stale/), 'equipments has never been synced'],
     ],
     [
@@ -295,16 +296,11 @@ describe('the status', () => {
       now_at: iso(NOON),
       database: { read_at: expect.stringMatching(/Z$/) as string },
       verdict: { sentence: 'Everything is fresh.' },
-      next_runs: [{ stream: 'resources', kind: 'sync', at: iso(NOON + 14 * MINUTE_MS) }, {}, {}, {}, {}, {}],
+      next_runs: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', at: iso(NOON + 14 * MINUTE_MS) })),
     });
-    expect(json['recent_runs']).toMatchObject([
-      { run_id: 1, started_at: iso(NOON - MINUTE_MS), duration_ms: 2000 },
-      {},
-      {},
-      {},
-      {},
-      {},
-    ]);
+    const run = { started_at: iso(NOON - MINUTE_MS), duration_ms: 2000 };
+    const runs = STREAM_NAMES.map((_, index) => ({ run_id: index + 1, ...run }));
+    expect(json['recent_runs']).toMatchObject(runs);
   });
 
   it('the status in JSON has every time as text, and only durations in ms', () => {
