@@ -217,7 +217,13 @@ describe('a sync', () => {
     expect(stdout).toContain('users: not tried: the service refuses the credentials (token_invalid)\n');
     expect(code).toBe(3);
     const asked = fixture.sandbox.requests.map(({ method }) => method).sort();
-    expect(asked).toEqual(['account.info', 'equipments.list', 'followups.list', 'resources.list']);
+    expect(asked).toEqual([
+      'account.info',
+      'completedtrainings.v2.list',
+      'equipments.list',
+      'followups.list',
+      'resources.list',
+    ]);
   });
 
   it('a service that breaks every connection gives exit code 1 after all retries', async () => {

@@ -119,6 +119,7 @@ test('the freshness of a source is that of the account with the oldest sync', as
     'names',
     'resources',
     'training_employee_status',
+    'training_records',
     'users',
   ]);
   await worker.query(
