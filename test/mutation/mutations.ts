@@ -357,8 +357,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'one record that PostgreSQL refuses costs the whole batch',
       file: 'src/engine/loading/merge.ts',
-      search: 'if (!isDataError(error)) throw error;',
-      replace: 'if (isDataError(error)) throw error;',
+      search: 'if (!isDataError(error)) throw error;\n    await tx.execute',
+      replace: 'if (isDataError(error)) throw error;\n    await tx.execute',
       tests: ['test/integration/loader.test.ts > PostgreSQL itself cannot store'],
     },
     {
