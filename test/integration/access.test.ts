@@ -362,9 +362,7 @@ test('access lists confined roles with their accounts, and reports memberships, 
   await worker.query(`revoke safety_reader from ${LOGIN}`);
   await worker.query(`drop policy accounts on safety.labels`);
   const torn = JSON.parse((await access('--json')).stdout) as { problems: string[] };
-  expect(torn.problems).toEqual([
-    'safety.labels lacks its policy; as the owner: safety-sync migrate',
-  ]);
+  expect(torn.problems).toEqual(['safety.labels lacks its policy; as the owner: safety-sync migrate']);
   await worker.query(`revoke select on safety.labels from ${TWO}`);
   expect((await access('')).stdout).toContain(
     `${TWO} may not read all of schema safety; as the owner: safety-sync access grant ${TWO} --account east --account south\n`,

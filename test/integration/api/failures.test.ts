@@ -1,4 +1,3 @@
-
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type ApiClientOptions, createRequestMeter } from '../../../src/engine/api/requests.ts';
