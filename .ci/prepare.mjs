@@ -13,5 +13,15 @@ const sources = readdirSync(at('src'), { recursive: true, withFileTypes: true })
   .map((entry) => `${entry.parentPath}/${entry.name}`);
 const inputs = [...sources, ...['package-lock.json', 'tsconfig.json', '.ci/build.mjs'].map(at)];
 const builtMs = modifiedMs(at('dist/main.js'));
-if (builtMs === undefined || inputs.some((path) => (modifiedMs(path) ?? 0) > builtMs))
-  await import('./build.mjs');
+if (builtMs === undefined || inputs.some((path) => (modifiedMs(path) ?? 0) > builtMs)) {
+  try {
+    await import('./build.mjs');
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    // NODE_ENV=production and --omit=dev leave it out. Only a checkout is built; the package of npm is built already.
+    console.error(
+      '\nsafety-sync is built with its development packages; install them, too: npm ci --include=dev\n',
+    );
+    process.exitCode = 1;
+  }
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** Process entry: signal handlers, then arguments and exit code. */
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import './cli/lean-memory.ts';
 
 // Registered before the program loads, which takes seconds on a busy machine: the kernel drops signals to process 1 of a
@@ -14,6 +15,9 @@ for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
     stop.abort(new Error(signal));
   });
 }
+
+// Node gives up an address after 250 ms if the host has another one, which is less than a slow line takes.
+setDefaultAutoSelectFamilyAttemptTimeout(5000);
 
 // npx handles signals itself, so its end would leave this process running alone. Its end counts as a signal.
 if (process.env['npm_command'] === 'exec') {

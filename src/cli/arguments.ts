@@ -1,23 +1,21 @@
 /** Parsers of arguments and options. All throw `usage_invalid`. */
-import { editDistance } from '../shared/edit-distance.ts';
+import { closestName } from '../shared/closest-name.ts';
 import { usageError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../engine/streams/index.ts';
 import type { StreamName } from '../engine/streams/stream.ts';
 
-const MOST_CHANGES = 2;
-
-/** Returns the name that begins with the typed text, otherwise the first name with at most two typing errors. */
-function closestName(typed: string, names: readonly string[]): string | undefined {
+/** The stream that begins with the typed text, otherwise the one with the fewest typing errors. */
+function meantStream(typed: string): string | undefined {
   const text = typed.toLowerCase();
-  const begun = text.length < 3 ? undefined : names.find((name) => name.startsWith(text));
-  return begun ?? names.find((name) => editDistance(text, name) <= MOST_CHANGES);
+  const begun = text.length < 3 ? undefined : STREAM_NAMES.find((name) => name.startsWith(text));
+  return begun ?? closestName(text, STREAM_NAMES);
 }
 
 /** All streams when none is named. */
 export function parseStreams(names: readonly string[]): StreamName[] {
   const unknown = names.filter((name) => !STREAM_NAMES.includes(name));
   if (unknown.length > 0) {
-    const meant = unknown.flatMap((name) => closestName(name, STREAM_NAMES) ?? []);
+    const meant = unknown.flatMap((name) => meantStream(name) ?? []);
     const guess = meant.length === 0 ? ';' : `, did you mean ${meant.join(', ')}?`;
     throw usageError(
       `no stream is named ${unknown.join(', ')}${guess} the streams are ${STREAM_NAMES.join(', ')}`,

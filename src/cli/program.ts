@@ -8,34 +8,44 @@ import { isCancelled, toKnownError } from '../engine/database/database-error.ts'
 import { EXIT, EXIT_CODE_OF, EXIT_CODES } from './run-results.ts';
 import { type CommandContext, toCommand, type Verb } from './verb.ts';
 
-/** In the order of the help text. A run loads its own verb alone: the others would take another tenth of its memory. */
-const VERBS: Readonly<Record<string, () => Promise<Verb>>> = {
-  demo: async () => (await import('./demo/demo.ts')).demo,
-  check: async () => (await import('./check/check.ts')).check,
-  migrate: async () => (await import('./verbs/migrate.ts')).migrate,
-  sync: async () => (await import('./verbs/sync.ts')).sync,
-  backfill: async () => (await import('./verbs/backfill.ts')).backfill,
-  reconcile: async () => (await import('./verbs/reconcile.ts')).reconcile,
-  start: async () => (await import('./verbs/start.ts')).start,
-  status: async () => (await import('./verbs/status.ts')).status,
-  runs: async () => (await import('./verbs/runs.ts')).runs,
-  alerts: async () => (await import('./verbs/alerts.ts')).alerts,
-  report: async () => (await import('./verbs/report.ts')).report,
-  labels: async () => (await import('./verbs/labels.ts')).labels,
-  'data-issues': async () => (await import('./verbs/data-issues.ts')).dataIssues,
-  verify: async () => (await import('./verbs/verify.ts')).verify,
-  accounts: async () => (await import('./verbs/accounts.ts')).accounts,
-  'equipment-types': async () => (await import('./verbs/equipment-types.ts')).equipmentTypes,
-  access: async () => (await import('./verbs/access.ts')).access,
-  privacy: async () => (await import('./verbs/privacy.ts')).privacy,
-  forget: async () => (await import('./verbs/forget.ts')).forget,
-  sandbox: async () => (await import('./verbs/sandbox.ts')).sandbox,
+/** By the groups of the help text. A run loads its own verb alone: the others would take another tenth of its memory. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Verb>>>>> = {
+  'First day:': {
+    demo: async () => (await import('./demo/demo.ts')).demo,
+    check: async () => (await import('./check/check.ts')).check,
+    sync: async () => (await import('./verbs/sync.ts')).sync,
+    start: async () => (await import('./verbs/start.ts')).start,
+    status: async () => (await import('./verbs/status.ts')).status,
+  },
+  'Data:': {
+    report: async () => (await import('./verbs/report.ts')).report,
+    labels: async () => (await import('./verbs/labels.ts')).labels,
+    runs: async () => (await import('./verbs/runs.ts')).runs,
+    'data-issues': async () => (await import('./verbs/data-issues.ts')).dataIssues,
+    verify: async () => (await import('./verbs/verify.ts')).verify,
+    reconcile: async () => (await import('./verbs/reconcile.ts')).reconcile,
+    backfill: async () => (await import('./verbs/backfill.ts')).backfill,
+  },
+  'People:': {
+    privacy: async () => (await import('./verbs/privacy.ts')).privacy,
+    forget: async () => (await import('./verbs/forget.ts')).forget,
+    access: async () => (await import('./verbs/access.ts')).access,
+  },
+  'Accounts and operation:': {
+    accounts: async () => (await import('./verbs/accounts.ts')).accounts,
+    'equipment-types': async () => (await import('./verbs/equipment-types.ts')).equipmentTypes,
+    alerts: async () => (await import('./verbs/alerts.ts')).alerts,
+    migrate: async () => (await import('./verbs/migrate.ts')).migrate,
+    settings: async () => (await import('./verbs/settings.ts')).settings,
+    sandbox: async () => (await import('./verbs/sandbox.ts')).sandbox,
+  },
 };
+const VERBS = Object.assign({}, ...Object.values(GROUPS)) as Readonly<Record<string, () => Promise<Verb>>>;
 
 const EXIT_CODES_WIDTH = Math.max(...EXIT_CODES.map(([codes]) => codes.length)) + 2;
 
 const OVERVIEW = `
-Settings are environment variables, each also as NAME_FILE=path; see .env.example.
+Settings are environment variables, each also as NAME_FILE=path; see: safety-sync settings
 Without DATABASE_URL an embedded PostgreSQL in .data/postgres is used.
 
 Exit codes:
@@ -54,17 +64,21 @@ export async function buildProgram(
 ): Promise<Command> {
   const program = new Command('safety-sync')
     .description('Keeps a PostgreSQL warehouse in step with a workplace-safety service.')
-    .version(VERSION)
+    .version(VERSION, '-v, --version', 'print the version')
     .showHelpAfterError('(see safety-sync --help)')
     .addHelpText('after', () =>
       wrapLines(OVERVIEW, process.stdout.isTTY ? process.stdout.columns : PIPE_WIDTH),
     )
     // Commander requires this for verbs that have verbs of their own, such as `labels import`.
     .enablePositionalOptions()
+    .helpCommand(false)
     .exitOverride();
-  const named = Object.hasOwn(VERBS, first) ? VERBS[first] : undefined;
-  for (const load of named === undefined ? Object.values(VERBS) : [named]) {
-    program.addCommand(toCommand(await load(), context, exit));
+  for (const [group, verbs] of Object.entries(GROUPS)) {
+    program.commandsGroup(group);
+    for (const [name, load] of Object.entries(verbs)) {
+      if (name === first || !Object.hasOwn(VERBS, first))
+        program.addCommand(toCommand(await load(), context, exit));
+    }
   }
   return program;
 }
@@ -107,8 +121,9 @@ function printJsonError(error: SafetySyncError, { terminal }: CommandContext): v
 
 /** `help VERB…` as `VERB… --help`, because Commander's own `help` ignores further words and unknown verbs. */
 function withoutHelpVerb(argv: readonly string[]): readonly string[] {
-  const [first, verb, ...words] = argv;
-  if (first !== 'help' || verb === undefined) return argv;
+  const [first, verb = '', ...words] = argv;
+  if (first !== 'help') return argv;
+  if (verb === '') return ['--help'];
   return Object.hasOwn(VERBS, verb) ? [verb, ...words, '--help'] : [verb, ...words];
 }
 

@@ -8,10 +8,8 @@ import { createProgress } from './progress.ts';
 import { accountFields, type AccountResult, outputOf } from './run-results.ts';
 import { type CommonOptions, type CommandContext, isAtTerminal, runWithApp } from './verb.ts';
 
-/**
- * Maximum number of streams of one account that run in parallel; SYNC_CONCURRENCY divided by it is the number of accounts.
- */
-const STREAMS_OF_AN_ACCOUNT = 4;
+/** At once, because each of their runs has a database session. */
+const MOST_ACCOUNTS = 5;
 
 interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | 'onResult'> {
   readonly streamsOf: (account: Account) => readonly StreamName[];
@@ -20,15 +18,14 @@ interface RunAccountsRequest extends Omit<SyncRequest, 'streams' | 'trigger' | '
 }
 
 /**
- * Runs several accounts in parallel, within SYNC_CONCURRENCY, and returns the results in the order of the accounts. A
+ * Runs several accounts in parallel, and returns the results in the order of the accounts. A
  * failure of one account does not affect the others.
  */
 export async function runAccounts(app: App, request: RunAccountsRequest): Promise<AccountResult[]> {
   const { streamsOf, isAtTerminal, ...settings } = request;
   const { kind } = settings;
   // A backfill alone uses all the concurrency that its service allows, and the progress bar.
-  const atOnce = kind === 'backfill' ? 1 : Math.floor(app.config.syncConcurrency / STREAMS_OF_AN_ACCOUNT);
-  const limit = pLimit(Math.max(1, atOnce));
+  const limit = pLimit(kind === 'backfill' ? 1 : MOST_ACCOUNTS);
   const runAccount = async (account: Account): Promise<AccountResult[]> => {
     // A first sync reads follow-ups as a backfill does. Progress of several accounts would overwrite each other.
     const hasProgress = kind === 'backfill' || (isAtTerminal && app.accounts.length === 1);

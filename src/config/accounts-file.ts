@@ -52,7 +52,7 @@ const KEYS = [
 
 const EQUIPMENT_TYPES = z
   .union([z.array(z.string().min(1)), value.commaList])
-  .describe('a list of equipmentType_id values');
+  .describe('a list of equipmentType_id values, or such values separated by commas');
 
 const isMap = (content: unknown): content is FileEntry =>
   typeof content === 'object' && content !== null && !Array.isArray(content);

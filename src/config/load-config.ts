@@ -14,6 +14,7 @@ import { type AccountDefaults, type FoundAccounts, readAccountsFile } from './ac
 import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type NotificationConfig, notificationsOf } from './notification-config.ts';
+import { findUnknownVariables } from './unknown-variables.ts';
 import { cronVariableOf, VARIABLES, type VariableValues, variablesOf } from './variables.ts';
 
 interface LoadConfigOptions {
@@ -133,6 +134,8 @@ export interface Config extends Settings {
   readonly accounts: readonly AccountConfig[];
   readonly notifications: NotificationConfig;
   readonly privacy: PrivacyConfig;
+  /** Variables that are none of ours but look so: see `findUnknownVariables`. */
+  readonly unknownVariables: readonly string[];
 }
 
 const toUpper = <Text extends string>(text: Text) => text.toUpperCase() as Uppercase<Text>;
@@ -164,10 +167,6 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
       runsDays: values.RETENTION_RUNS_DAYS,
       issuesDays: values.RETENTION_ISSUES_DAYS,
     },
-    /** Maximum number of concurrent runs in this process, over all accounts; each has its own database session. */
-    syncConcurrency: values.SYNC_CONCURRENCY,
-    /** Seconds over which the ticks of several accounts are spread. */
-    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
     http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
     /** Pages of records in the service. */
@@ -183,7 +182,8 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
 /** Throws `configuration_invalid` with every problem at once. */
 export function loadConfig(env: Environment, options: LoadConfigOptions): Config {
   const { isTerminal, accounts: asked = [], streams = STREAMS } = options;
-  const read = readVariables(env, variablesOf(streams));
+  const variables = variablesOf(streams);
+  const read = readVariables(env, variables);
   const { values, problems } = read;
   const found = findAccounts(env, read, options);
   const notifications = notificationsOf(read, found.accounts);
@@ -216,5 +216,6 @@ export function loadConfig(env: Environment, options: LoadConfigOptions): Config
     accounts: selectAccounts(found.accounts, asked),
     notifications,
     privacy,
+    unknownVariables: findUnknownVariables(env, Object.keys(variables)),
   });
 }

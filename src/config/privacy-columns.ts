@@ -1,5 +1,5 @@
 /** Checks the lists of PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE against the tables. */
-import { editDistance } from '../shared/edit-distance.ts';
+import { editDistance } from '../shared/closest-name.ts';
 import type { StreamDefinition } from '../engine/streams/stream.ts';
 import { type StoredColumn, storedColumns } from '../engine/streams/stored-columns.ts';
 

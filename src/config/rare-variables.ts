@@ -44,16 +44,6 @@ export const RARE = {
     'Longest delay before a retry, in ms; the pause after `rate_limit_exceeded` is not a delay.',
     { default: '60000' },
   ),
-  SYNC_CONCURRENCY: variable(
-    form.wholeNumber(1, 1000),
-    'Most runs at once in this process, over all accounts; each has a database session.',
-    { default: '20' },
-  ),
-  SYNC_SPREAD_SECONDS: variable(
-    form.wholeNumber(0, 86_400, 'seconds, 0 to a day'),
-    'With several accounts: the time over which the ticks of a schedule are staggered, at most half of its period.',
-    { default: '300' },
-  ),
   FOLLOWUPS_OVERLAP_MS: variable(
     form.wholeNumber(0, 365 * 24 * 3600 * 1000, 'ms, 0 to a year'),
     'How far behind the watermark an incremental read of follow-ups starts, in ms.',

@@ -90,16 +90,20 @@ export const address = z
   .regex(/^(?:[^<>,"]*<[^\s<>,@]+@[^\s<>,@]+>|[^\s<>,@]+@[^\s<>,@]+)$/)
   .describe('a mail address');
 
-export const commaList = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== ''),
-);
+/** With a semicolon it would be one value. */
+export const commaList = z
+  .string()
+  .refine((text) => !text.includes(';'))
+  .transform((text) =>
+    text
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== ''),
+  );
 
 export const addressList = commaList
   .pipe(z.array(address).min(1))
-  .describe('mail addresses with commas between');
+  .describe('mail addresses, separated by commas');
 
 export const token = z
   .string()
@@ -119,12 +123,12 @@ export const lineOfText = z
 
 export const columnList = commaList
   .refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)))
-  .describe('table.column, with commas between');
+  .describe('table.column, separated by commas');
 
 const isKeepable = (word: string): boolean => KEEPABLE.some((one) => one === word);
 export const keptOfUsers = commaList
   .refine((words) => words.every(isKeepable))
-  .describe(`any of ${KEEPABLE.join(', ')}, with commas between`);
+  .describe(`any of ${KEEPABLE.join(', ')}, separated by commas`);
 
 export interface Variable<T, Default extends string | undefined> {
   readonly schema: z.ZodType<T, string>;

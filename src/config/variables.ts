@@ -27,7 +27,7 @@ const SERVICE = {
     { secret: true },
   ),
   SAFETY_EQUIPMENT_TYPES: variable(
-    form.commaList.describe('equipmentType_id values with commas between'),
+    form.commaList.describe('equipmentType_id values, separated by commas'),
     'equipmentType_id values with commas between; equipment of other types is not read. Empty: every type that the service lists; where it lists none, `equipments` is skipped.',
     { default: '' },
   ),
@@ -110,7 +110,7 @@ const PAGES = {
   HTTP_ALLOWED_HOSTS: variable(
     form.commaList
       .pipe(z.array(z.string().regex(/^[\w.-]+$/)))
-      .describe('host names with commas between, without ports'),
+      .describe('host names without ports, separated by commas'),
     'Names that a browser or proxy may use for the pages, with commas between; addresses, `localhost` and `HTTP_HOST` need no entry ([why](operations.md#look)).',
     { default: '' },
   ),

@@ -3,7 +3,6 @@ import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
 import { createSandbox } from '../../src/sandbox/index.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type AppFixture, startAppFixture } from '../support/app-fixture.ts';
-import { createGate } from '../support/gate.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { casesOf, inProof } from '../support/proof.ts';
@@ -25,7 +24,6 @@ const start = async (entries: readonly object[], env: Record<string, string> = {
       SAFETY_TOKEN: '',
       SAFETY_EQUIPMENT_TYPES: '',
       SAFETY_ACCOUNTS_FILE: await writeAccountsFile(entries),
-      SYNC_SPREAD_SECONDS: '0',
       ...env,
     },
     trialDelays: { firstMs: 60_000, mostMs: 60_000 },
@@ -133,30 +131,6 @@ describe('several accounts in one worker', () => {
         expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
       },
     );
-  });
-
-  inProof(() => {
-    it('accounts share a limited number of slots, and an account with a hanging service does not keep them', async () => {
-      const hanging = await addSandbox(4);
-      const release = createGate();
-      hanging.hooks.beforeResponse = () => release.opened;
-      const { url } = await start([entryFor('hanging', hanging), entryFor('well', worker.sandbox)], {
-        SYNC_CRON: NEVER,
-        SYNC_CONCURRENCY: '1',
-        REQUEST_TIMEOUT_MS: '300',
-        RETRY_ATTEMPTS: '100',
-      });
-      await expect.poll(() => streamsOf('well'), PATIENCE).toEqual(ALL);
-      // One run that hangs on goes on hanging; its account's others wait, and are shown. The last run of the other
-      // account gives its slot back a moment after its record has the status succeeded.
-      await expect
-        .poll(() => json(`${url}/api/status`), PATIENCE)
-        .toMatchObject({ queue: { slots: 1, running: 1, unhealthy: 1, waiting: 4 } });
-      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_runs_waiting 4$/m);
-      release.open();
-      hanging.hooks.beforeResponse = undefined;
-      await expect.poll(() => streamsOf('hanging'), PATIENCE).toEqual(ALL);
-    });
   });
 });
 

@@ -95,7 +95,7 @@ test('settings of the database and the role have no effect on stored data', asyn
   const { workerSeenMs } = await findWhatIsWrong(worker.connection.db, {
     accounts: [{ id: 'default', offReasons: {}, config: { schedule: NO_SCHEDULE } }],
     accountsRead: read,
-    config: { freshnessBudgetMinutes: 60, syncSpreadSeconds: 0 },
+    config: { freshnessBudgetMinutes: 60 },
   });
   expect(Math.abs(Date.now() - (workerSeenMs ?? 0))).toBeLessThan(MINUTE_MS);
 

@@ -106,7 +106,7 @@ describe('a worker with several accounts', () => {
   it('start with several accounts refuses only the one that belongs to another service', async () => {
     const south = await other({ seed: 5 });
     const none = { SAFETY_BASE_URL: '', SAFETY_TOKEN: '', SAFETY_EQUIPMENT_TYPES: '' };
-    const NEVER = { SYNC_CRON: '0 0 1 1 *', SYNC_SPREAD_SECONDS: '0' };
+    const NEVER = { SYNC_CRON: '0 0 1 1 *' };
     await worker.query(
       `insert into safety_sync.sources (account_id, address) values ('north', 'https://trial.example')`,
     );

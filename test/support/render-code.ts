@@ -4,6 +4,7 @@ import { ALERT_EVENTS } from '../../src/operate/alerts/events.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { EXIT_CODE_OF, EXIT_CODES } from '../../src/cli/run-results.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
+import { renderSettings } from '../../src/config/render-settings.ts';
 import { variableGroupsOf } from '../../src/config/variables.ts';
 import {
   type ErrorKind,
@@ -54,39 +55,6 @@ const renderVariables = (): string =>
       ),
     ])
     .join('\n\n');
-
-const COMMENT_WIDTH = 118;
-
-/** Formats Markdown as comment lines. */
-function toComment(markdown: string): string[] {
-  const words = markdown
-    .replace(/ \(\[[^\]]+\]\([^)]+\)\)/g, '')
-    .replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
-    .split(' ');
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last !== undefined && `${last} ${word}`.length <= COMMENT_WIDTH)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines.map((line) => `# ${line}`);
-}
-
-const renderEnvironment = (): string =>
-  [
-    '# Written by npm run docs:generate. Every variable with its default, or an example. Uncomment what differs; docker compose',
-    '# reads a copy named .env by itself, a shell with: set -a; . ./.env; set +a',
-    '# Each NAME can also be given as NAME_FILE=path, the path of a file that holds the value; set one of the two.',
-    ...groups.flatMap(([title, variables]) => [
-      `\n# --- ${title.toLowerCase()} ---\n`,
-      ...Object.entries(variables).flatMap(([name, { about, example, default: fallback }]) => {
-        const value = example ?? fallback ?? '';
-        return [...toComment(about), `#${name}=${value.includes(' ') ? JSON.stringify(value) : value}`];
-      }),
-    ]),
-    '',
-  ].join('\n');
 
 /** Includes subcommands such as `labels import`. */
 const commandsOf = (command: Command, before = ''): (readonly [string, Command])[] =>
@@ -169,7 +137,7 @@ export async function renderCodeDocs(): Promise<Record<string, Generated>> {
       'program errors': renderErrors(PROGRAM_ERRORS),
     },
     'docs/configuration.md': { variables: renderVariables() },
-    '.env.example': renderEnvironment(),
+    '.env.example': renderSettings(),
     'docs/cli.md': await renderCommands(),
     'docs/operations.md': { alerts: renderAlerts() },
     'docs/design.md': { folders: renderFolders() },

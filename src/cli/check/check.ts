@@ -7,6 +7,7 @@ import { checkSource, readRows, type RowsOf } from './check-source.ts';
 import { type Check, failed, ok, skipped } from './finding.ts';
 import { type AccountConfig, describeUnlimited } from '../../config/account-config.ts';
 import type { Config } from '../../config/load-config.ts';
+import { describeUnknown } from '../../config/unknown-variables.ts';
 import { readOptionalMethods, writeOptionalMethods } from '../../engine/control-tables/optional-methods.ts';
 import type { MethodResult } from '../../engine/streams/optional-methods.ts';
 import { readMigrationStatus } from '../../engine/database/migration-status.ts';
@@ -187,6 +188,11 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
   print([ok('configuration', settings)]);
   const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
   if (unlimited !== null) print([skipped('request limit', unlimited, UNLIMITED_ADVICE)]);
+  const unknown = describeUnknown(config.unknownVariables);
+  if (unknown !== null) {
+    const advice = 'Correct or remove them (all there are: safety-sync settings).';
+    print([{ ...skipped('configuration', unknown, advice), remark: 'some variables are not known' }]);
+  }
   const { found: ofWarehouse, usable } = await checkWarehouse(context, config, options.account === undefined);
   print(ofWarehouse);
   try {

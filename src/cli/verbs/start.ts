@@ -1,4 +1,5 @@
 import { describeUnlimited } from '../../config/account-config.ts';
+import { describeUnknown } from '../../config/unknown-variables.ts';
 import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
 import type { Config } from '../../config/load-config.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
@@ -36,8 +37,6 @@ function describeConfig(config: Config): Record<string, unknown> {
     node: process.version,
     ...describeAccounts(config),
     database: database === undefined ? 'embedded' : `${database.host}${database.pathname}`,
-    sync_concurrency: config.syncConcurrency,
-    sync_spread_seconds: config.syncSpreadSeconds,
     api: config.api,
     followups_overlap_ms: config.followupsOverlapMs,
     max_delete_ratio: config.maxDeleteRatio,
@@ -67,7 +66,8 @@ export const start: Verb<CommonOptions> = {
       begin: (config, log) => {
         log.info(describeConfig(config), `safety-sync ${VERSION} is starting`);
         const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
-        if (unlimited !== null) log.warn(unlimited);
+        const unknown = describeUnknown(config.unknownVariables);
+        for (const warning of [unlimited, unknown]) if (warning !== null) log.warn(warning);
       },
     },
   ),

@@ -87,7 +87,7 @@ const OF_PROCESS: GaugesOf<Status> = {
     ({ alerts: { channels } }) =>
       channels.length === 0 ? null : channels.every(({ problem }) => problem === null),
   ],
-  run_slots: ['Most runs at once in this worker: SYNC_CONCURRENCY.', ({ queue }) => queue.slots],
+  run_slots: ['Most runs at once in this worker.', ({ queue }) => queue.slots],
   runs_active: ['Runs of this worker under way.', ({ queue }) => queue.running],
   runs_unhealthy: [
     'Runs among them for accounts with an unresponsive service; they use no slots of other accounts.',

@@ -29,6 +29,11 @@ export interface WorkerOptions {
   readonly liftPrivacy?: boolean;
 }
 
+/** At once in this process, over all accounts, because each has a database session. */
+const MOST_RUNS = 20;
+/** Ticks of several accounts are spread over this time, so that they do not begin all at once. */
+const SPREAD_MS = 30 * SECOND_MS;
+
 /** Runs until the app's signal is aborted, then ends the runs and returns. */
 export async function runWorker(
   app: App,
@@ -40,7 +45,7 @@ export async function runWorker(
     accountIds: accounts.map(({ id }) => id),
     channels: channels.map(({ name }) => name),
   });
-  const queue = createRunQueue({ slots: config.syncConcurrency, clock });
+  const queue = createRunQueue({ slots: MOST_RUNS, clock });
   let state: 'starting' | 'running' = 'starting';
 
   /**
@@ -68,7 +73,7 @@ export async function runWorker(
   }
   const scheduler = createScheduler({
     accounts,
-    spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
+    spreadMs: accounts.length > 1 ? SPREAD_MS : 0,
     queue,
     clock,
     onSkippedTick: (target, why) => runners.get(target.accountId)?.recordSkippedTick(target, why),

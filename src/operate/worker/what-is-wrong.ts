@@ -9,7 +9,7 @@ import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import type { Queryable } from '../../engine/database/connection.ts';
 import { newestRuns } from '../../engine/control-tables/runs.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { type AccountsRead, epochMs, numberOf } from '../status/read-accounts.ts';
 import type { CronEntry } from './cron-groups.ts';
@@ -18,7 +18,7 @@ import { cronEntriesOf, type ScheduledAccount } from './scheduler.ts';
 interface Judging {
   readonly accounts: readonly ScheduledAccount[];
   readonly accountsRead: AccountsRead;
-  readonly config: { readonly freshnessBudgetMinutes: number; readonly syncSpreadSeconds: number };
+  readonly config: { readonly freshnessBudgetMinutes: number };
 }
 
 /** A run may begin this long after its tick. */
@@ -93,7 +93,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging) {
     facts.some(({ running }) => running !== null) ||
     failed.some(({ event }) => event === 'credentials_refused');
   const isHeldUp = facts.some(({ heldUpBy }) => heldUpBy !== undefined);
-  const dueMs = nowMs - LATE_MS - (accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0);
+  const dueMs = nowMs - LATE_MS;
   const syncs = cronEntriesOf(accounts).filter(({ target }) => target.kind === 'sync');
   const schedules = new Map(syncs.map((one) => [`${one.expression}\n${one.timezone}`, one]));
   const isMissing =

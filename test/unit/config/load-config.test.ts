@@ -157,8 +157,6 @@ test('URL and token are sufficient, and all other settings have their documented
     },
   });
   expect(load(good)).toMatchObject({
-    syncConcurrency: 20,
-    syncSpreadSeconds: 300,
     api: {
       concurrency: 4,
       requestTimeoutMs: 60_000,
@@ -329,6 +327,9 @@ test('lists and switches are read from variables', () => {
     RECONCILE_CRON: 'off',
     API_REQUESTS_PER_MINUTE: '120',
   };
+  expect(problemsOf({ ...good, SAFETY_EQUIPMENT_TYPES: '21;22' })).toContain(
+    'SAFETY_EQUIPMENT_TYPES: expected equipmentType_id values, separated by commas, got "21;22"',
+  );
   const account = accountOf(env);
   expect(account.equipmentTypes).toEqual(['21', 'ext-23']);
   expect(account.schedule).toMatchObject({
@@ -395,7 +396,7 @@ describe('the recipients of notifications', () => {
     ],
     ['ALERT_HEARTBEAT_URL', 'ping.example/secret-word', 'expected the https:// URL that a service waits'],
     ['SMTP_URL', 'smtp://me:secret-word%@mail.example', 'expected smtp://user:password@host:port'],
-    ['ALERT_EMAIL_TO', 'nobody', 'expected mail addresses with commas between'],
+    ['ALERT_EMAIL_TO', 'nobody', 'expected mail addresses, separated by commas'],
   ])('an unusable value of %s is reported without its secret', (name, value, problem) => {
     const said = problemsOf({ ...good, ...mail, [name]: value });
     expect(said).toContain(`${name}: ${problem}`);

@@ -1,0 +1,13 @@
+import { listSettings, renderSettings } from '../../config/render-settings.ts';
+import { EXIT } from '../run-results.ts';
+import { type CommonOptions, JSON_OPTION, type Verb } from '../verb.ts';
+
+export const settings: Verb<CommonOptions> = {
+  name: 'settings',
+  about: 'print every environment variable with its default and meaning, as a file .env to start from',
+  options: [JSON_OPTION],
+  run: ({ terminal }, { json }) => {
+    terminal.printFile(json ? JSON.stringify({ settings: listSettings() }) : renderSettings().trimEnd());
+    return Promise.resolve(EXIT.ok);
+  },
+};

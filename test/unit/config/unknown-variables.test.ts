@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { findUnknownVariables } from '../../../src/config/unknown-variables.ts';
+import { VARIABLES } from '../../../src/config/variables.ts';
+
+const found = (env: Record<string, string>) => findUnknownVariables(env, Object.keys(VARIABLES));
+
+test.each([
+  ['ALERT_WEBHOK_URL', 'ALERT_WEBHOOK_URL'],
+  ['SYNC_CORN', 'SYNC_CRON'],
+  ['SAFETY_TOKN', 'SAFETY_TOKEN'],
+  ['SAFTEY_TOKEN_FILE', 'SAFETY_TOKEN_FILE'],
+  ['SAFETY_EQUIPMENT_TYPE', 'SAFETY_EQUIPMENT_TYPES'],
+  ['PRIVACY_OMITS', 'PRIVACY_OMIT'],
+  ['REPORTING_TIMEZON', 'REPORTING_TIMEZONE'],
+  ['REPORT_TIMEZONE', 'REPORTING_TIMEZONE'],
+  ['MAX_DELETE_RATO', 'MAX_DELETE_RATIO'],
+  ['DATABSE_URL', 'DATABASE_URL'],
+  ['SAFETY_DATABASE_URL', 'DATABASE_URL'],
+  ['SAFETY_SYNC_LOG_LEVEL', 'LOG_LEVEL'],
+  ['REQUEST_TIMEOUT', 'REQUEST_TIMEOUT_MS'],
+  ['API_REQUESTS_PER_MIN', 'API_REQUESTS_PER_MINUTE'],
+  ['database_url', 'DATABASE_URL'],
+])('%s is named, and %s is offered in its place', (name, meant) => {
+  expect(found({ [name]: 'x' })).toEqual([`${name} (did you mean ${meant}?)`]);
+});
+
+test('a variable that only begins like ours is named without another one', () => {
+  expect(found({ SAFETY_COLOUR: 'x', SYNC_SPREAD_SECONDS: '0' })).toEqual([
+    'SAFETY_COLOUR',
+    'SYNC_SPREAD_SECONDS',
+  ]);
+});
+
+test('an ordinary environment, and what Kubernetes adds for a service of this name, is not named', () => {
+  const names = `PATH HOME HOSTNAME API_KEY API_URL API_TOKEN API_VERSION HTTP_PROXY HTTPS_PROXY NO_PROXY HTTPS_PORT HTTP_ROOT
+    SMTP_HOST SMTP_PORT SMTP_SSL SMTP_PASSWORD LOG_DIR LOG_FILE POSTGRES_URL DB_URL REDIS_URL APP_URL BASE_URL TOKEN
+    SAFETY_SYNC_IMAGE SAFETY_SYNC_CONTAINER SAFETY_SYNC_SERVICE_HOST SAFETY_SYNC_SERVICE_PORT_HTTP SAFETY_SYNC_PORT
+    SAFETY_SYNC_PORT_8080_TCP_ADDR SAFETY_DB_SERVICE_HOST SAFETY_DB_PORT REPORT_SERVICE_PORT`;
+  expect(found(Object.fromEntries(names.split(/\s+/).map((name) => [name, 'x'])))).toEqual([]);
+  // Another program has its own beside ours, and compose files make empty ones.
+  expect(found({ DATABASE_URL: 'x', DATABASE_URI: 'x', SYNC_CORN: '' })).toEqual([]);
+  expect(found(Object.fromEntries(Object.keys(VARIABLES).map((name) => [`${name}_FILE`, 'x'])))).toEqual([]);
+});
