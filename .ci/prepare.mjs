@@ -3,6 +3,7 @@
  * safety-sync` of a checkout.
  */
 import { readdirSync, statSync } from 'node:fs';
+import { exit, stderr } from 'node:process';
 import { fileURLToPath, URL } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -19,9 +20,9 @@ if (builtMs === undefined || inputs.some((path) => (modifiedMs(path) ?? 0) > bui
   } catch (error) {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     // NODE_ENV=production and --omit=dev leave it out. Only a checkout is built; the package of npm is built already.
-    console.error(
-      '\nsafety-sync is built with its development packages; install them, too: npm ci --include=dev\n',
+    stderr.write(
+      'safety-sync is built with its development packages; install them, too: npm ci --include=dev\n',
     );
-    process.exitCode = 1;
+    exit(1);
   }
 }

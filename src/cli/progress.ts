@@ -20,6 +20,7 @@ function describePace({ records, total }: BackfillProgress, rate: number): strin
   const all = total === null ? '' : ` of ${formatCount(total)}`;
   const pace = `${formatCount(records)}${all} records, ${formatCount(Math.round(rate))}/s`;
   if (total === null || rate === 0) return pace;
+  if (records >= total) return `${pace}, storing the last ones`;
   return `${pace} ${formatDuration((Math.max(0, total - records) / rate) * SECOND_MS)} left`;
 }
 
@@ -59,7 +60,14 @@ export function createProgress(log: Logger, isInteractive: boolean) {
     process.stderr.write(`${ERASE}${describe(width).slice(0, width - 1)}`);
   }
 
-  const events: Pick<RunEvents, 'onProgress' | 'onRead'> = {
+  function count(stream: StreamName, records: number): void {
+    counts.set(stream, records);
+    if (isInteractive && !hasBar) draw((width) => describeCounts(counts, width));
+  }
+
+  const events: Pick<RunEvents, 'onBegun' | 'onProgress' | 'onRead'> = {
+    // Its first response may take long.
+    onBegun: (stream) => count(stream, 0),
     onProgress(stream, progress) {
       first ??= progress.records;
       const nowMs = performance.now();
@@ -84,10 +92,7 @@ export function createProgress(log: Logger, isInteractive: boolean) {
       }
     },
     /** Shown on a terminal while there is no bar. */
-    onRead(stream, records) {
-      counts.set(stream, records);
-      if (isInteractive && !hasBar) draw((width) => describeCounts(counts, width));
-    },
+    onRead: count,
   };
   return {
     events,
@@ -98,6 +103,7 @@ export function createProgress(log: Logger, isInteractive: boolean) {
       if (isShown) process.stderr.write(ERASE);
       isShown = false;
       hasBar = false;
+      shownMs = -Infinity;
     },
   };
 }

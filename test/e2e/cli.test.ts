@@ -293,6 +293,18 @@ describe('check', () => {
     expect(code).toBe(3);
   });
 
+  it('check and the first lines of start name a variable that is spelled almost like one of ours, and go on', async () => {
+    const typed = {
+      SYNC_CORN: '* * * * *',
+      KUBERNETES_SERVICE_HOST: '10.0.0.1',
+      SAFETY_TOKEN: 'not-this-one',
+    };
+    const said = 'not a variable of safety-sync, so without effect: SYNC_CORN (did you mean SYNC_CRON?)';
+    expect((await fixture.run(['check'], typed)).stdout).toContain(`skip  configuration: ${said}\n`);
+    const worker = fixture.start(['start'], typed);
+    await worker.untilStderr(new RegExp(`"msg":"${said.replace(/[?()]/g, '\\$&')}"`));
+  });
+
   it('check tests the service although the database is unreachable', async () => {
     const env = { ...fixture.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
     const { code, stdout } = await fixture.run(['check'], env);

@@ -91,6 +91,8 @@ inProof(() => {
     const report = join(realpathSync(fixture.cli.directory), '.data', 'safety-report.html');
     expect(stdout).toContain(`  ${report}\n`);
     expect(await readFile(report, 'utf8')).toContain('<h1>Northline Yards (demo)</h1>');
+    expect(await readFile(report, 'utf8')).not.toContain('safety-sync report');
+    expect((await readFile(report.replace('.html', '.xlsx'))).subarray(0, 2).toString()).toBe('PK');
     expect(stderr).toBe('');
     expect(code).toBe(0);
     expect(isServing()).toBe(false);
@@ -113,6 +115,7 @@ inProof(() => {
     const demo = fixture.cli.start(['demo', '--serve'], { HTTP_PORT: '0' });
     const [, url = ''] = await demo.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
     expect((await fetch(url)).status).toBe(200);
+    expect(await demo.untilStdout(/http:\/\/127\.0\.0\.1:\d+\/ +the worker's status page/)).not.toBeNull();
     expect(demo.stdout).toMatch(
       /psql 'postgres:\/\/safety_sync:[0-9a-f]+@127\.0\.0\.1:\d+\/safety_sync_demo'/,
     );

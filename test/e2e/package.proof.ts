@@ -58,16 +58,23 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('the package is small and contains the program and its migrations, but no tests, test data, sources or snapshots', () => {
+it('the package is small and contains the program, its migrations and every document that README links, but no tests, test data, sources or snapshots', () => {
   expect(packed.size).toBeLessThan(MOST_BYTES);
   const paths = packed.files.map(({ path }) => path);
-  const others = paths.filter((path) => !/^(?:dist\/[\w-]+\.js|migrations\/.*\.sql)$/.test(path));
+  const others = paths.filter((path) => !/^(?:dist\/[\w-]+\.js|migrations\/.*\.sql|docs\/.*)$/.test(path));
   expect(others.toSorted()).toEqual([
+    '.env.example',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
     'LICENSE',
     'README.md',
+    'docker-compose.yml',
     'migrations/meta/_journal.json',
     'package.json',
   ]);
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const linked = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path ?? '');
+  expect(linked.filter((path) => !paths.includes(path))).toEqual([]);
   for (const path of paths.filter((one) => one.endsWith('.js')))
     expect(readFileSync(join(empty, 'node_modules', 'safety-sync', path), 'utf8'), path).not.toContain(
       'node_modules/',

@@ -24,7 +24,9 @@ const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
   .map(({ verb, before, command }) => {
     const needed = command.registeredArguments.filter(({ variadic }) => !variadic);
     return { verb, taken: [...before, ...needed.map((one) => ARGUMENTS[one.name()] ?? 'something')] };
-  });
+  })
+  // It reads no settings.
+  .filter(({ verb }) => verb !== 'settings');
 /** Verbs that need no database. */
 const WITHOUT_DATABASE = ['check', 'alerts test'];
 const DATABASE_ANSWERS = JSON_VERBS.filter(

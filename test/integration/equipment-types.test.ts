@@ -63,7 +63,7 @@ it('sync, status, check and safety.freshness report the rows of equipment types 
   expect(lineWith(status.stdout, 'not read')).toBe(
     `${UNREAD(time)}. Add a type to SAFETY_EQUIPMENT_TYPES again, or mark its rows deleted: safety-sync equipment-types retire TYPE`,
   );
-  expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh but 6 /);
+  expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh, 6 rows left out /);
   const json = parse((await run(['status', '--json'], [CRANES, HARNESSES])).stdout);
   expect(json['unread_equipment_types']).toEqual([
     { equipment_type_id: EXTINGUISHERS, live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },

@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
@@ -10,6 +10,7 @@ import { names } from '../../engine/streams/names.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { users } from '../../engine/streams/users.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
+import { writeWorkbook } from '../../pages/report/take-along.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
 import { syncStreams } from '../../engine/sync/sync-streams.ts';
@@ -18,7 +19,6 @@ import { name } from '../../engine/database/sql-names.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import { type AccountResult, EXIT, exitCodeOf, renderRemarks, renderResults } from '../run-results.ts';
-import type { Terminal } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 import { buildRunEvents } from '../../operate/worker/run-log.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
@@ -114,11 +114,17 @@ async function countNames(db: Queryable): Promise<number> {
   return row?.count ?? 0;
 }
 
-async function writeReport({ connection }: App, accountId: string): Promise<string> {
-  const file = demoFile('safety-report.html');
-  const report = await readReport(connection, accountId);
-  await writeWholeFile(file, renderReport(report, { title: 'Northline Yards (demo)' }));
-  return file;
+/** The page and, beside it, the workbook with all rows, which the page names. */
+async function writeReport({ connection }: App, accountId: string): Promise<readonly string[]> {
+  const [page, xlsx] = [demoFile('safety-report.html'), demoFile('safety-report.xlsx')];
+  const report = await readReport(connection, accountId, {
+    also: async (snapshot) => {
+      await writeWorkbook(snapshot, xlsx);
+    },
+  });
+  const along = { xlsx: basename(xlsx) };
+  await writeWholeFile(page, renderReport(report, { title: 'Northline Yards (demo)', along }));
+  return [page, xlsx];
 }
 
 /** After an interrupted sync the next steps would show half a warehouse. */
@@ -168,6 +174,7 @@ async function runDemo(
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
     const { db } = app;
+    const { url } = app.warehouse;
     // No other program uses it.
     await db.execute(sql`drop schema if exists safety, safety_sync cascade`);
     const { applied } = await app.migrate();
@@ -208,14 +215,17 @@ async function runDemo(
     terminal.print(indent(await renderAnswers(db, DEMO_ACCOUNT, colors)));
     terminal.print('');
     step('drawing the report …');
-    const report = await writeReport(app, DEMO_ACCOUNT);
+    const files = await writeReport(app, DEMO_ACCOUNT);
 
     const code = exitCodeOf(both);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
-    printNextSteps(terminal, { url: app.warehouse.url, serves, report });
-    if (serves && code === EXIT.ok) {
+    const isServed = serves && code === EXIT.ok;
+    terminal.print(`\n${colors.bold('Next')}\nAll of it as charts and tables, and every row as a workbook:`);
+    terminal.print(indent(files.join('\n')));
+    if (!isServed) terminal.print(NEXT_STEPS);
+    else {
       sandbox.live.start();
-      await runWorker(app);
+      await runWorker(app, { onListening: (page) => terminal.print(describeServed(page, url)) });
     }
     return code;
   } finally {
@@ -225,33 +235,21 @@ async function runDemo(
   }
 }
 
-function printNextSteps(
-  terminal: Terminal,
-  { url, serves, report }: { readonly url: string; readonly serves: boolean; readonly report: string },
-): void {
-  const lines = serves
-    ? [
-        'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
-        `  psql '${url}'`,
-        `  select status, count(*) from safety.equipment where _deleted_at is null group by 1;`,
-      ]
-    : [
-        `The data is in ${resolve(EMBEDDED_DATA_DIR)}; the server stops with the demo. To look around with psql or a BI tool:`,
-        '  npx safety-sync demo --serve      keeps everything running and prints the connection string',
-      ];
-  terminal.print(
-    [
-      `\n${terminal.colors.bold('Next')}`,
-      `All of it as charts and tables, for a browser:\n  ${report}`,
-      ...lines,
-      'With a service of your own:',
-      '  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=…  DATABASE_URL=postgres://…',
-      '  npx safety-sync check             tests settings, database and service',
-      '  npx safety-sync sync              one sync now',
-      '  npx safety-sync start             keeps the warehouse current on schedule',
-    ].join('\n'),
-  );
-}
+const describeServed = (page: string, url: string): string =>
+  [
+    'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
+    `  ${page}/    the worker's status page`,
+    `  psql '${url}'`,
+    `  select status, count(*) from safety.equipment where _deleted_at is null group by 1;`,
+  ].join('\n');
+
+const NEXT_STEPS = `The demo's database is its own: other commands show nothing of it, and its server stops with it.
+  npx safety-sync demo --serve      keeps it running, with the status page and a connection string for psql or BI
+With a service of your own:
+  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=…  DATABASE_URL=postgres://…
+  npx safety-sync check             tests settings, database and service
+  npx safety-sync sync              one sync now
+  npx safety-sync start             keeps the warehouse current on schedule`;
 
 export const demo: Verb<{ serve?: boolean }> = {
   name: 'demo',

@@ -106,7 +106,9 @@ async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): P
   const { dim } = terminal.noteColors;
   terminal.note(dim('To use it, in another shell:'));
   for (const [name, value] of settings) terminal.note(`export ${name}=${value}`);
-  terminal.note(dim(`The sandbox serves until Ctrl-C${log}.`));
+  terminal.note(
+    dim(`The sandbox serves until Ctrl-C${log}. Each start makes its data anew, with the dates of that day.`),
+  );
   await untilAborted(signal);
   sandbox.live.stop();
   await sandbox.close();

@@ -4,14 +4,7 @@ import { toArrayLiteral } from '../../engine/database/array-literal.ts';
 import { markDeadRuns } from '../../engine/control-tables/dead-runs.ts';
 import { readLastRuns } from '../../engine/control-tables/runs.ts';
 import { adviceOf, type ErrorCode } from '../../shared/errors.ts';
-import {
-  capital,
-  formatAge,
-  formatCount,
-  formatDuration,
-  formatNumber,
-  formatTime,
-} from '../../shared/format.ts';
+import { capital, formatAge, formatDuration, formatNumber, formatTime } from '../../shared/format.ts';
 import { toIso, toMs } from '../../shared/time.ts';
 import { STREAMS } from '../../engine/streams/index.ts';
 import { countUnread, describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
@@ -92,6 +85,9 @@ async function readState(app: App, isOneOfMany: boolean) {
     accounts: states,
     wrong,
     rules: storageRulesOf(config),
+    /** Nothing is configured and nothing stored: somebody looks around, perhaps after the demo. */
+    isUnused:
+      app.isEmbedded && accounts.every(({ config: own }) => own.service === undefined) && runs.length === 0,
     unlimited: describeUnlimited(config.accounts, config.api.requestsPerMinute),
     findings: isOneOfMany ? [] : await readAccountFindings(app),
     nowMs: read.databaseNowMs,
@@ -148,7 +144,9 @@ function freshnessText({ facts, freshness, offReason, unreadRows }: ShownStream,
   if (offReason !== null && freshness !== 'fresh') return colors.dim(offReason);
   switch (freshness) {
     case 'fresh':
-      return unreadRows === 0 ? colors.green('fresh') : colors.yellow(`fresh but ${formatCount(unreadRows)}`);
+      return unreadRows === 0
+        ? colors.green('fresh')
+        : colors.yellow(`fresh, ${formatNumber(unreadRows, 'row')} left out`);
     case 'stale':
       return colors.red('stale');
     case 'never':
@@ -227,8 +225,11 @@ function streamTable(streams: readonly ShownStream[], nowMs: number, terminal: T
   );
 }
 
+const NOTHING_YET =
+  'No service is configured (SAFETY_BASE_URL, SAFETY_TOKEN), and nothing was read yet. The demo has a database of its own: safety-sync demo --serve';
+
 function describeState(
-  { accounts, wrong, rules, unlimited, findings, nowMs }: State,
+  { accounts, wrong, rules, unlimited, findings, isUnused, nowMs }: State,
   terminal: Terminal,
 ): string[] {
   const { red, yellow, dim } = terminal.colors;
@@ -257,6 +258,7 @@ function describeState(
     warn(id, blockedUntilMs === null ? null : `Waiting for the request limit until ${until}.`);
     warn(id, describeUncleaned(uncleaned));
   }
+  if (isUnused) lines.push(yellow(NOTHING_YET));
   if (unlimited !== null) lines.push(yellow(`${unlimited}.`));
   for (const { finding, advice } of findings) lines.push(yellow(`${capital(finding)}. ${advice}`));
   for (const { id, notOffered } of accounts) {
