@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { SourceMap, type SourceMapPayload } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { SafetySyncError, usageError } from '../shared/errors.ts';
 import { wrapLines } from '../shared/wrap-lines.ts';
@@ -83,28 +81,10 @@ export async function buildProgram(
   return program;
 }
 
-/** Converts a frame of a built file to its place in the source; without a map, returns the frame. */
-function toSourceFrame(frame: string): string {
-  const [, file = '', line, column] = /(file:[^()]+):(\d+):(\d+)/.exec(frame) ?? [];
-  try {
-    // At start, `--enable-source-maps` would read all maps, which takes 20 MB and 0.15 s.
-    const map = new SourceMap(JSON.parse(readFileSync(new URL(`${file}.map`), 'utf8')) as SourceMapPayload);
-    const origin = map.findOrigin(Number(line), Number(column));
-    if (!('fileName' in origin)) return frame;
-    const place = new URL(origin.fileName, file).href;
-    return frame.replace(/file:[^()]+/, `${place}:${origin.lineNumber}:${origin.columnNumber}`);
-  } catch {
-    return frame;
-  }
-}
-
 /** The places in the code of a defect, without its message, which is printed with its code. */
 function framesOf({ cause }: SafetySyncError): string {
   const frames = cause instanceof Error ? (cause.stack ?? '').split('\n') : [];
-  return frames
-    .filter((line) => /^ {4}at /.test(line))
-    .map(toSourceFrame)
-    .join('\n');
+  return frames.filter((line) => /^ {4}at /.test(line)).join('\n');
 }
 
 function printError(error: SafetySyncError, { terminal }: CommandContext): void {

@@ -49,23 +49,7 @@ const GAP = '  ';
 const cutTo = (room: number, cell: string): string =>
   widthOf(cell) <= room ? cell : `${stripVTControlCharacters(cell).slice(0, room - 1)}…`;
 
-/** Each row as lines of titles and cells, for a table that does not fit. */
-function renderStacked(
-  columns: readonly { readonly title: string; readonly cells: readonly string[] }[],
-): string {
-  const room = Math.max(...columns.map(({ title }) => title.length));
-  const rows = columns[0]?.cells.slice(1) ?? [];
-  return rows
-    .map((_, row) =>
-      columns.map(({ title, cells }) => `${title.padEnd(room)}${GAP}${cells[row + 1]}`).join('\n'),
-    )
-    .join('\n\n');
-}
-
-/**
- * An aligned table without lines. Columns for which a line is too short are omitted, the one with the highest `spare`
- * first. If it still does not fit, each row becomes lines of its own.
- */
+/** An aligned table without lines. Columns for which a line is too short are omitted, the one with the highest `spare` first. */
 export function renderRows<Row>(
   rows: readonly Row[],
   columns: readonly ColumnOf<Row>[],
@@ -84,8 +68,7 @@ export function renderRows<Row>(
     const omitted = spares.shift();
     kept = kept.filter((column) => column !== omitted);
   }
-  let spareRoom = room();
-  if (spareRoom < 0 && rows.length > 0) return renderStacked(all);
+  let spareRoom = Math.max(0, room());
   const names = all.filter((column) => !kept.includes(column)).map(({ title }) => title);
   let shares = kept.filter(({ isCut }) => isCut).length;
   kept = kept.map((column) => {

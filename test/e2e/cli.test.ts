@@ -1,5 +1,5 @@
 import { exec, execFile } from 'node:child_process';
-import { stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -68,28 +68,6 @@ describe('usage', () => {
     expect(stdout).toContain('safety-sync demo');
     expect(code).toBe(0);
     expect(await fixture.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
-  });
-
-  it('the stack trace of a defect contains places in the source, although the program is bundled', async () => {
-    const hook = join(fixture.cli.directory, 'defect.mjs');
-    await writeFile(
-      hook,
-      `import { syncBuiltinESMExports } from 'node:module';
-       import os from 'node:os';
-       const { hostname } = os;
-       os.hostname = () => {
-         const error = new Error('no name');
-         if (error.stack.includes('createApp')) throw error;
-         return hostname();
-       };
-       syncBuiltinESMExports();`,
-    );
-    const { code, stderr } = await fixture.cli.run(['status'], {
-      ...fixture.env,
-      NODE_OPTIONS: `--import=${hook}`,
-    });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^ {4}at createApp \(file:.*\/src\/app\.ts:\d+:\d+\)$/m);
   });
 
   it('the prepare script of npm does not build the program again if it is built', async () => {

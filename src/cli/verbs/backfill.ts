@@ -1,35 +1,24 @@
-import { type App, buildApiClient } from '../../app.ts';
-import type { ApiClient } from '../../engine/api/client.ts';
+import { type Account, type App, buildApiClient } from '../../app.ts';
 import { createRequestMeter } from '../../engine/api/requests.ts';
 import { readLedger } from '../../engine/control-tables/backfill-ledger.ts';
-import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { countSlices, isResumable } from '../../engine/reading/backfill.ts';
+import { readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { isResumable } from '../../engine/reading/backfill.ts';
 import { isWholeTime, toFilters } from '../../engine/reading/creation-time.ts';
-import type { RunContext } from '../../engine/sync/run.ts';
-import { SafetySyncError, usageError } from '../../shared/errors.ts';
-import { formatCount, formatNumber } from '../../shared/format.ts';
+import { usageError } from '../../shared/errors.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
-import type { LedgerSlice, TimeSlice } from '../../engine/streams/state.ts';
+import type { TimeSlice } from '../../engine/streams/state.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { parseDate, parseStreams } from '../arguments.ts';
-import {
-  accountFields,
-  EXIT,
-  EXIT_CODE_OF,
-  type Failure,
-  renderFailures,
-  streamLabel,
-} from '../run-results.ts';
+import { accountFields, streamLabel } from '../run-results.ts';
 import { runVerb } from '../run-verb.ts';
-import type { Colors } from '../terminal.ts';
 import {
-  type Output,
   type CommonOptions,
-  type CommandContext,
   JSON_OPTION,
   LIFT_PRIVACY_OPTION,
-  type Verb,
+  type Output,
   runWithApp,
+  type Verb,
 } from '../verb.ts';
 
 interface BackfillOptions extends CommonOptions {
@@ -65,135 +54,72 @@ interface BackfillFlags {
   readonly restart: boolean;
 }
 
-/**
- * The requests that a backfill of a stream would send. Reads one number from the service and the ledger, writes nothing. Without
- * all tables there is no ledger to look at.
- */
-async function forecast(
-  context: RunContext,
+/** null: known only after the whole list was read. `records_done`: by a backfill that was cut off and goes on; null: none was. */
+interface Plan {
+  readonly account_id?: string;
+  readonly stream: StreamName;
+  readonly records: number | null;
+  readonly records_done: number | null;
+  readonly requests: number | null;
+}
+
+/** Asks the service for one number, and reads how far an earlier backfill came; writes nothing. */
+async function planStream(
+  {
+    app,
+    account,
+    isMigrated,
+  }: { readonly app: App; readonly account: Account; readonly isMigrated: boolean },
   stream: StreamName,
-  { isMigrated, api, ...asked }: BackfillFlags & { readonly isMigrated: boolean; readonly api: ApiClient },
-) {
-  const { readMode, method, responseKey } = streamNamed(stream);
-  if (readMode.kind !== 'incremental') {
-    const { equipmentTypes } = context.settings;
-    const requests =
-      readMode.kind !== 'snapshot' ? null : readMode.per === 'account' ? 1 : equipmentTypes.length || null;
-    return { stream, records: null, slices: 0, slices_done: null, requests };
-  }
-  const response = await api.page({
-    method,
-    listKey: responseKey,
-    params: { limit: 1, ...toFilters(asked.range) },
-    meter: createRequestMeter(),
-    signal: context.signal,
-  });
-  const total = response.paging?.total ?? null;
-  const resumed = isMigrated ? await readResumable(context, stream, asked) : undefined;
-  const pagesOf = (records: number): number => Math.ceil(records / readMode.pageSize);
-  const slices = resumed?.length ?? countSlices(pagesOf(total ?? 0), context.settings.sliceConcurrency);
-  const open = resumed?.filter(({ status }) => status === 'pending').length ?? slices;
-  const done = resumed?.reduce((sum, slice) => sum + slice.records, 0) ?? 0;
-  const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
-  // The total, or the newest and the oldest page, which show where to cut.
-  const more = resumed !== undefined ? 1 : slices > 1 ? 2 : 0;
-  const isOnePage = resumed === undefined && left !== null && left < readMode.pageSize;
-  return {
-    stream,
-    /** null: the number is known only after the whole list was read. */
-    records: left,
-    /** 0: the stream is read as a whole. */
-    slices,
-    /** null: this would start from the beginning. */
-    slices_done: resumed === undefined ? null : slices - open,
-    // One request for every 500 records, and one for the partial page of every slice.
-    requests: isOnePage ? 1 : left === null ? null : pagesOf(left) + open + more,
-  };
-}
-
-type Forecast = Awaited<ReturnType<typeof forecast>> & { readonly account_id?: string };
-
-/** The slices that the backfill would resume; undefined: it would start from the beginning. */
-async function readResumable(
-  { db, settings: { accountId } }: RunContext,
-  stream: StreamName,
-  { range, restart }: BackfillFlags,
-): Promise<readonly LedgerSlice[] | undefined> {
-  const { plan, slices } = await readLedger(db, { accountId, stream });
-  return isResumable(plan, { range, restart }) ? slices : undefined;
-}
-
-function describeForecast(
-  { account_id: accountId, records, requests, slices, slices_done: slicesDone, stream }: Forecast,
-  colors: Colors,
-): string {
-  const what = records === null ? 'an unknown number of records' : formatNumber(records, 'record');
-  const cut = slices === 0 ? 'a full re-read' : formatNumber(slices, 'slice');
-  const asked = requests === null ? '' : `, about ${formatNumber(requests, 'request')}`;
-  const resumed =
-    slicesDone === null
-      ? ''
-      : `; goes on where it was cut off (${formatCount(slicesDone)} of ${formatCount(slices)} slices are done)`;
-  return `${colors.bold(streamLabel(accountId, stream))}: ${what}, ${cut}${asked}${resumed}`;
-}
-
-function describePending({ known, pending }: MigrationStatus): string[] {
-  if (pending === 0) return [];
-  const lacks =
-    pending === known
-      ? 'it has none of the tables'
-      : `${pending} of ${formatNumber(known, 'migration')} are missing, so how far an earlier backfill came is not known here`;
-  return [`The warehouse is not migrated: ${lacks}. The backfill migrates first.`];
-}
-
-/**
- * Requests totals from the service and reads the ledger; the warehouse is not changed, even if it has no
- * tables yet.
- */
-async function readPlan(
-  { terminal }: CommandContext,
-  { accounts, connection, config, log }: App,
   asked: BackfillFlags,
-): Promise<Output> {
-  const status = await readMigrationStatus(connection);
-  const isMigrated = status.pending === 0;
-  const plan: Forecast[] = [];
-  const failed: (Failure & { readonly account_id: string; readonly stream: StreamName })[] = [];
-  let code: number = EXIT.ok;
-  for (const account of accounts) {
-    const own = accountFields(accounts.length > 1, account.id);
-    // Without tables there is no request budget to share, and no service that the account belongs to.
-    const api = isMigrated ? account.api : buildApiClient(account.config, config.api, { log, store: null });
-    try {
-      for (const stream of asked.streams) {
-        try {
-          plan.push({
-            ...own,
-            ...(await forecast(account.runContext(), stream, { ...asked, isMigrated, api })),
-          });
-        } catch (error) {
-          // The other accounts are planned, as they would be read.
-          if (accounts.length === 1 || !(error instanceof SafetySyncError)) throw error;
-          const { code: errorCode, message, advice, recovery } = error;
-          failed.push({ account_id: account.id, stream, code: errorCode, message, advice });
-          code = Math.max(code, EXIT_CODE_OF[recovery]);
-          if (recovery === 'fail_run') break;
-        }
-      }
-    } finally {
-      if (!isMigrated) await api.close();
+): Promise<Omit<Plan, 'account_id'>> {
+  const { readMode, method, responseKey: listKey } = streamNamed(stream);
+  if (readMode.kind !== 'incremental') return { stream, records: null, records_done: null, requests: null };
+  const { config, log, signal, db } = app;
+  // Without tables there is no request budget to share, and no service that the account belongs to.
+  const api = isMigrated ? account.api : buildApiClient(account.config, config.api, { log, store: null });
+  try {
+    const params = { limit: 1, ...toFilters(asked.range) };
+    const { paging } = await api.page({ method, listKey, params, meter: createRequestMeter(), signal });
+    const total = paging?.total ?? null;
+    const ledger = isMigrated ? await readLedger(db, { accountId: account.id, stream }) : undefined;
+    const isResumed = ledger !== undefined && isResumable(ledger.plan, asked);
+    const done = isResumed ? ledger.slices.reduce((sum, { records }) => sum + records, 0) : null;
+    const records = total === null ? null : Math.max(0, total - (done ?? 0));
+    const requests = records === null ? null : Math.ceil(records / readMode.pageSize) + 1;
+    return { stream, records, records_done: done, requests };
+  } finally {
+    if (!isMigrated) await api.close();
+  }
+}
+
+function describePlan({
+  account_id: accountId,
+  stream,
+  records,
+  records_done: done,
+  requests,
+}: Plan): string {
+  const what = records === null ? 'a full re-read' : formatNumber(records, 'record');
+  const about = requests === null ? '' : `, about ${formatNumber(requests, 'request')}`;
+  const resumed = done === null ? '' : `; goes on after ${formatNumber(done, 'record')} that are stored`;
+  return `${streamLabel(accountId, stream)}: ${what}${about}${resumed}`;
+}
+
+async function readPlan(app: App, asked: BackfillFlags): Promise<Output> {
+  const { pending } = await readMigrationStatus(app.connection);
+  const plan: Plan[] = [];
+  for (const account of app.accounts) {
+    for (const stream of asked.streams) {
+      const planned = await planStream({ app, account, isMigrated: pending === 0 }, stream, asked);
+      plan.push({ ...accountFields(app.accounts.length > 1, account.id), ...planned });
     }
   }
   return {
-    json: { plan, ...(failed.length === 0 ? {} : { failed }), pending_migrations: status.pending },
-    code,
+    json: { plan, pending_migrations: pending },
     lines: () => [
-      ...plan.map((one) => describeForecast(one, terminal.colors)),
-      ...renderFailures(
-        failed.map((one) => ({ ...one, stream: streamLabel(one.account_id, one.stream) })),
-        terminal.colors,
-      ),
-      ...describePending(status),
+      ...plan.map(describePlan),
+      ...(pending === 0 ? [] : ['The warehouse is not migrated. The backfill migrates first.']),
       'Nothing was written to the warehouse. Leave out --plan to do it.',
     ],
   };
@@ -222,7 +148,7 @@ export const backfill: Verb<BackfillOptions> = {
     const { restart = false } = options;
     if (options.plan) {
       return await runWithApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
-        readPlan(context, app, { streams, range, restart }),
+        readPlan(app, { streams, range, restart }),
       );
     }
     return await runVerb(context, options, { kind: 'backfill', streams, range, restart });

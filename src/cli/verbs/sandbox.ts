@@ -12,6 +12,7 @@ import { EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import type { CommandContext, Verb } from '../verb.ts';
 
+type SandboxFaults = NonNullable<SandboxOptions['faults']>;
 type SizeName = keyof typeof defaultSize;
 const SIZE_NAMES = Object.keys(defaultSize) as SizeName[];
 
@@ -32,29 +33,19 @@ const MILLION = 1_000_000;
 /** Kinds that `--faults` shares out evenly. A hang only ends with the worker's time-out, so it gets a tenth of a share. */
 const FAULT_KINDS = ['rateLimit', 'serverError', 'reset', 'cut', 'nonJson', 'slow'] as const;
 
-function toFaults(flags: Flags): NonNullable<SandboxOptions['faults']> {
-  const percent = parseWholeNumber(flags.faults, '--faults', { min: 0, max: 90 });
-  const share = percent / 100 / (FAULT_KINDS.length + 0.1);
-  const rates = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, share]));
-  const limiter = flags.rateLimit === undefined ? {} : { limiter: parseRateLimit(flags.rateLimit) };
-  return { ...rates, hang: share / 10, ...limiter };
-}
-
 /** `80/60` = 80 requests in 60 seconds. */
-function parseRateLimit(text: string): { requests: number; windowMs: number } {
-  const [requests = '', seconds = '', ...rest] = text.split('/');
-  if (seconds === '' || rest.length > 0) {
+function toLimiter(text: string | undefined): SandboxFaults {
+  if (text === undefined) return {};
+  const [, requests, seconds] = /^([1-9]\d{0,6})\/([1-9]\d{0,4})$/.exec(text) ?? [];
+  if (seconds === undefined)
     throw usageError(`--rate-limit: expected requests/seconds such as 80/60, got ${text}`);
-  }
-  return {
-    requests: parseWholeNumber(requests, '--rate-limit', { min: 1, max: MILLION }),
-    windowMs: parseWholeNumber(seconds, '--rate-limit', { min: 1, max: 86_400 }) * 1000,
-  };
+  return { limiter: { requests: Number(requests), windowMs: Number(seconds) * 1000 } };
 }
 
 function toOptions(flags: Flags): SandboxOptions {
-  const number = (name: SizeName | 'port' | 'seed' | 'latency' | 'live', max: number) =>
+  const number = (name: SizeName | 'port' | 'seed' | 'latency' | 'live' | 'faults', max: number) =>
     parseWholeNumber(flags[name] ?? '', `--${name}`, { min: 0, max });
+  const share = number('faults', 90) / 100 / (FAULT_KINDS.length + 0.1);
   return {
     host: flags.host,
     port: number('port', 65_535),
@@ -63,7 +54,11 @@ function toOptions(flags: Flags): SandboxOptions {
     size: Object.fromEntries(SIZE_NAMES.map((name) => [name, number(name, 5 * MILLION)])),
     latencyMs: number('latency', 600_000),
     live: { changesPerMinute: number('live', MILLION), deletions: flags.deletions ?? false },
-    faults: toFaults(flags),
+    faults: {
+      ...Object.fromEntries(FAULT_KINDS.map((kind) => [kind, share])),
+      hang: share / 10,
+      ...toLimiter(flags.rateLimit),
+    },
   };
 }
 

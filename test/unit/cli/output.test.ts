@@ -111,12 +111,6 @@ describe('a table', () => {
     );
   });
 
-  it('a table that does not fit even with fewer columns becomes a list with a line for each cell', () => {
-    expect(renderRows(rows.slice(0, 1), columns, { colors, width: 8 })).toBe(
-      ['stream  resources', 'read    5', 'remark  as ever'].join('\n'),
-    );
-  });
-
   it('a table omits columns that do not fit, the least important first, and lists them', () => {
     expect(renderRows(rows, columns, { colors, width: 24 })).toBe(
       ['stream      read', 'resources      5', 'users      1,234', '(no room for: remark)'].join('\n'),
