@@ -208,7 +208,7 @@ describe('the advice of an error', () => {
       `revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`,
     );
     const without = await rights();
-    expect(without?.finding).toMatch(/^not on schema safety, schema safety_sync, safety\.\w+, /);
+    expect(without?.finding).toMatch(/^not on temporary tables, schema safety, schema safety_sync, safety\.\w+, /);
     const grants = without?.advice?.match(/grant [^;]+;/g) ?? [];
     expect(grants).toHaveLength(3);
     await database.query(grants[0] ?? '');

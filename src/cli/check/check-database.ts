@@ -1,24 +1,15 @@
 /** Checks of a database that need no run. */
-import { adviceOf, SafetySyncError } from '../../shared/errors.ts';
+import { adviceOf } from '../../shared/errors.ts';
 import type { Connection } from '../../engine/database/connection.ts';
 import { READ_ONLY_ADVICE } from '../../engine/database/database-error.ts';
 import { readCitus } from '../../warehouse/citus.ts';
 import { ENCODING, ENCODING_ADVICE, OLDEST_SERVER } from '../../warehouse/migrate.ts';
-import { type MigrationStatus, readMigrationStatus } from '../../engine/database/migration-status.ts';
-import { formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { readMigrationStatus } from '../../engine/database/migration-status.ts';
+import { formatDuration, formatNumber, nameSome, roughly } from '../../shared/format.ts';
 import { type Clock, MINUTE_MS, systemClock } from '../../shared/time.ts';
 import { readAccess } from '../../warehouse/read-access.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../../warehouse/reader-role.ts';
 import { type Check, failed, ok, skipped } from './finding.ts';
-
-async function readStatusIfAllowed(connection: Connection): Promise<MigrationStatus | undefined> {
-  try {
-    return await readMigrationStatus(connection);
-  } catch (error) {
-    if (error instanceof SafetySyncError && error.code === 'database_permission') return undefined;
-    throw error;
-  }
-}
 
 interface Server {
   readonly version: string;
@@ -61,20 +52,20 @@ export async function checkDatabase(
   if (server.number < OLDEST_SERVER) return [failed('database', found, adviceOf('database_too_old'))];
   if (server.is_read_only) return [failed('database', `${found}: it is read-only`, READ_ONLY_ADVICE)];
   const reachable = ok('database', found);
-  const status = await readStatusIfAllowed(connection);
-  // A user that may not read the applied migrations gets a list of the rights that are missing.
-  if (status === undefined) return [reachable, await checkRights(connection, server, whose)];
-  const { known, pending } = status;
+  const rights = await checkRights(connection, server, whose);
+  if (rights.result === 'failed') return [reachable, rights];
+  const { known, pending } = await readMigrationStatus(connection);
   if (pending === known && server.encoding !== ENCODING)
     return [failed('database', `${found}: its encoding is ${server.encoding}`, ENCODING_ADVICE)];
   if (pending > 0) {
     const missing = `${pending} of ${known} are missing`;
-    const owner = 'run safety-sync migrate as the owner of the database.';
+    const advice =
+      'This user may not create schemas here: run safety-sync migrate as the owner of the database.';
     return [
       reachable,
       server.may_create
         ? ok('migrations', `${missing}; sync and start apply them`)
-        : failed('migrations', missing, `This user may not create schemas here: ${owner}`),
+        : failed('migrations', missing, advice),
     ];
   }
   return [
@@ -82,7 +73,7 @@ export async function checkDatabase(
     checkClocks(aheadMs),
     ...checkCollation(server),
     ok('migrations', `all ${known} applied`),
-    await checkRights(connection, server, whose),
+    rights,
     await checkReader(connection),
     ...(await checkAccess(connection)),
     ...(await checkCitus(connection)),
@@ -170,32 +161,23 @@ async function checkReader(connection: Connection): Promise<Check> {
   return skipped('reader role', `${READER_ROLE} ${finding}`, advice);
 }
 
-/** Tables that a finding names. */
-const LISTED_TABLES = 5;
+/** Schemas and tables that a finding names. */
+const MOST_NAMED = 5;
 
-/** Every table that a sync writes, in the two schemas. */
+/** What a sync needs in the two schemas, as far as they exist. */
+const LACKING = `select 'schema ' || nspname as name, 1 as rank from pg_namespace
+  where nspname in ('safety', 'safety_sync') and not has_schema_privilege(oid, 'usage')
+  union all select n.nspname || '.' || c.relname, 2 from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and not (has_table_privilege(c.oid, 'select')
+    and (c.relname = 'migrations' or has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'update')
+      and has_table_privilege(c.oid, 'delete')))
+  order by 2, 1`;
+
 async function checkRights(connection: Connection, server: Server, whose: string): Promise<Check> {
-  const schemas = await connection.query<{ name: string }>(
-    `select nspname as name from pg_namespace
-     where nspname in ('safety', 'safety_sync') and not has_schema_privilege(oid, 'usage') order by 1`,
-  );
-  const rows = await connection.query<{ name: string }>(
-    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and c.relname <> 'migrations'
-       and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-         and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
-     order by 1`,
-  );
-  const shown = rows.slice(0, LISTED_TABLES).map(({ name }) => name);
-  const more = rows.length > shown.length ? [`${rows.length - shown.length} more tables`] : [];
-  const lacking = [
-    ...schemas.map(({ name }) => `schema ${name}`),
-    ...shown,
-    ...more,
-    ...(server.may_use_temporary ? [] : ['temporary tables']),
-  ];
+  const rows = await connection.query<{ name: string }>(LACKING);
+  const { quoted_owner: user, quoted_database: database, may_use_temporary: hasTemporary } = server;
+  const lacking = [...(hasTemporary ? [] : ['temporary tables']), ...rows.map(({ name }) => name)];
   if (lacking.length === 0) return ok('rights', `may read and write every table (${whose})`);
-  const { quoted_owner: user, quoted_database: database } = server;
   // The rights of the user of sync and start if it is not the owner.
   const advice = [
     'As the owner of the schemas, in psql:',
@@ -203,5 +185,5 @@ async function checkRights(connection: Connection, server: Server, whose: string
     `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
     `grant temporary on database ${database} to ${user};`,
   ];
-  return failed('rights', `not on ${lacking.join(', ')}`, advice.join('\n       '));
+  return failed('rights', `not on ${nameSome(lacking, MOST_NAMED)}`, advice.join('\n       '));
 }
