@@ -12,7 +12,7 @@ import {
   normalizeBaseUrl,
   type ScheduleConfig,
 } from './account-config.ts';
-import { readSmallFile, shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
+import { readText, shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './value-forms.ts';
 
 /** The defaults of an entry, from the variables. */
@@ -33,8 +33,6 @@ export interface FoundAccounts {
 type FileEntry = Readonly<Record<string, unknown>>;
 
 const VARIABLE = 'SAFETY_ACCOUNTS_FILE';
-/** Some 10,000 accounts. */
-const MOST_ACCOUNTS_KB = 8 * 1024;
 
 /** The keys of an entry. Documents and error messages list them in this order. */
 const KEYS = [
@@ -106,7 +104,7 @@ function readToken({ fields, read }: MapReader, folder: string, problems: string
   if (path === undefined) return {};
   const file = resolve(folder, path);
   try {
-    const text = readSmallFile(file).replace(/\s+$/, '');
+    const text = readText(file).replace(/\s+$/, '');
     if (!value.token.safeParse(text).success) {
       const expected = String(value.token.description);
       problems.push(`token_file: expected ${expected} in ${file}, got something else (not shown)`);
@@ -176,7 +174,7 @@ function parseEntry(content: unknown, folder: string, defaults: AccountDefaults)
 function readEntries(path: string): readonly unknown[] | string {
   let text: string;
   try {
-    text = readSmallFile(path, MOST_ACCOUNTS_KB);
+    text = readText(path);
   } catch (error) {
     return `cannot read ${withoutUserinfo(path)} (${systemCode(error)})`;
   }

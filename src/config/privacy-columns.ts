@@ -1,5 +1,5 @@
 /** Checks the lists of PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE against the tables. */
-import { editDistance } from '../shared/closest-name.ts';
+import { closestName } from '../shared/closest-name.ts';
 import type { StreamDefinition } from '../engine/streams/stream.ts';
 import { type StoredColumn, storedColumns } from '../engine/streams/stored-columns.ts';
 
@@ -14,18 +14,7 @@ export interface PrivacyConfig {
 
 const columnName = ({ table, column }: StoredColumn): string => `${table}.${column}`;
 
-const MOST_NAMED = 3;
-
-function nearest(name: string, names: readonly string[]): string {
-  const column = name.split('.').at(-1) ?? '';
-  const rank = (one: string): number => (one.endsWith(`.${column}`) ? 0 : editDistance(name, one));
-  return names
-    .toSorted((one, other) => rank(one) - rank(other))
-    .slice(0, MOST_NAMED)
-    .join(', ');
-}
-
-const listed = (columns: readonly StoredColumn[]): string => columns.map(columnName).join(', ');
+const NO_PSEUDONYM = 'only text can be replaced by a pseudonym: ids join tables, other types cannot hold one';
 
 /** Returns one sentence for each invalid setting; an empty list means that all settings are valid. */
 export function privacyProblems(
@@ -41,18 +30,17 @@ export function privacyProblems(
   const check = (variable: string, names: readonly string[], possible: readonly StoredColumn[]): void => {
     for (const name of names) {
       const found = byName.get(name);
-      const ofTable = possible.filter(({ table }) => table === found?.table);
       if (found === undefined) {
+        const meant = closestName(name, possible.map(columnName), Infinity) ?? '';
         problems.push(
-          `${variable}: there is no column ${name}; near it: ${nearest(name, possible.map(columnName))} (expected table.column, with commas between)`,
+          `${variable}: there is no column ${name}; did you mean ${meant}? (expected table.column, separated by commas)`,
         );
       } else if (!possible.includes(found)) {
-        const why =
-          found.needed ??
-          'only text can be replaced by a pseudonym: ids join tables, other types cannot hold one';
-        const others =
-          ofTable.length === 0 ? 'no column of this table can' : `of this table can: ${listed(ofTable)}`;
-        problems.push(`${variable}: ${name} cannot be there, because ${why}; ${others}`);
+        const why = found.needed ?? NO_PSEUDONYM;
+        const others = possible.filter(({ table }) => table === found.table).map(columnName);
+        problems.push(
+          `${variable}: ${name} cannot be there, because ${why}; of this table can: ${others.join(', ') || 'none'}`,
+        );
       }
     }
   };

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { token } from './value-forms.ts';
 import { VARIABLES, type VariableValues } from './variables.ts';
 
@@ -34,29 +34,8 @@ export function shownPath(path: string, full: string = path): string {
   return isPath ? full : 'the file that it names (not shown: it may be the secret itself)';
 }
 
-const KILOBYTE = 1024;
-/** A secret, or another value of a variable. */
-const MOST_VALUE_KB = 64;
-
-/**
- * Reads a file up to a size, because an endless one (/dev/zero) would take all memory. Throws the errors of reading, and
- * `EFBIG` for a file that holds more.
- */
-export function readSmallFile(path: string, mostKilobytes = MOST_VALUE_KB): string {
-  const file = openSync(path, 'r');
-  try {
-    const bytes = Buffer.alloc(mostKilobytes * KILOBYTE + 1);
-    let length = 0;
-    // A pipe gives its content in pieces; a full buffer reads nothing.
-    for (let read = 1; read > 0; length += read) read = readSync(file, bytes, { offset: length });
-    // Without a byte order mark.
-    if (length < bytes.length) return new TextDecoder().decode(bytes.subarray(0, length));
-    const problem = `more than ${mostKilobytes} kB`;
-    throw Object.assign(new Error(problem), { code: `EFBIG, ${problem}` });
-  } finally {
-    closeSync(file);
-  }
-}
+/** Without a byte order mark. Throws the errors of reading. */
+export const readText = (path: string): string => readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
 
 type VariableSource =
   { readonly text: string; readonly from: string } | { readonly problem: string } | undefined;
@@ -69,7 +48,7 @@ function sourceOf(env: Environment, name: string, isSecret: boolean): VariableSo
   if (path === undefined || path === '') return hasDirect ? { text: direct, from: name } : undefined;
   if (hasDirect) return { problem: `${name} and ${name}_FILE are both set: keep one of them` };
   try {
-    const text = readSmallFile(path).replace(/\s+$/, '');
+    const text = readText(path).replace(/\s+$/, '');
     return text === ''
       ? { problem: `${name}_FILE: ${withoutUserinfo(path)} is empty` }
       : { text, from: `${name}_FILE` };
@@ -82,7 +61,7 @@ function sourceOf(env: Environment, name: string, isSecret: boolean): VariableSo
 /** The present text of a file with a secret; undefined: it cannot be read, or is empty. */
 export function readSecretFile(path: string): string | undefined {
   try {
-    const text = readSmallFile(path).trimEnd();
+    const text = readText(path).trimEnd();
     return text === '' ? undefined : text;
   } catch {
     return undefined;

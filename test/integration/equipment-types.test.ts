@@ -93,7 +93,7 @@ it('equipment-types retire marks the rows of one type as deleted, as a snapshot 
   expect(refused.stderr).toContain('First set SAFETY_EQUIPMENT_TYPES to the other types');
   const unknown = await run(['equipment-types', 'retire', '99'], [CRANES, HARNESSES]);
   expect(unknown.code).toBe(2);
-  expect(unknown.stderr).toContain(`Types that have rows and are not read: ${EXTINGUISHERS}, ${DETECTORS}.`);
+  expect(unknown.stderr).toContain(`Types that are not read: ${EXTINGUISHERS}, ${DETECTORS}.`);
 
   const retired = await run(['equipment-types', 'retire', DETECTORS], [CRANES, HARNESSES]);
   expect([retired.code, retired.stdout.split('.')[0]]).toEqual([

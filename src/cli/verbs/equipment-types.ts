@@ -95,22 +95,19 @@ const retireType = withApp<CommonOptions>(async (context, options, [type = '']) 
   const account = onlyAccountOf(app, { what: 'an equipment type', example });
   const known = await readTypes(app);
   const found = known.find((one) => one.equipment_type_id === type);
-  if (found?.is_read === true) {
-    throw usageError(
-      `equipment type ${type} is read: the next run would bring its rows back`,
-      nameEntries(
-        'First set SAFETY_EQUIPMENT_TYPES to the other types, here and where safety-sync start runs; then try again.',
-        [tokenSourceOf(account.config)],
-      ),
-    );
-  }
-  if (found === undefined) {
-    const others = known.filter((one) => !one.is_read).map((one) => one.equipment_type_id);
-    const which = others.length === 0 ? 'every stored row is of a configured type' : others.join(', ');
-    throw usageError(
-      `no row is of equipment type ${type}`,
-      `Types that have rows and are not read: ${which}.`,
-    );
+  if (found === undefined || found.is_read) {
+    const left = known.filter((one) => !one.is_read).map((one) => one.equipment_type_id);
+    const first =
+      'First set SAFETY_EQUIPMENT_TYPES to the other types, here and where safety-sync start runs.';
+    throw found === undefined
+      ? usageError(
+          `no row is of equipment type ${type}`,
+          `Types that are not read: ${left.join(', ') || 'none'}.`,
+        )
+      : usageError(
+          `equipment type ${type} is read: the next run would bring its rows back`,
+          nameEntries(first, [tokenSourceOf(account.config)]),
+        );
   }
   const stream = STREAMS.find(({ partitionedBy }) => partitionedBy !== undefined)?.name ?? '';
   const all = await runAccounts(app, {

@@ -1,4 +1,4 @@
-import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
+import { formatNumber, nameSome } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { isSearched } from '../../engine/privacy/people.ts';
 import { cancelForgetting, findStoredPerson, forgetPerson, listForgotten } from '../../engine/sync/forget.ts';
@@ -33,37 +33,27 @@ const MOST_NAMED = 5;
 function describeForgotten(
   id: string,
   options: ForgetOptions,
-  person: Awaited<ReturnType<typeof forgetPerson>>,
+  { pseudonym, streams, runs, isNameKnown, namesakes }: Awaited<ReturnType<typeof forgetPerson>>,
 ): string[] {
-  const { pseudonym, streams, runs, isNameKnown, namesakes } = person;
-  const { name: names = [] } = options;
-  const rewritten = streams.flatMap(({ stream, rowsChanged }) =>
-    (rowsChanged ?? 0) > 0 ? [{ stream, rows: rowsChanged ?? 0 }] : [],
-  );
-  const changed = rewritten.reduce((sum, { rows }) => sum + rows, 0);
+  const changed = streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
+  const ofRuns = runs > 0 ? `, and notes and errors of ${formatNumber(runs, 'run')}` : '';
   const lines = [
-    changed === 0
-      ? `No row names this person. Where that is a surprise: is ${id} an id as in safety.users?`
-      : `${formatNumber(changed, 'row')} named this person and ${changed === 1 ? 'is' : 'are'} rewritten:`,
-    ...rewritten.map(({ stream, rows }) => `  ${stream}: ${formatNumber(rows, 'row')}`),
+    `${formatNumber(changed, 'row')} rewritten${ofRuns}. They are ${pseudonym} everywhere, also in what the source sends of them from now on.`,
   ];
-  if (runs > 0) lines.push(`  notes and errors of ${formatNumber(runs, 'run')}`);
-  lines.push(`They are ${pseudonym} everywhere, also in what the source sends of them from now on.`);
   if (!isNameKnown) {
     lines.push(
       `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"${accountFlags(options)}`,
     );
   }
-  const notSearched = names.filter((name) => !isSearched(name));
+  const notSearched = (options.name ?? []).filter((name) => !isSearched(name));
   if (notSearched.length > 0) {
     lines.push(
       `Not searched in texts: ${notSearched.join(', ')}. A single word is also the name of others; to store no texts, omit their columns (PRIVACY_OMIT).`,
     );
   }
   if (namesakes.length > 0) {
-    const [people, keeps] = namesakes.length === 1 ? ['person', 'keeps'] : ['people', 'keep'];
     lines.push(
-      `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes, MOST_NAMED)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
+      `Others have that name and keep it in users: ${nameSome(namesakes, MOST_NAMED)}. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
     );
   }
   lines.push(

@@ -1,11 +1,10 @@
-import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { LABEL_KINDS } from '../../warehouse/labels.ts';
 import { type ImportOutcome, importLabels } from '../../warehouse/import-labels.ts';
 import { type MetId, readMetIds } from '../../warehouse/label-coverage.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { SafetySyncError, usageError } from '../../shared/errors.ts';
+import { usageError } from '../../shared/errors.ts';
 import { formatCount, formatNumber, nameSome } from '../../shared/format.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import { accountColumn, countColumn, renderRows } from '../table.ts';
@@ -119,27 +118,14 @@ interface ImportOptions extends CommonOptions {
   readonly replace?: true;
 }
 
-/** Largest file, about 100,000 lines: an endless one (/dev/zero) would take all memory. */
-const MOST_BYTES = 4 * 1024 * 1024;
-
-async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {
+async function readLabels(path: string): Promise<Uint8Array> {
   try {
-    // The read ends one byte after the limit (`end` is inclusive), because a longer file is then recognized by its length.
-    const bytes = await buffer(createReadStream(path, { end: MOST_BYTES, signal }));
-    if (bytes.length <= MOST_BYTES) return bytes;
+    return await readFile(path);
   } catch (cause) {
-    if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported', { cause });
-    const code = (cause as NodeJS.ErrnoException).code ?? '';
-    throw usageError(
-      `cannot read the labels file ${resolve(path)} (${code})`,
-      'Name a CSV file such as safety-sync labels template --out labels.csv writes.',
-      cause,
-    );
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const advice = 'Name a CSV file such as safety-sync labels template --out labels.csv writes.';
+    throw usageError(`cannot read the labels file ${resolve(path)} (${code})`, advice, cause);
   }
-  throw usageError(
-    `the labels file ${resolve(path)} is larger than ${MOST_BYTES / 1024 / 1024} MB`,
-    'Import it in parts: with --replace all lines of a kind in one part.',
-  );
 }
 
 function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): string[] {
@@ -159,13 +145,13 @@ function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): stri
 
 const runImport = withApp<ImportOptions>(async ({ app, signal }, options, [path = '']) => {
   const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
-  const file = readLabelsFile(await readBytes(path, signal));
+  const file = readLabelsFile(await readLabels(path));
   const example = (name: string) => `labels import ${path} --account ${name}`;
   const account = onlyAccountOf(app, { what: 'a file of labels', example });
   const outcome = await importLabels(app.db, file, {
     accountId: account.id,
     replace: options.replace === true,
-    signal: signal,
+    signal,
   });
   const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
   const met = new Set((await readMetIds(app.db, [account.id])).map(({ kind, id }) => `${kind} ${id}`));

@@ -27,24 +27,9 @@ interface VerifyOptions extends CommonOptions {
   readonly repair?: true;
 }
 
-/** Characters of a value that a table shows; --json has all. */
-const MOST_SHOWN = 48;
-
 function valueText(value: unknown): string {
   if (value === null) return '–';
-  return (typeof value === 'string' ? value : JSON.stringify(value)).replace(/\s+/g, ' ');
-}
-
-/** The excerpt of a long value with the first difference. */
-function excerpt(value: unknown, other: unknown): string {
-  const text = valueText(value);
-  if (text.length <= MOST_SHOWN) return text;
-  const beside = valueText(other);
-  let at = 0;
-  while (at < text.length && text[at] === beside[at]) at += 1;
-  const from = at === text.length ? 0 : Math.max(0, at - MOST_SHOWN / 4);
-  const excerpt = text.slice(from, from + MOST_SHOWN);
-  return `${from > 0 ? '…' : ''}${excerpt}${from + MOST_SHOWN < text.length ? '…' : ''}`;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 const STORED = { live: 'is stored', deleted: 'is marked as deleted', absent: 'is not stored' };
@@ -67,31 +52,18 @@ function headline({ stream, key, stored, source, isEqual, fields }: Verification
 /** The next step after a difference. `flags`: the account where it was chosen. */
 function nextAction({ stream, key, isEqual, source, storedAt }: Verification, flags: string): string[] {
   if (isEqual) return [];
-  switch (source) {
-    case 'present':
-    case 'deleted': {
-      const since = storedAt === null ? '' : ` The row last changed here at ${formatTime(storedAt)}.`;
-      return [
-        `What the source changed since the last sync differs until the next one.${since}`,
-        `To store it now: safety-sync verify ${stream} ${key} --repair${flags}`,
-      ];
-    }
-    case 'rejected':
-      return ['The source has to put it right: there is nothing to repair here.'];
-    case 'absent':
-      switch (streamNamed(stream).readMode.kind) {
-        case 'incremental':
-        case 'newest_first':
-          return [`What is gone is marked as deleted by: safety-sync reconcile ${stream}${flags}`];
-        case 'snapshot':
-        case 'people':
-        case 'names':
-        case 'cached_list':
-          return [
-            `What is gone is marked as deleted by the next complete sync: safety-sync sync ${stream}${flags}`,
-          ];
-      }
+  if (source === 'rejected') return ['The source has to put it right: there is nothing to repair here.'];
+  if (source === 'absent') {
+    const isComplete = streamNamed(stream).readMode.kind !== 'incremental';
+    return [
+      `What is gone is marked as deleted by: safety-sync ${isComplete ? 'sync' : 'reconcile'} ${stream}${flags}`,
+    ];
   }
+  const since = storedAt === null ? '' : ` The row last changed here at ${formatTime(storedAt)}.`;
+  return [
+    `What the source changed since the last sync differs until the next one.${since}`,
+    `To store it now: safety-sync verify ${stream} ${key} --repair${flags}`,
+  ];
 }
 
 function describe(verification: Verification, terminal: Terminal, flags: string): string[] {
@@ -107,11 +79,11 @@ function describe(verification: Verification, terminal: Terminal, flags: string)
     const columns: ColumnOf<FieldComparison>[] = [
       { title: '', cellOf: ({ isEqual }) => (isEqual ? colors.dim('=') : colors.red('≠')) },
       { title: 'field', cellOf: ({ field }) => field },
-      { title: 'stored', isCut: true, cellOf: ({ stored, source }) => excerpt(stored, source) },
+      { title: 'stored', isCut: true, cellOf: ({ stored }) => valueText(stored) },
       {
         title: 'the service',
         isCut: true,
-        cellOf: ({ isEqual, stored, source }) => (isEqual ? colors.dim('the same') : excerpt(source, stored)),
+        cellOf: ({ isEqual, source }) => (isEqual ? colors.dim('the same') : valueText(source)),
       },
     ];
     lines.push('', renderRows(fields, columns, terminal));
