@@ -202,19 +202,12 @@ export const withApp =
 
 const NAMED_ACCOUNTS = 10;
 
-/**
- * For verbs about one account; throws `usage_invalid` if several are configured and none was selected. `example`: the
- * command line for an account.
- */
-export function onlyAccountOf(
-  { accounts, accountIds }: App,
-  { what, example }: { readonly what: string; readonly example: (account: string) => string },
-): Account {
+/** For verbs about one account; throws `usage_invalid` if several are configured and none was selected. */
+export function onlyAccountOf({ accounts, accountIds }: App, what: string): Account {
   const [account] = accounts;
   if (account !== undefined && accounts.length === 1) return account;
   throw usageError(
     `${what} is of one account, there are ${accounts.length}: choose one with --account (${nameSome(accountIds, NAMED_ACCOUNTS)})`,
-    `For example: safety-sync ${example(accountIds[0] ?? 'NAME')}`,
   );
 }
 

@@ -88,7 +88,6 @@ describe('several accounts', () => {
     expect(undecided.stderr).toContain(
       'a report is of one account, there are 2: choose one with --account (north, south)',
     );
-    expect(undecided.stderr).toContain('For example: safety-sync report --account north --out north.html');
     expect(undecided.code).toBe(2);
     expect(await json('report', '--account', 'south')).toMatchObject({ account_id: 'south' });
   });

@@ -15,7 +15,6 @@ import { readReportingTimezones } from '../../warehouse/view-settings.ts';
 import { describeUnread, UNREAD_ADVICE } from '../../engine/streams/unread-partitions.ts';
 import { createBudgetStore } from '../../engine/control-tables/request-budget.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import type { Logger } from '../../shared/logger.ts';
 import { accountFields, EXIT } from '../run-results.ts';
 import type { Colors } from '../terminal.ts';
 import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from '../verb.ts';
@@ -70,89 +69,65 @@ async function checkStored(app: App, hasAll: boolean): Promise<Check[]> {
   return [...unread, ...others.map(({ finding, advice }) => skipped('accounts', finding, advice))];
 }
 
-/** A warehouse that can be used; the caller closes the app. */
-interface UsableWarehouse {
-  readonly app: App;
+interface WarehouseChecks {
+  readonly found: readonly Check[];
+  /** null: the warehouse cannot be used. */
+  readonly rowsOf: ((account: string) => RowsOf) | null;
   /** Accounts that belong to another service: no list of it is requested. */
   readonly refused: readonly string[];
-  readonly rowsOf: (account: string) => RowsOf;
 }
 
-async function checkWarehouse(
-  context: CommandContext,
-  config: Config,
-  /** `config` has every account that is configured. */
-  hasAll: boolean,
-): Promise<{ readonly found: readonly Check[]; readonly usable?: UsableWarehouse }> {
-  const say = (line: string) => context.terminal.note(context.terminal.noteColors.dim(line));
-  const [account] = config.accounts;
-  const isMany = config.accounts.length > 1;
-  const whose = isMany ? `${config.accounts.length} accounts` : `account ${account?.accountId ?? ''}`;
-  let app: App | undefined;
-  try {
-    const api = { ...config.api, mostRetries: CHECK_RETRIES };
-    app = await createApp({ config: { ...config, api }, signal: context.signal, say });
-    const found = await checkDatabase(app.connection, whose);
-    if (await app.warehouse.sharesSessions()) found.push(failed('sessions', POOLED, POOLER_ADVICE));
-    const isUsable = found.every(({ result }) => result !== 'failed');
-    if (isUsable && (await readMigrationStatus(app.connection)).pending === 0) {
-      found.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
-      found.push(...(await checkStored(app, hasAll)));
-      const refused: string[] = [];
-      for (const one of app.accounts) {
-        const checked = await checkSource(one, isMany ? `source of ${one.id}` : 'source');
-        if (checked !== undefined) found.push(checked);
-        if (checked?.result === 'failed') refused.push(one.id);
-      }
-      return { found, usable: { app, refused, rowsOf: await readRows(app) } };
-    }
-    await app.close();
-    return { found };
-  } catch (error) {
-    await app?.close();
-    if (!(error instanceof SafetySyncError)) throw error;
-    return { found: [{ ...failed('database', error.message, error.advice), code: error.code }] };
+async function checkWarehouse(app: App, hasAll: boolean): Promise<WarehouseChecks> {
+  const { accounts, accountIds, connection } = app;
+  const isMany = accounts.length > 1;
+  const whose = isMany ? `${accounts.length} accounts` : `account ${accountIds[0] ?? ''}`;
+  const found = await checkDatabase(connection, whose);
+  if (await app.warehouse.sharesSessions()) found.push(failed('sessions', POOLED, POOLER_ADVICE));
+  const isBroken = found.some(({ result }) => result === 'failed');
+  if (isBroken || (await readMigrationStatus(connection)).pending > 0)
+    return { found, rowsOf: null, refused: [] };
+  found.push(...(await checkTimezones(app)), ...(await checkPrivacy(app)));
+  found.push(...(await checkStored(app, hasAll)));
+  const refused: string[] = [];
+  for (const one of accounts) {
+    const checked = await checkSource(one, isMany ? `source of ${one.id}` : 'source');
+    if (checked !== undefined) found.push(checked);
+    if (checked?.result === 'failed') refused.push(one.id);
   }
+  return { found, rowsOf: await readRows(app), refused };
 }
 
 /** Without a warehouse there is no budget to share with other processes. */
 const MOST_WITHOUT_BUDGET = 10;
 
-interface CheckAccountOptions {
-  readonly account: AccountConfig;
-  readonly log: Logger;
-  readonly usable: UsableWarehouse | undefined;
+interface AccountCheck {
+  readonly context: CommandContext;
+  readonly config: Config;
+  /** With a usable warehouse; undefined: there is none. */
+  readonly app: App | undefined;
+  readonly rowsOf: RowsOf;
   readonly onCheck: (check: Check) => void;
 }
 
 async function checkAccount(
-  { signal }: CommandContext,
-  { api: limits }: Config,
-  { account, log, usable, onCheck }: CheckAccountOptions,
+  account: AccountConfig,
+  { context, config, app, rowsOf, onCheck }: AccountCheck,
 ): Promise<void> {
   const { accountId, equipmentTypes } = account;
-  if (usable?.refused.includes(accountId) === true) return;
-  const store = usable === undefined ? null : createBudgetStore(usable.app.db, accountId);
-  const mostRetries = usable === undefined ? 0 : CHECK_RETRIES;
-  const mostRequests = usable === undefined ? MOST_WITHOUT_BUDGET : Infinity;
-  const rowsOf: RowsOf = usable?.rowsOf(accountId) ?? (() => undefined);
-  const api = buildApiClient(account, { ...limits, mostRetries }, { log, store });
+  const limits = { ...config.api, mostRetries: app === undefined ? 0 : CHECK_RETRIES };
+  const store = app === undefined ? null : createBudgetStore(app.db, accountId);
+  const api = buildApiClient(account, limits, { log: buildLogger(config), store });
   try {
-    const optional = usable && {
-      states: await readOptionalMethods(usable.app.db, accountId),
+    const optional = app && {
+      states: await readOptionalMethods(app.db, accountId),
       remember: async (result: MethodResult) => {
-        await writeOptionalMethods(usable.app.db, { accountId, now: 'now' }, [result]);
+        await writeOptionalMethods(app.db, { accountId, now: 'now' }, [result]);
       },
     };
-    await checkService({
-      api,
-      equipmentTypes,
-      rowsOf,
-      signal,
-      mostRequests,
-      onCheck,
-      ...(optional && { optional }),
-    });
+    const mostRequests = app === undefined ? MOST_WITHOUT_BUDGET : Infinity;
+    const { signal } = context;
+    const settings = { api, equipmentTypes, rowsOf, signal, mostRequests, onCheck };
+    await checkService({ ...settings, ...(optional && { optional }) });
   } finally {
     await api.close();
   }
@@ -168,8 +143,31 @@ function exitCodeOfChecks(checks: readonly Check[]): number {
   return failures.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
+/** Of the configuration, which was read already. */
+function checkSettings({ accounts, api, unknownVariables }: Config): Check[] {
+  const many = accounts.length > 1 ? `, ${accounts.length} accounts` : '';
+  const unlimited = describeUnlimited(accounts, api.requestsPerMinute);
+  const unknown = describeUnknown(unknownVariables);
+  return [
+    ok('configuration', `every variable is usable${many}`),
+    ...(unlimited === null ? [] : [skipped('request limit', unlimited, UNLIMITED_ADVICE)]),
+    ...(unknown === null
+      ? []
+      : [
+          {
+            ...skipped(
+              'configuration',
+              unknown,
+              'Correct or remove them (all there are: safety-sync settings).',
+            ),
+            remark: 'some variables are not known',
+          },
+        ]),
+  ];
+}
+
 async function runCheck(context: CommandContext, options: CommonOptions): Promise<number> {
-  const { terminal } = context;
+  const { terminal, signal } = context;
   const config = configOf(context, { ...options, needsService: true });
   const isMany = config.accounts.length > 1;
   const checks: (Check & { readonly account_id?: string })[] = [];
@@ -182,34 +180,38 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
       terminal.print(renderCheck({ ...one, what: `${label}${one.what}` }, terminal.colors));
     }
   };
-  const settings = isMany
-    ? `every variable is usable, ${config.accounts.length} accounts`
-    : 'every variable is usable';
-  print([ok('configuration', settings)]);
-  const unlimited = describeUnlimited(config.accounts, config.api.requestsPerMinute);
-  if (unlimited !== null) print([skipped('request limit', unlimited, UNLIMITED_ADVICE)]);
-  const unknown = describeUnknown(config.unknownVariables);
-  if (unknown !== null) {
-    const advice = 'Correct or remove them (all there are: safety-sync settings).';
-    print([{ ...skipped('configuration', unknown, advice), remark: 'some variables are not known' }]);
-  }
-  const { found: ofWarehouse, usable } = await checkWarehouse(context, config, options.account === undefined);
-  print(ofWarehouse);
+  print(checkSettings(config));
+  let app: App | undefined;
+  let warehouse: WarehouseChecks = { found: [], rowsOf: null, refused: [] };
   try {
-    const log = buildLogger(config);
+    try {
+      const say = (line: string) => terminal.note(terminal.noteColors.dim(line));
+      const api = { ...config.api, mostRetries: CHECK_RETRIES };
+      app = await createApp({ config: { ...config, api }, signal, say });
+      warehouse = await checkWarehouse(app, options.account === undefined);
+      print(warehouse.found);
+    } catch (error) {
+      if (!(error instanceof SafetySyncError)) throw error;
+      print([{ ...failed('database', error.message, error.advice), code: error.code }]);
+    }
+    const { rowsOf, refused } = warehouse;
+    const usable = rowsOf === null ? undefined : app;
     const limit = pLimit(ACCOUNTS_AT_ONCE);
     const asked = config.accounts.map((account) =>
       limit(async () => {
+        const { accountId } = account;
         const found: Check[] = [];
-        const onCheck = (one: Check) => (isMany ? void found.push(one) : print([one], account.accountId));
-        await checkAccount(context, config, { account, log, usable, onCheck });
-        return { accountId: account.accountId, found };
+        const onCheck = (one: Check) => (isMany ? void found.push(one) : print([one], accountId));
+        const rows = rowsOf?.(accountId) ?? (() => undefined);
+        if (!refused.includes(accountId))
+          await checkAccount(account, { context, config, app: usable, rowsOf: rows, onCheck });
+        return { accountId, found };
       }),
     );
     // Results are printed in the order of the accounts, because accounts are checked concurrently.
     for (const { accountId, found } of await Promise.all(asked)) print(found, accountId);
   } finally {
-    await usable?.app.close();
+    await app?.close();
   }
   const failures = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));

@@ -91,8 +91,7 @@ const listTypes = withApp<CommonOptions>(async ({ app, terminal }) => {
 
 const retireType = withApp<CommonOptions>(async (context, options, [type = '']) => {
   const { app, terminal } = context;
-  const example = (name: string) => `equipment-types retire ${type} --account ${name}`;
-  const account = onlyAccountOf(app, { what: 'an equipment type', example });
+  const account = onlyAccountOf(app, 'an equipment type');
   const known = await readTypes(app);
   const found = known.find((one) => one.equipment_type_id === type);
   if (found === undefined || found.is_read) {

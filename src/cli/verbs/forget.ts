@@ -71,8 +71,7 @@ async function runForget(
   if ([list, cancel, id.trim() || undefined].filter((one) => one !== undefined).length !== 1)
     throw usageError('name the id of one person, or --list, or --cancel ID');
   return await runWithApp(context, options, async (app) => {
-    const example = (account: string) => `forget USER_ID --account ${account}`;
-    const account = onlyAccountOf(app, { what: 'a person', example });
+    const account = onlyAccountOf(app, 'a person');
     const runContext = account.runContext(buildRunEvents(account));
     if (list === true) return renderForgotten(await listForgotten(runContext), context.terminal);
     if (cancel !== undefined) return describeCancelled(cancel, await cancelForgetting(runContext, cancel));

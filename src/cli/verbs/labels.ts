@@ -92,8 +92,7 @@ interface TemplateOptions extends CommonOptions {
 
 const runTemplate = withApp<TemplateOptions>(async ({ app, terminal }, options) => {
   const { out = STDOUT } = options;
-  const example = (name: string) => `labels template --account ${name} --out ${name}.csv`;
-  const account = onlyAccountOf(app, { what: 'a file of labels', example });
+  const account = onlyAccountOf(app, 'a file of labels');
   const met = await readMetIds(app.db, [account.id]);
   const missing = met
     .filter((one) => !isNamed(one))
@@ -146,8 +145,7 @@ function describeOutcome(outcome: ImportOutcome, unmet: readonly string[]): stri
 const runImport = withApp<ImportOptions>(async ({ app, signal }, options, [path = '']) => {
   const { readLabelsFile } = await import('../../warehouse/labels-file.ts');
   const file = readLabelsFile(await readLabels(path));
-  const example = (name: string) => `labels import ${path} --account ${name}`;
-  const account = onlyAccountOf(app, { what: 'a file of labels', example });
+  const account = onlyAccountOf(app, 'a file of labels');
   const outcome = await importLabels(app.db, file, {
     accountId: account.id,
     replace: options.replace === true,

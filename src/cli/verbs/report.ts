@@ -22,11 +22,10 @@ const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
   const { csv, xlsx, json } = options;
   const isTakenAlong = csv !== undefined || xlsx !== undefined;
   const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
-  const example = (name: string) => `report --account ${name} --out ${name}.html`;
   if (out !== undefined && xlsx !== undefined && resolve(out) === resolve(xlsx))
     throw usageError('--out and --xlsx name the same file');
   const progress = (line: string): void => terminal.note(terminal.noteColors.dim(line));
-  const { id, config } = onlyAccountOf(app, { what: 'a report', example });
+  const { id, config } = onlyAccountOf(app, 'a report');
   const written: string[] = [];
   const note = (counts: Readonly<Record<string, number>>, where: string): void => {
     const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -133,8 +133,7 @@ async function runVerify(
     context,
     { ...options, needsService: true, stores: options.repair === true },
     async (app) => {
-      const example = (account: string) => `verify ${stream} ${key} --account ${account}`;
-      const account = onlyAccountOf(app, { what: 'a record', example });
+      const account = onlyAccountOf(app, 'a record');
       const verification = await verifyRecord(account.runContext(), { stream, key });
       const { isEqual, source, known } = verification;
       const json = { verification: verificationJson(app, account.id, verification) };
