@@ -161,9 +161,4 @@ describe('several accounts', () => {
     expect(code).toBe(2);
     expect(fixture.sandbox.requests).toEqual([]);
   });
-
-  it('the first log line of start has the number of accounts', async () => {
-    const { stderr } = await run('start');
-    expect(parseLog(stderr)[0]).toMatchObject({ accounts: 2, sync_concurrency: 20 });
-  });
 });

@@ -128,15 +128,6 @@ describe('an empty warehouse', () => {
       last_run: null,
     });
   });
-
-  it.each([
-    [['runs'], 'No run yet. Start one with: safety-sync sync'],
-    [['runs', '--json'], '{"runs":[]}'],
-    [['data-issues'], 'No open data issues.'],
-    [['data-issues', '--json'], '{"data_issues":[]}'],
-  ])('%j of an empty warehouse prints %s', async (args, says) => {
-    expect(await fixture.run(args)).toMatchObject({ code: 0, stdout: `${says}\n` });
-  });
 });
 
 describe('a sync', () => {
@@ -239,26 +230,6 @@ describe('a filled warehouse', () => {
     const table = await fixture.run(['runs', '--limit', '2']);
     expect(table.stdout.trimEnd().split('\n')).toHaveLength(3);
     expect(table.code).toBe(0);
-  });
-
-  it('data-issues lists open issues, and with --all the resolved ones', async () => {
-    const open = await fixture.run(['data-issues']);
-    expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
-    expect(open.stdout).toContain('They close by themselves when the records are corrected.');
-    const { data_issues: issues } = JSON.parse((await fixture.run(['data-issues', '--json'])).stdout) as {
-      data_issues: { record_id: string; value: unknown }[];
-    };
-    expect(issues.find(({ record_id: id }) => id === 'bad-time')).toMatchObject({ value: 'yesterday' });
-
-    fixture.sandbox.store.followups.update('bad-time', {
-      created_on: Date.now() - 1000,
-      updated_on: Date.now(),
-    });
-    await fixture.run(['sync', 'followups']);
-    expect((await fixture.run(['data-issues'])).stdout).toBe('No open data issues.\n');
-    const all = await fixture.run(['data-issues', '--all']);
-    expect(all.stdout).toMatch(/^followups +field_nulled \(resolved\) +created_on/m);
-    expect(all.code).toBe(0);
   });
 });
 

@@ -60,10 +60,10 @@ it('sync, status, check and safety.freshness report the rows of equipment types 
   expect(await readTime(DETECTORS)).toBe(time);
 
   const status = await run(['status'], [CRANES, HARNESSES]);
-  expect(lineWith(status.stdout, 'not read')).toBe(
+  expect(lineWith(status.stdout, 'not configured')).toBe(
     `${UNREAD(time)}. Add a type to SAFETY_EQUIPMENT_TYPES again, or mark its rows deleted: safety-sync equipment-types retire TYPE`,
   );
-  expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh, 6 rows left out /);
+  expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh, 6 rows not read /);
   const json = parse((await run(['status', '--json'], [CRANES, HARNESSES])).stdout);
   expect(json['unread_equipment_types']).toEqual([
     { equipment_type_id: EXTINGUISHERS, live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },

@@ -146,7 +146,7 @@ function freshnessText({ facts, freshness, offReason, unreadRows }: ShownStream,
     case 'fresh':
       return unreadRows === 0
         ? colors.green('fresh')
-        : colors.yellow(`fresh, ${formatNumber(unreadRows, 'row')} left out`);
+        : colors.yellow(`fresh, ${formatNumber(unreadRows, 'row')} not read`);
     case 'stale':
       return colors.red('stale');
     case 'never':

@@ -162,14 +162,6 @@ test('URL and token are sufficient, and all other settings have their documented
   });
 });
 
-test('an invalid secret is reported without its value', () => {
-  const message = problemsOf({ ...good, SAFETY_TOKEN: 'two words', DATABASE_URL: 'mysql://u:hunter2@h/d' });
-  expect(message).toContain('SAFETY_TOKEN');
-  expect(message).toContain('DATABASE_URL');
-  expect(message).not.toContain('two words');
-  expect(message).not.toContain('hunter2');
-});
-
 describe('a database URL', () => {
   const ENCODING =
     'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
