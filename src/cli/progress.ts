@@ -32,16 +32,8 @@ function barOf({ records, total }: BackfillProgress): string {
   return `${'█'.repeat(full)}${'░'.repeat(BAR - full)} ${Math.floor(share * 100)}%`;
 }
 
-/** Describes streams on one line of a terminal, and counts the others where the line is too short. */
-export function describeCounts(counts: ReadonlyMap<string, number>, width: number): string {
-  const phrases = [...counts].map(([name, count]) => `${name} ${formatCount(count)}`);
-  for (let shown = phrases.length; ; shown -= 1) {
-    const left = phrases.length - shown;
-    const text = [...phrases.slice(0, shown), ...(left === 0 ? [] : [`${left} more`])].join(', ');
-    const line = `reading records: ${text}`;
-    if (line.length < width || shown === 0) return line;
-  }
-}
+const describeCounts = (counts: ReadonlyMap<string, number>): string =>
+  `reading records: ${[...counts].map(([name, count]) => `${name} ${formatCount(count)}`).join(', ')}`;
 
 export function createProgress(log: Logger, isInteractive: boolean) {
   const startedMs = performance.now();
@@ -51,18 +43,18 @@ export function createProgress(log: Logger, isInteractive: boolean) {
   let hasBar = false;
   let isShown = false;
   let shownMs = -Infinity;
-  function draw(describe: (width: number) => string): void {
+  function draw(text: string): void {
     const nowMs = performance.now();
     if (nowMs - shownMs < LINE_EVERY_MS) return;
     shownMs = nowMs;
     isShown = true;
     const width = process.stderr.columns || LONGEST_TEXT;
-    process.stderr.write(`${ERASE}${describe(width).slice(0, width - 1)}`);
+    process.stderr.write(`${ERASE}${text.slice(0, width - 1)}`);
   }
 
   function count(stream: StreamName, records: number): void {
     counts.set(stream, records);
-    if (isInteractive && !hasBar) draw((width) => describeCounts(counts, width));
+    if (isInteractive && !hasBar) draw(describeCounts(counts));
   }
 
   const events: Pick<RunEvents, 'onBegun' | 'onProgress' | 'onRead'> = {
@@ -77,7 +69,7 @@ export function createProgress(log: Logger, isInteractive: boolean) {
       const text = describePace(progress, rate);
       if (isInteractive) {
         hasBar = true;
-        draw(() => `${stream} ${barOf(progress)}  ${text}`);
+        draw(`${stream} ${barOf(progress)}  ${text}`);
       } else if (nowMs - loggedMs >= LOG_EVERY_MS) {
         loggedMs = nowMs;
         const { records, total, slicesDone } = progress;

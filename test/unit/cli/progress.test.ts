@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createProgress, describeCounts } from '../../../src/cli/progress.ts';
+import { createProgress } from '../../../src/cli/progress.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -32,20 +32,6 @@ test('a backfill at a terminal shows a bar with counts, on one line that is eras
   expect(written).toEqual(['\r\u001b[2Kfollowups ███░░░░░░░░░ 25%  600 of 2,400 records, 0/s']);
   progress.stop();
   expect(written.at(-1)).toBe('\r\u001b[2K');
-});
-
-test('a line without room for all streams counts the others', () => {
-  const counts = new Map([
-    ['training-employee-status', 300],
-    ['resources', 150],
-    ['equipments', 100],
-    ['followups', 2000],
-  ]);
-  const shown = (width: number) => describeCounts(counts, width);
-  expect(shown(80)).toBe('reading records: training-employee-status 300, resources 150, 2 more');
-  expect(shown(100)).toBe(
-    'reading records: training-employee-status 300, resources 150, equipments 100, followups 2,000',
-  );
 });
 
 test('without a terminal no progress line is written', () => {
