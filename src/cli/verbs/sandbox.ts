@@ -95,6 +95,7 @@ async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): P
   const settings = [
     ['SAFETY_BASE_URL', sandbox.url],
     ['SAFETY_TOKEN', sandbox.token],
+    ['SAFETY_EQUIPMENT_TYPES', sandbox.equipmentTypes.join(',')],
   ] as const;
   for (const [name, value] of settings) terminal.print(`${name}=${value}`);
   const log = flags.quiet ? '' : '; its requests follow';
