@@ -66,8 +66,7 @@ function toComment(markdown: string): string[] {
   const lines: string[] = [];
   for (const word of words) {
     const last = lines.at(-1);
-    if (last !== undefined && `${last} ${word}`.length <= COMMENT_WIDTH)
-      lines[lines.length - 1] = `${last} ${word}`;
+    if (last !== undefined && `${last} ${word}`.length <= COMMENT_WIDTH) lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
   return lines.map((line) => `# ${line}`);
@@ -108,10 +107,7 @@ async function renderCommands(): Promise<Record<string, string>> {
     return [code([name, ...places].join(' ')), command.description()];
   });
   // Verbs grouped by option and description.
-  const options = new Map<
-    string,
-    { readonly flags: string; readonly means: string; readonly verbs: string[] }
-  >();
+  const options = new Map<string, { readonly flags: string; readonly means: string; readonly verbs: string[] }>();
   for (const [name, command] of commands) {
     for (const { flags, description, defaultValue } of command.options) {
       const means = `${description}${defaultValue === undefined ? '' : ` (default: ${code(String(defaultValue))})`}`;
@@ -126,9 +122,7 @@ async function renderCommands(): Promise<Record<string, string>> {
   return {
     verbs: markdownTable(['verb', 'does'], verbs),
     options: [
-      common
-        .map(({ flags, means, verbs: of }) => `- ${flags}: ${means}. Verbs: ${of.join(', ')}.`)
-        .join('\n'),
+      common.map(({ flags, means, verbs: of }) => `- ${flags}: ${means}. Verbs: ${of.join(', ')}.`).join('\n'),
       markdownTable(
         ['verb', 'option', 'means'],
         single.map(({ flags, means, verbs: of }) => [of.join(', '), flags, means]),
@@ -149,14 +143,9 @@ const renderAlerts = (): string =>
   );
 
 const renderFolders = (): string =>
-  markdownTable(
-    ['folder', 'owns', 'may import'],
-    Object.entries(FOLDERS).map(([folder, { owns, mayImport }]) => [
-      code(folder),
-      owns,
-      mayImport === '' ? '–' : mayImport.replaceAll(' ', ', '),
-    ]),
-  );
+  Object.entries(FOLDERS)
+    .map(([folder, { owns }]) => `- **${code(folder)}**: ${owns}.`)
+    .join('\n');
 
 /** By path from the project root. */
 export async function renderCodeDocs(): Promise<Record<string, Generated>> {
