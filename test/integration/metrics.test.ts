@@ -87,7 +87,6 @@ describe('the metrics file', () => {
           expect(row?.['keys'], name).toBe(row?.['rows']);
           continue;
         }
-        if (name === 'account') continue;
         const homes = file.semantic_models.flatMap(({ model: home, entities }) =>
           entities
             .filter((one) => one.name === name && one.type !== 'foreign')
@@ -102,14 +101,6 @@ describe('the metrics file', () => {
       }
     },
   );
-
-  test('every name of a measure or metric is unique, and a metric uses every measure', () => {
-    const measures = file.semantic_models.flatMap(({ measures: own = [] }) => own.map(({ name }) => name));
-    const metrics = file.metrics.map(({ name }) => name);
-    expect(new Set([...measures, ...metrics]).size).toBe(measures.length + metrics.length);
-    const served = file.metrics.flatMap((one) => (one.type === 'simple' ? [one.type_params.measure] : []));
-    expect(measures.filter((name) => !served.includes(name))).toEqual([]);
-  });
 
   test('the time spine is dim_dates, and it has every day by which a measure is grouped', async () => {
     const described = readYaml('models/models.yml') as { models: { name: string; time_spine?: object }[] };
@@ -170,6 +161,14 @@ describe('metrics and tables', () => {
       `count(*) filter (where ${IS_TRAINED})::float8 / count(*) ${OF_EMPLOYEES} and (${IS_TRAINED} or status = 'incomplete')`,
     ],
     ['expired_equipment', `count(*) filter (where status = 'expired') ${OF_EQUIPMENT}`],
+    [
+      'followups_done_when_due',
+      `avg(done_in_time::int) from safety.due_followups where account_id = 'default'`,
+    ],
+    [
+      'inspections_done_when_due',
+      `avg(done_in_time::int) from safety.due_inspections where account_id = 'default'`,
+    ],
     [
       'valid_inspections',
       `count(*) filter (where s.status in ('uptodate', 'expiring'))::float8 / count(*)
@@ -247,13 +246,13 @@ describe('metrics, report and docs/questions.md', () => {
     }
   });
 
-  test('the metrics equal the figures of the marts', async () => {
-    const [marts] = await worker.query<Record<string, number>>(
-      `select (select sum(closed_in_time)::float8 / sum(closed_with_due_day) from dbt_test.fct_followups_monthly) as closed_in_time,
-         (select sum(valid)::float8 / sum(required) from dbt_test.fct_training_compliance) as valid_trainings,
-         (select sum(valid)::float8 / sum(in_service) from dbt_test.fct_inspection_compliance) as valid_inspections`,
+  test('the metrics equal the figures of the aggregates', async () => {
+    const [figures] = await worker.query<Record<string, number>>(
+      `select (select sum(closed_in_time)::float8 / sum(closed_with_due_day) from dbt_test.agg_followups_monthly) as closed_in_time,
+         (select sum(valid)::float8 / sum(required) from dbt_test.agg_training_compliance) as valid_trainings,
+         (select sum(valid)::float8 / sum(in_service) from dbt_test.agg_inspection_compliance) as valid_inspections`,
     );
-    for (const [metric, value] of Object.entries(marts ?? {}))
+    for (const [metric, value] of Object.entries(figures ?? {}))
       expect((await read(metric)).get(null), metric).toBe(value);
   });
 });
@@ -276,7 +275,7 @@ test('the diagram of the star in docs/bi.md has the keys and cardinalities of th
     ]),
   );
   const relations = [...drawn.matchAll(/^ {2}(\w+) (\|\||\|o)--o\{ (\w+) : "(.*)"$/gm)];
-  expect(relations.length).toBeGreaterThan(40);
+  expect(relations.length).toBeGreaterThan(12);
   for (const [line, dimension = '', side, fact = '', columns = ''] of relations) {
     const key = keys.get(dimension) ?? '';
     for (const column of columns.split(', ')) {
