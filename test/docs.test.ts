@@ -1,11 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { getTableConfig } from 'drizzle-orm/pg-core';
 import { describe, expect, it } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { buildProgram } from '../src/cli/program.ts';
 import { createTerminal } from '../src/cli/terminal.ts';
 import { VARIABLES } from '../src/config/variables.ts';
-import { STREAMS } from '../src/engine/streams/index.ts';
+import { FOLDERS } from './support/folders.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -74,12 +73,8 @@ describe('the README', () => {
     expect(oldest?.filter((version) => !needs?.includes(version))).toEqual([]);
   });
 
-  it('the README has 150 lines at most', () => {
-    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
-  });
-
-  it.each(STREAMS)('the README contains the table of $name', ({ parent }) => {
-    expect(readme).toContain(`\`${getTableConfig(parent).name}\``);
+  it('the README has 120 lines at most', () => {
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
   });
 
   it('the README links to every page', () => {
@@ -88,40 +83,15 @@ describe('the README', () => {
   });
 });
 
-describe('the glossary', () => {
-  const words = read('docs/glossary.md')
-    .split('\n')
-    .filter((line) => /^\| (?!-|word\b)/.test(line))
-    .map((line) => line.split('|').map((cell) => cell.trim()));
-
-  it('the glossary is in alphabetical order and has every word once', () => {
-    const names = words.map(([, name = '']) => name.toLowerCase());
-    expect(names).toEqual([...new Set(names)].sort());
-  });
-
-  it('the glossary explains each word in a sentence', () => {
-    expect(words.filter(([, , meaning = '']) => !/^[A-Z`].{15,}\.$/.test(meaning))).toEqual([]);
-  });
-});
-
-describe('the code', () => {
-  /** Words that the glossary replaces by those of the trade, and that no code has any more. */
-  const REPLACED =
-    'settled standing ailing firing blot rewind distrust damage sweep portion wave spill sighting checkpoint';
-
-  it('the code uses the words of the glossary', () => {
-    const paths = readdirSync(new URL('src/', ROOT), { recursive: true, encoding: 'utf8' }).filter(
-      (path) => path.endsWith('.ts') && !path.startsWith('sandbox'),
-    );
-    const word = new RegExp(`(?<![a-zA-Z])(?:${REPLACED.replaceAll(' ', '|')})`, 'gi');
-    const met = paths.flatMap((path) =>
-      (read(`src/${path}`).match(word) ?? []).map((found) => [path, found]),
-    );
-    expect(met).toEqual([]);
-    // Facts are recorded; a note is a message of a run or a reader.
-    const noting = paths.filter((path) => /\b(?:function|const) note[A-Z]/.test(read(`src/${path}`)));
-    expect(noting).toEqual([]);
-  });
+it('in the drawing of folders in docs/design.md, each folder imports only folders above it', () => {
+  const drawn = Object.keys(FOLDERS);
+  const upwards = Object.entries(FOLDERS).flatMap(([folder, { mayImport }]) =>
+    mayImport
+      .split(' ')
+      .filter((other) => drawn.indexOf(other) >= drawn.indexOf(folder))
+      .map((other) => [folder, other]),
+  );
+  expect(upwards).toEqual([]);
 });
 
 describe('files in the documents', () => {

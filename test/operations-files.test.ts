@@ -63,34 +63,13 @@ describe('metrics', () => {
     expect(namedIn(text).length).toBeGreaterThan(5);
     expect(namedIn(text).filter((name) => !exported.has(name))).toEqual([]);
   });
-
-  it('every metric has a help text', async () => {
-    const helps = [...(await renderMetrics()).matchAll(/^# HELP (safety_sync_\S+) (.*)$/gm)];
-    expect(helps.length).toBeGreaterThan(20);
-    expect(helps.filter(([, , help = '']) => help.length < 10)).toEqual([]);
-  });
-
-  it('metrics rendered twice from one status have equal values', async () => {
-    const ours = (text: string) => text.split('\n').filter((line) => line.startsWith('safety_sync_'));
-    expect(ours(await renderMetrics())).toEqual(ours(await renderMetrics()));
-  });
-});
-
-describe('the alert for a worker that is down', () => {
-  const expr = /alert: SafetySyncDown\n[^]*?expr: (.*)/.exec(rules)?.[1] ?? '';
-
-  it('the alert SafetySyncDown selects workers by a metric, not by the name of a scrape job', () => {
-    // `or on ()`: a worker that is down is one alert, not two.
-    expect(expr).toMatch(/ or on \(\) absent\(safety_sync_build_info\)$/);
-    expect(expr).not.toContain('job=');
-  });
 });
 
 describe('the runbook', () => {
   it('the runbook has a section for every alert, and every alert names its section', () => {
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map((match) => match[1] ?? '');
     const places = [...rules.matchAll(/runbook: docs\/operations\.md#(\w+)/g)].map((match) => match[1]);
-    expect([...runbook.matchAll(/^### (\w+)$/gm)].map((match) => match[1])).toEqual(alerts);
+    expect([...runbook.matchAll(/^#### (SafetySync\w+)$/gm)].map((match) => match[1])).toEqual(alerts);
     expect(places).toEqual(alerts.map((alert) => alert.toLowerCase()));
   });
 
@@ -112,14 +91,6 @@ describe('the runbook', () => {
     const { values, problems } = readVariables(env);
     expect(problems).toEqual([]);
     expect(values.SAFETY_TOKEN).toBe('new_token');
-  });
-
-  it('the runbook mounts files for `docker compose run` by absolute paths, because ./file would be the name of a volume', () => {
-    const volumes = [...runbook.matchAll(/docker compose run [^`\n]*?--volume (\S+)/g)].map(
-      (match) => match[1] ?? '',
-    );
-    expect(volumes.length).toBeGreaterThan(0);
-    expect(volumes.filter((volume) => !/^(?:"\$PWD\/|\/)/.test(volume))).toEqual([]);
   });
 
   it('the runbook moves the data of the old PostgreSQL before the new one starts, because its image refuses to start beside old data', () => {
@@ -207,29 +178,6 @@ describe('manifests', () => {
       folder: '/reports',
       emailTo: ['managers@example.com'],
     });
-  });
-
-  it('docker-compose.yml limits the log of every container by the logging driver', () => {
-    const { services } = parse(read('docker-compose.yml'), { merge: true }) as Compose;
-    expect(Object.keys(services).length).toBe(5);
-    for (const [name, { logging }] of Object.entries(services)) {
-      expect(logging?.driver, name).toBe('local');
-    }
-  });
-
-  it('the container in Kubernetes has minimal rights and has probes', () => {
-    const text = read('docs/operations/kubernetes.yml');
-    for (const line of [
-      'runAsNonRoot: true',
-      'readOnlyRootFilesystem: true',
-      'allowPrivilegeEscalation: false',
-      'drop: [ALL]',
-      'path: /healthz',
-      'path: /readyz',
-      'kind: PodDisruptionBudget',
-    ]) {
-      expect(text).toContain(line);
-    }
   });
 
   it('the manifests for Kubernetes select the same pods and the same port', () => {

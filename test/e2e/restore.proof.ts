@@ -28,9 +28,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function run(commands: string, databaseUrl: string): void {
-  const { status, stderr } = spawnSync('sh', ['-e', '-c', commands], {
+  const { status, stderr } = spawnSync('sh', ['-e', '-c', commands.replace(/^export OWNER_URL=.*$/m, '')], {
     cwd: folder,
-    env: { ...process.env, DATABASE_URL: databaseUrl },
+    env: { ...process.env, OWNER_URL: databaseUrl },
     encoding: 'utf8',
   });
   expect(stderr.split('\n').filter((line) => /error|fatal/i.test(line))).toEqual([]);

@@ -14,7 +14,7 @@ test('the data dictionary, the dbt sources and the diagram match the migrated da
   await holdGenerated(await renderSchemaDocs(connection));
 });
 
-test.each(['docs/bi.md', 'docs/operations.md'])(
+test.each(['docs/bi.md', 'docs/connect.md'])(
   'every select and delete statement of %s can be run in the migrated schema',
   async (name) => {
     const blocks = [...readFileSync(pathOf(name), 'utf8').matchAll(/```sql\n([^`]*)```/g)].map(

@@ -6,7 +6,7 @@ import { outOfDateOf } from '../../src/pages/report/equipment-section.ts';
 import { trainedOf } from '../../src/pages/report/training-section.ts';
 import { buildModels, readYaml, relationOf } from '../support/dbt-package.ts';
 import { forAllTests } from '../support/lifetime.ts';
-import { type MetricQuery, METRICS_FILE, metricSql, primaryEntityOf, timeOf } from '../support/metric-sql.ts';
+import { type MetricQuery, METRICS_FILE, metricSql } from '../support/metric-sql.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, syncSecondAccount } from '../support/worker.ts';
 
@@ -26,15 +26,12 @@ beforeAll(async () => {
     worker.sandbox.live.step(200);
   }
   await syncSecondAccount(worker);
-  // One inspection, three days late.
-  await worker.query(`insert into safety.equipment_schedule_states (account_id, equipment_id, schedule_id, status,
-      last_completed_at, expiring_at, expires_at, valid_from, valid_to)
-    select account_id, equipment_id, schedule_id, 'expired', null, null, last_completed_at - interval '3 days',
-      _valid_from - interval '1 day', _valid_from
-    from safety.equipment_schedules s where account_id = 'default' and last_completed_at is not null
-      and not exists (select from safety.equipment_schedule_states t
-        where t.account_id = s.account_id and t.equipment_id = s.equipment_id and t.schedule_id = s.schedule_id)
-    order by equipment_id, schedule_id limit 1`);
+  // Two inspections that were due five days ago: one in time, one three days late.
+  await worker.query(`insert into safety.equipment_completions (account_id, equipment_id, schedule_id, completed_at, was_due_at)
+    select account_id, equipment_id, schedule_id, now() - (5 + days_early) * interval '1 day', now() - interval '5 days'
+    from (values (-3), (3)) e (days_early),
+      (select * from safety.equipment_schedules where account_id = 'default' order by equipment_id, schedule_id limit 1) s
+    on conflict do nothing`);
   await buildModels(worker);
   report = await readReport(worker.connection, 'default');
 });
@@ -71,65 +68,9 @@ async function expectColumn(
     expect(found.get(String(row[key])), `${metric} ${String(row[key])}`).toBeCloseTo(value(row) ?? 0, 6);
 }
 
-describe('the metrics file', () => {
-  test.each(models)(
-    'the semantic model %s uses only existing columns, and every relation leads to one row',
-    async (_, model) => {
-      const relation = relationOf(model.model);
-      const elements = [...model.entities, ...model.dimensions].map((one) => one.expr ?? one.name);
-      await worker.query(`select ${elements.join(', ')} from ${relation} limit 0`);
-      expect(primaryEntityOf(model), 'primary entity').toBeDefined();
-      for (const { name, type, expr = name } of model.entities) {
-        if (type !== 'foreign') {
-          const [row] = await worker.query<Row>(
-            `select count(*)::int as rows, count(distinct ${expr})::int as keys from ${relation}`,
-          );
-          expect(row?.['keys'], name).toBe(row?.['rows']);
-          continue;
-        }
-        if (name === 'account') continue;
-        const homes = file.semantic_models.flatMap(({ model: home, entities }) =>
-          entities
-            .filter((one) => one.name === name && one.type !== 'foreign')
-            .map((one) => [home, one.expr ?? name] as const),
-        );
-        expect(homes.length, `tables with ${name}`).toBeGreaterThan(0);
-        const [home = '', key = ''] = homes[0] ?? [];
-        const lost = await worker.query(
-          `select ${expr} from ${relation} where ${expr} is not null except select ${key} from ${relationOf(home)}`,
-        );
-        expect(lost, `${name} of ${model.name}`).toEqual([]);
-      }
-    },
-  );
-
-  test('every name of a measure or metric is unique, and a metric uses every measure', () => {
-    const measures = file.semantic_models.flatMap(({ measures: own = [] }) => own.map(({ name }) => name));
-    const metrics = file.metrics.map(({ name }) => name);
-    expect(new Set([...measures, ...metrics]).size).toBe(measures.length + metrics.length);
-    const served = file.metrics.flatMap((one) => (one.type === 'simple' ? [one.type_params.measure] : []));
-    expect(measures.filter((name) => !served.includes(name))).toEqual([]);
-  });
-
-  test('the time spine is dim_dates, and it has every day by which a measure is grouped', async () => {
-    const described = readYaml('models/models.yml') as { models: { name: string; time_spine?: object }[] };
-    expect(described.models.filter((one) => one.time_spine !== undefined)).toMatchObject([
-      {
-        name: 'dim_dates',
-        time_spine: { standard_granularity_column: 'date' },
-        columns: [{ name: 'date', granularity: 'day' }],
-      },
-    ]);
-    for (const [, model] of models) {
-      for (const time of new Set((model.measures ?? []).map((one) => timeOf(model, one)))) {
-        const lost = await worker.query(
-          `select ${time} from ${relationOf(model.model)} where ${time} is not null
-           except select date from ${relationOf("ref('dim_dates')")}`,
-        );
-        expect(lost, `${model.name}.${time}`).toEqual([]);
-      }
-    }
-  });
+test.each(models)('the semantic model %s uses only existing columns', async (_, model) => {
+  const elements = [...model.entities, ...model.dimensions].map((one) => one.expr ?? one.name);
+  await worker.query(`select ${elements.join(', ')} from ${relationOf(model.model)} limit 0`);
 });
 
 test.each(file.metrics.map((one) => [one.name, one.type] as const))(
@@ -170,6 +111,14 @@ describe('metrics and tables', () => {
       `count(*) filter (where ${IS_TRAINED})::float8 / count(*) ${OF_EMPLOYEES} and (${IS_TRAINED} or status = 'incomplete')`,
     ],
     ['expired_equipment', `count(*) filter (where status = 'expired') ${OF_EQUIPMENT}`],
+    [
+      'followups_done_when_due',
+      `avg(done_in_time::int) from safety.due_followups where account_id = 'default'`,
+    ],
+    [
+      'inspections_done_when_due',
+      `avg(done_in_time::int) from safety.due_inspections where account_id = 'default'`,
+    ],
     [
       'valid_inspections',
       `count(*) filter (where s.status in ('uptodate', 'expiring'))::float8 / count(*)
@@ -247,13 +196,13 @@ describe('metrics, report and docs/questions.md', () => {
     }
   });
 
-  test('the metrics equal the figures of the marts', async () => {
-    const [marts] = await worker.query<Record<string, number>>(
-      `select (select sum(closed_in_time)::float8 / sum(closed_with_due_day) from dbt_test.fct_followups_monthly) as closed_in_time,
-         (select sum(valid)::float8 / sum(required) from dbt_test.fct_training_compliance) as valid_trainings,
-         (select sum(valid)::float8 / sum(in_service) from dbt_test.fct_inspection_compliance) as valid_inspections`,
+  test('the metrics equal the figures of the aggregates', async () => {
+    const [figures] = await worker.query<Record<string, number>>(
+      `select (select sum(closed_in_time)::float8 / sum(closed_with_due_day) from dbt_test.agg_followups_monthly) as closed_in_time,
+         (select sum(valid)::float8 / sum(required) from dbt_test.agg_training_compliance) as valid_trainings,
+         (select sum(valid)::float8 / sum(in_service) from dbt_test.agg_inspection_compliance) as valid_inspections`,
     );
-    for (const [metric, value] of Object.entries(marts ?? {}))
+    for (const [metric, value] of Object.entries(figures ?? {}))
       expect((await read(metric)).get(null), metric).toBe(value);
   });
 });
@@ -276,7 +225,7 @@ test('the diagram of the star in docs/bi.md has the keys and cardinalities of th
     ]),
   );
   const relations = [...drawn.matchAll(/^ {2}(\w+) (\|\||\|o)--o\{ (\w+) : "(.*)"$/gm)];
-  expect(relations.length).toBeGreaterThan(40);
+  expect(relations.length).toBeGreaterThan(12);
   for (const [line, dimension = '', side, fact = '', columns = ''] of relations) {
     const key = keys.get(dimension) ?? '';
     for (const column of columns.split(', ')) {

@@ -1,5 +1,4 @@
 /** The lists to take along against the report that counts them, read by code of the test alone. */
-import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -106,14 +105,6 @@ async function countsOf({ answers }: Report): Promise<Record<ListName, number>> 
 
 const readCsv = async (name: string, from = folder): Promise<Record<string, string>[]> =>
   parse(await readFile(join(from, `${name}.csv`), 'utf8'), { columns: true });
-
-test('docs/operations.md describes every list', () => {
-  const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
-  const described = [...text.matchAll(/^\| `([a-z-]+)` +\| /gm)].map(([, name]) => name);
-  expect(described.filter((name) => (LIST_NAMES as readonly (string | undefined)[]).includes(name))).toEqual(
-    LIST_NAMES,
-  );
-});
 
 describe('CSV files', () => {
   test('each CSV file has as many rows as the report counts for its list', async () => {

@@ -25,8 +25,12 @@ export function relationOf(call: string): string {
   throw new Error(`no such relation: ${call}`);
 }
 
-const render = (sql: string): string =>
-  sql.replace(/\{\{ (.*?) \}\}/g, (_, call: string) => relationOf(call));
+/** Fills in relations, and variables by their defaults. */
+export const render = (sql: string): string =>
+  sql.replace(
+    /\{\{ (.*?) \}\}/g,
+    (_, call: string) => /^var\('\w+', '(\w+)'\)$/.exec(call)?.[1] ?? relationOf(call),
+  );
 
 /** Those that others refer to first. */
 function inOrder(): string[] {
@@ -44,7 +48,7 @@ function inOrder(): string[] {
 export async function buildModels({ query }: Pick<TestWorker, 'query'>): Promise<void> {
   await query(`create schema ${TARGET}`);
   for (const path of inOrder()) {
-    const kind = path.startsWith('marts/') ? 'table' : 'view';
+    const kind = path.startsWith('aggregates/') ? 'table' : 'view';
     await query(`create ${kind} ${TARGET}.${nameOf(path)} as (${render(read(`models/${path}`))})`);
   }
 }

@@ -85,10 +85,10 @@ function exprOf({ entities, dimensions }: SemanticModel, element: string): strin
   return expr ?? element;
 }
 
-export const primaryEntityOf = ({ entities, primary_entity: given }: SemanticModel): string | undefined =>
+const primaryEntityOf = ({ entities, primary_entity: given }: SemanticModel): string | undefined =>
   given ?? entities.find(({ type }) => type === 'primary')?.name;
 
-export function timeOf(model: SemanticModel, { agg_time_dimension: own }: Measure): string {
+function timeOf(model: SemanticModel, { agg_time_dimension: own }: Measure): string {
   const time = found(own ?? model.defaults?.agg_time_dimension, `time dimension of ${model.name}`);
   found(
     model.dimensions.find((one) => one.name === time && one.type === 'time'),

@@ -32,15 +32,14 @@ interface Relation {
 
 const NOTE = 'Generated from the database by `npm run docs:generate`; do not edit.';
 
-async function readRelations(connection: Connection, schema: 'safety' | 'safety_sync'): Promise<Relation[]> {
+async function readRelations(connection: Connection): Promise<Relation[]> {
   const rows = await connection.query<Column>(
     `select c.relname as relation, c.relkind::text as kind, obj_description(c.oid, 'pg_class') as about, a.attname as name,
        format_type(a.atttypid, a.atttypmod) as type, col_description(c.oid, a.attnum) as meaning,
        array_position(i.indkey::int2[], a.attnum) as key_place, a.attnotnull as is_required
      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
      left join pg_index i on i.indrelid = c.oid and i.indisprimary
-     where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'v') order by c.relkind, c.relname, a.attnum`,
-    [schema],
+     where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v') order by c.relkind, c.relname, a.attnum`,
   );
   const relations = new Map<string, Column[]>();
   for (const row of rows) relations.set(row.relation, [...(relations.get(row.relation) ?? []), row]);
@@ -111,7 +110,7 @@ const STREAM_OF_TABLE = new Map(STREAMS.map(({ name, parent }) => [getTableName(
 function renderFreshness(table: string): string[] {
   const stream = STREAM_OF_TABLE.get(table);
   if (stream === undefined) return [];
-  const field = `(select min(f.last_success_at) from safety.freshness f where f.stream = '${stream}')`;
+  const field = `(select min(f.last_success_at) from {{ var('safety_schema', 'safety') }}.freshness f where f.stream = '${stream}')`;
   return [
     '        config:',
     `          loaded_at_field: ${yaml(field)}`,
@@ -147,7 +146,8 @@ function renderSources(relations: readonly Relation[], references: readonly Refe
     'sources:',
     '  - name: safety',
     `    description: ${yaml('Workplace-safety warehouse, kept by safety-sync.')}`,
-    '    schema: safety',
+    `    database: "{{ var('safety_database', target.database) }}"`,
+    `    schema: "{{ var('safety_schema', 'safety') }}"`,
     '    tables:',
   ];
   for (const relation of relations) {
@@ -187,9 +187,19 @@ const DIMENSIONS: Readonly<Record<string, string>> = {
   people: 'user_key',
   followup_overview: 'followup_key',
   equipment_overview: 'equipment_key',
-  current_resource_versions: 'resource_key',
   calendar: 'date',
 };
+
+/** The relations to begin with, which join nothing but those above and each other. */
+const FACTS = [
+  'followup_overview',
+  'due_followups',
+  'training_matrix',
+  'training_compliance',
+  'equipment_overview',
+  'equipment_inspections',
+  'due_inspections',
+];
 
 /** The dimension that a column of a view leads to. */
 function dimensionOf({ name, type, meaning }: Column): string | undefined {
@@ -201,18 +211,11 @@ function dimensionOf({ name, type, meaning }: Column): string | undefined {
 function renderStar(relations: readonly Relation[]): string {
   const lines = ['erDiagram'];
   for (const dimension of Object.keys(DIMENSIONS)) {
-    for (const { name: fact, kind, columns } of relations) {
-      if (kind !== 'v' || fact === dimension) continue;
-      const keys = columns.filter((one) => dimensionOf(one) === dimension);
-      const mayLack =
-        fact.endsWith('_history') || // of deleted objects
-        fact === 'resource_tags' || // of documents without a version
-        dimension === 'people' || // without a person
-        keys.some(({ name }) => name.endsWith('_on'));
+    for (const { name: fact, columns } of relations.filter(({ name }) => FACTS.includes(name))) {
+      const keys = columns.filter((one) => fact !== dimension && dimensionOf(one) === dimension);
+      const side = dimension === 'people' || dimension === 'calendar' ? '|o' : '||';
       if (keys.length > 0)
-        lines.push(
-          `  ${dimension} ${mayLack ? '|o' : '||'}--o{ ${fact} : "${keys.map(({ name }) => name).join(', ')}"`,
-        );
+        lines.push(`  ${dimension} ${side}--o{ ${fact} : "${keys.map(({ name }) => name).join(', ')}"`);
     }
   }
   for (const [dimension, key] of Object.entries(DIMENSIONS))
@@ -232,13 +235,12 @@ const renderTables = (relations: readonly Relation[]): string =>
 
 /** By path from the project root. */
 export async function renderSchemaDocs(connection: Connection): Promise<Record<string, Generated>> {
-  const relations = await readRelations(connection, 'safety');
+  const relations = await readRelations(connection);
   const references = await readReferences(connection);
   return {
     'docs/bi.md': {
-      tables: renderTables(relations),
-      'control tables': renderTables(await readRelations(connection, 'safety_sync')),
       star: renderStar(relations),
+      tables: renderTables(relations),
     },
     'docs/data-dictionary.md': renderDictionary(relations),
     'docs/dbt/models/sources.yml': renderSources(relations, references),

@@ -9,6 +9,6 @@ select
   count(*) filter (where status = 'expired') as expired,
   count(*) filter (where status = 'expiring') as expiring,
   count(*) filter (where last_completed_on is null) as never_inspected
-from {{ ref('stg_safety__inspections') }}
+from {{ ref('fct_inspections') }}
 where is_in_service
 group by 1, 2, 3, 4, 5

@@ -1,6 +1,6 @@
 with raised as (
   select account_id, date_trunc('month', created_on)::date as month, form_id, form_label, count(*) as raised
-  from {{ ref('stg_safety__followups') }}
+  from {{ ref('fct_followups') }}
   group by 1, 2, 3, 4
 ),
 
@@ -14,7 +14,7 @@ closed as (
     count(closed_in_time) as closed_with_due_day,
     count(*) filter (where closed_in_time) as closed_in_time,
     percentile_cont(0.5) within group (order by days_to_resolve) as median_days_to_close
-  from {{ ref('stg_safety__followups') }}
+  from {{ ref('fct_followups') }}
   where not is_open and resolved_on is not null
   group by 1, 2, 3, 4
 )

@@ -7,6 +7,6 @@ select
   count(*) filter (where state = 'expiring') as expiring,
   count(*) filter (where state = 'expired') as expired,
   count(*) filter (where state = 'missing') as missing
-from {{ ref('stg_safety__trainings') }}
+from {{ ref('fct_trainings') }}
 where is_required
 group by 1, 2, 3

@@ -1,0 +1,1 @@
+select * from {{ source('safety', 'accounts') }}

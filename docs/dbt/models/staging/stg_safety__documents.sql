@@ -1,1 +1,0 @@
-select * from {{ source('safety', 'current_resource_versions') }}

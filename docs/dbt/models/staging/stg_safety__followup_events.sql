@@ -1,1 +1,0 @@
-select * from {{ source('safety', 'followup_events') }}
