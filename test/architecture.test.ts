@@ -234,10 +234,10 @@ describe('the folders around a run', () => {
     ]);
   });
 
-  it('row-level security policies are written in two files', () => {
+  it('row-level security policies are written in one file', () => {
     const policies = /\b(?:create|alter|drop) policy\b|able row level security\b/;
     const users = sources.filter(({ text }) => policies.test(text)).map(({ path }) => path);
-    expect(users.sort()).toEqual(['warehouse/access.ts', 'warehouse/change-access.ts']);
+    expect(users.sort()).toEqual(['warehouse/access.ts']);
   });
 });
 

@@ -77,7 +77,7 @@ const countSchema = z
 const pagingSchema = z.object({ total: countSchema, last_page: countSchema });
 
 /** undefined: the response has no paging. Paging without a usable value is still a sign that there are pages. */
-export function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {
+function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {
   const { paging } = envelope;
   if (paging === undefined || paging === null) return undefined;
   const parsed = pagingSchema.safeParse(paging);

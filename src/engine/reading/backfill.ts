@@ -17,7 +17,7 @@ const SLICE_PAGES = 20;
 /** Slices for each request in flight, because their numbers of records differ. */
 const SLICES_PER_REQUEST = 4;
 
-export const countSlices = (pages: number, concurrency: number): number =>
+const countSlices = (pages: number, concurrency: number): number =>
   Math.max(1, Math.min(Math.floor(pages / SLICE_PAGES), SLICES_PER_REQUEST * concurrency));
 
 /** A range that could not be read. */
