@@ -232,8 +232,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       ],
     },
     {
-      breaks: 'a mart of the dbt package counts what is closed once more for every month',
-      file: 'docs/dbt/models/marts/fct_followups_monthly.sql',
+      breaks: 'an aggregate of the dbt package counts what is closed once more for every month',
+      file: 'docs/dbt/models/aggregates/agg_followups_monthly.sql',
       search: ' and closed.month = raised.month',
       tests: ['test/integration/dbt.test.ts'],
     },
