@@ -62,7 +62,6 @@ export function createAccountRunner(options: AccountRunnerOptions) {
       monitor.recordResponse();
       monitor.refreshSoon();
     },
-    onSessionEnd: (stream) => void progress.delete(stream),
   };
 
   function recordEnd(result: RunResult, job: Job): void {
@@ -84,7 +83,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
     if (repaired !== null && repaired > 0) {
       log.warn(
         { stream, repaired },
-        `${stream}: reconcile found changes that an earlier sync should have brought; please report this`,
+        `${stream}: a complete read found changes that an earlier sync should have brought; please report this`,
       );
     }
     if (error?.code === 'database_newer') options.onNewer(error);
@@ -129,6 +128,7 @@ export function createAccountRunner(options: AccountRunnerOptions) {
           unlessBegunWithinMs: () => clock.monotonicMs() - triggeredMs + MOST_SKEW_MS,
         }),
       });
+      progress.delete(stream);
       metrics.recordRun(account.id, kind, result);
       const nextSyncs = end(result);
       recordEnd(result, job);
