@@ -33,15 +33,11 @@ export interface NextSync {
 }
 
 interface Held {
-  readonly stream: StreamName;
-  readonly error: SafetySyncError;
-  readonly sinceMs: number;
+  readonly refusal: Refusal;
   /** Refusals in a row: the first one and those of the trials. */
-  readonly refusals: number;
-  /** The newest one, by the monotonic clock. */
+  readonly count: number;
+  /** The newest one. */
   readonly refusedMs: number;
-  /** By the monotonic clock; during a trial, when it is given up. */
-  readonly tryMs: number;
 }
 
 const TRIAL_DELAYS: Backoff = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
@@ -76,16 +72,22 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
 
   function refuse(key: StreamName | null, stream: StreamName, error: SafetySyncError): NextSync[] {
     const before = held.get(key);
-    const refusals = (before?.refusals ?? 0) + 1;
-    const inMs = backoff(refusals, TRIAL_DELAYS);
-    const refusedMs = clock.monotonicMs();
-    const sinceMs = before?.sinceMs ?? clock.now();
-    held.set(key, { stream, error, sinceMs, refusals, refusedMs, tryMs: refusedMs + inMs });
+    const count = (before?.count ?? 0) + 1;
+    const inMs = backoff(count, TRIAL_DELAYS);
+    const refusedMs = clock.now();
+    const { code, message, advice } = error;
+    const sinceMs = before?.refusal.sinceMs ?? refusedMs;
+    const about = { stream, holdsAll: key === null, code, message, advice };
+    held.set(key, { refusal: { ...about, sinceMs, nextTryMs: refusedMs + inMs }, count, refusedMs });
     log.error(
-      { stream, error_code: error.code, request_id: error.requestId, next_try_ms: inMs },
-      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${key === null ? 'nothing is' : `${key} is not`} requested; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
+      { stream, error_code: code, request_id: error.requestId, next_try_ms: inMs },
+      `THE SERVICE REFUSES THE CREDENTIALS (${code}): ${key === null ? 'nothing is' : `${key} is not`} requested; the next try is in ${formatDuration(inMs)}. ${advice}`,
     );
     return [{ stream, inMs }];
+  }
+
+  function tryAt(key: StreamName | null, { refusal, ...rest }: Held, nextTryMs: number): void {
+    held.set(key, { ...rest, refusal: { ...refusal, nextTryMs } });
   }
 
   /** What follows from the result of a run that began at this time. */
@@ -115,7 +117,7 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
     const key = held.has(null) ? null : stream;
     const one = held.get(key);
     if (one === undefined || !isNews(key)) return [];
-    held.set(key, { ...one, tryMs: clock.monotonicMs() + NO_RESPONSE_MS });
+    tryAt(key, one, clock.now() + NO_RESPONSE_MS);
     const another = streams[(streams.indexOf(stream) + 1) % streams.length] ?? stream;
     return [{ stream: key ?? another, inMs: NO_RESPONSE_MS }];
   }
@@ -123,13 +125,13 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
   return {
     /** Returns the function that takes the result of the run; undefined: the stream must not be requested now. */
     admit(stream: StreamName) {
-      const beganMs = clock.monotonicMs();
+      const beganMs = clock.now();
       const key = held.has(null) ? null : stream;
       const one = held.get(key);
       if (one !== undefined) {
-        if (beganMs < one.tryMs - TOLERANCE_MS && !hasNewToken()) return undefined;
+        if (beganMs < one.refusal.nextTryMs - TOLERANCE_MS && !hasNewToken()) return undefined;
         // One run is the trial; the others wait for its result.
-        held.set(key, { ...one, tryMs: beganMs + TRIAL_DELAYS.mostMs });
+        tryAt(key, one, beganMs + TRIAL_DELAYS.mostMs);
       }
       return (result: RunResult) => end(result, beganMs);
     },
@@ -137,15 +139,7 @@ export function createAccountHealth({ log, clock, streams, hasNewToken }: Accoun
       return outage.current;
     },
     get refusals(): readonly Refusal[] {
-      return [...held].map(([key, { stream, error, sinceMs, tryMs }]) => ({
-        stream,
-        holdsAll: key === null,
-        code: error.code,
-        message: error.message,
-        advice: error.advice,
-        sinceMs,
-        nextTryMs: clock.now() + Math.max(0, tryMs - clock.monotonicMs()),
-      }));
+      return [...held.values()].map(({ refusal }) => refusal);
     },
   };
 }
