@@ -113,7 +113,7 @@ describe('several accounts in one worker', () => {
         ]);
         expect(states.get('misled')).toMatchObject({ is_ready: false });
         // The refused account alone is left alone.
-        expect(refused.requests.length).toBeLessThanOrEqual(6);
+        expect(refused.requests.length).toBeLessThanOrEqual(STREAM_NAMES.length);
 
         expect((await fetch(`${url}/readyz`)).status).toBe(200);
         expect(await json(`${url}/readyz?account=well`)).toMatchObject({ ready: true, reasons: [] });
