@@ -1,7 +1,7 @@
 /** Runs the steps of a reader in their order: records, writes and state are stored and committed together. */
 import { readLedger, writeLedger } from '../control-tables/backfill-ledger.ts';
 import { countDays } from '../history/days.ts';
-import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../control-tables/runs.ts';
+import { finishRun, removeRun, updateRunCounts } from '../control-tables/runs.ts';
 import { endLifted } from '../control-tables/stored-privacy.ts';
 import type { WriteTime } from '../database/sql-names.ts';
 import { writeStreamState } from '../control-tables/stream-state.ts';
@@ -156,13 +156,9 @@ async function finish(run: Run, outcome: ReadOutcome, writes: readonly ControlWr
   const covered = outcome.kind === 'read' ? outcome.covered : null;
   const lifted = covered === null ? [] : Object.keys(run.lifted);
   const watermark = toIso(change.watermark ?? state.watermark);
-  // A scheduled run without requests, or for which nothing was due, leaves no row, unless the run before it failed because of
-  // the database: then its row shows that the database can be used again.
+  // A scheduled run without requests, or for which nothing was due, leaves no row.
   const leavesNoRow =
-    outcome.kind === 'skipped' &&
-    (isScheduled(request) || outcome.isIdle === true) &&
-    meter.requests === 0 &&
-    !(await followsDatabaseFailure(db, { ...scope, runId }));
+    outcome.kind === 'skipped' && (isScheduled(request) || outcome.isIdle === true) && meter.requests === 0;
   let ending = toEnding(outcome);
   let repaired: number | null = null;
   const counts = await load.commit({
