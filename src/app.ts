@@ -15,9 +15,6 @@ import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { readSecretFile, readTokenFile } from './config/read-variables.ts';
 import { secretsOf, secretsOfUrl } from './config/secrets.ts';
-import { type AccountHealth, createAccountHealth } from './operate/health/account-health.ts';
-import type { Backoff } from './shared/backoff.ts';
-import { createOutageLog } from './operate/health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
 import { createRedactor } from './shared/redact.ts';
@@ -48,8 +45,6 @@ interface CreateAppOptions {
   /** The database on the embedded server. */
   readonly embeddedDatabase?: string;
   readonly clock?: Clock;
-  /** Delays between trials while a service refuses the credentials. */
-  readonly trialDelays?: Backoff | undefined;
 }
 
 /** Secrets that are added to the list later are removed from the log as well. */
@@ -62,8 +57,8 @@ interface BuildApiClientOptions {
   /** The budget that the account's processes share; null: none can be read, so requests start at an even rate. */
   readonly store: BudgetStore | null;
   readonly clock?: Clock;
-  /** Records retries; during an outage, retries are logged at debug level. */
-  readonly health?: AccountHealth;
+  /** The outage of the service is known, so retries are logged at debug level. */
+  readonly isAway?: () => boolean;
   /** Refuses requests to a service that the account does not belong to. */
   readonly admit?: (method: string) => Promise<void>;
   /** Adds secrets that were read later, for example a new token. */
@@ -73,7 +68,7 @@ interface BuildApiClientOptions {
 export function buildApiClient(
   { service }: AccountConfig,
   settings: ApiConfig,
-  { log, store, clock = systemClock, health, admit, addSecrets }: BuildApiClientOptions,
+  { log, store, clock = systemClock, isAway, admit, addSecrets }: BuildApiClientOptions,
 ): ApiClient {
   if (service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
@@ -108,8 +103,7 @@ export function buildApiClient(
     ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
     onRetry: (event) => {
       const { method, attempt, error } = event;
-      health?.recordRetry();
-      log[health?.outage === undefined ? 'warn' : 'debug'](
+      log[isAway?.() === true ? 'debug' : 'warn'](
         { method, attempt, error_code: error.code, request_id: error.requestId },
         `${error.message}; retrying`,
       );
@@ -151,7 +145,6 @@ export async function createApp(options: CreateAppOptions) {
   });
   const { connection } = warehouse;
   const { db } = connection;
-  const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
   const accountIds = config.accounts.map(({ accountId }) => accountId);
   const owner = `${hostname()} pid ${process.pid}`;
   const clients: ApiClient[] = [];
@@ -166,15 +159,6 @@ export async function createApp(options: CreateAppOptions) {
     const offReasons = offReasonsOf(account);
     const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] !== 'not scheduled');
     let api: ApiClient | undefined;
-    const health = createAccountHealth({
-      accountId,
-      log: ownLog,
-      clock,
-      streams: scheduled,
-      database: databaseOutage,
-      delays: options.trialDelays,
-      hasNewToken: () => api?.hasNewToken === true,
-    });
     const source = createSourceGuard({
       accountId,
       address: account.service?.baseUrl ?? '',
@@ -188,15 +172,15 @@ export async function createApp(options: CreateAppOptions) {
       id: accountId,
       /** Adds the account to each line when there are several. */
       log: ownLog,
-      health,
       source,
+      /** Set while a worker has logged an outage of the service. */
+      isAway: false,
       /** Streams with a schedule. */
       scheduled,
       /** Why the other streams have no schedule. */
       offReasons,
       /**
-       * The client of the account's service; throws `configuration_invalid` when none is configured. Created on first use,
-       * because most of thousands of accounts are idle.
+       * The client of the account's service, created on first use; throws `configuration_invalid` when none is configured.
        */
       get api(): ApiClient {
         if (api !== undefined) return api;
@@ -204,7 +188,7 @@ export async function createApp(options: CreateAppOptions) {
           log: ownLog,
           store: createBudgetStore(db, accountId),
           clock,
-          health,
+          isAway: () => made.isAway,
           admit: async (method) => {
             if (method !== IDENTITY_METHOD) await source.assertSame();
           },
@@ -264,7 +248,6 @@ export async function createApp(options: CreateAppOptions) {
     isEmbedded: embedded !== undefined,
     /** Host and process id, as recorded in `runs.owner`. */
     owner,
-    databaseOutage,
     /** Removes the secrets of the configuration from a text. */
     redact: createRedactor(secrets),
     /** At least one. */

@@ -57,9 +57,9 @@ export function createProgress(log: Logger, isInteractive: boolean) {
     if (isInteractive && !hasBar) draw(describeCounts(counts));
   }
 
-  const events: Pick<RunEvents, 'onBegun' | 'onProgress' | 'onRead'> = {
+  const events: Pick<RunEvents, 'onSession' | 'onProgress' | 'onRead'> = {
     // Its first response may take long.
-    onBegun: (stream) => count(stream, 0),
+    onSession: (stream) => count(stream, 0),
     onProgress(stream, progress) {
       first ??= progress.records;
       const nowMs = performance.now();

@@ -44,26 +44,6 @@ async function setDatabase(fixture: CliFixture, isOpen: boolean): Promise<void> 
 }
 
 describe.concurrent('start', () => {
-  inProof(() => {
-    it('start syncs on schedule, and a SIGTERM ends it with 0 and no open run', async ({
-      fixture,
-      expect,
-    }) => {
-      const worker = fixture.cli.start(['start'], { ...fixture.env, SYNC_CRON: EVERY_SECOND });
-      await worker.untilStderr(/users: succeeded/);
-      // A second tick has processed the results of the first one.
-      await worker.untilStderr(/resources: succeeded, 25 read in/);
-      worker.kill('SIGTERM');
-      const { code, stdout, stderr } = await worker.finished;
-      expect(code).toBe(0);
-      expect(stdout).toBe('');
-      expect(parseLog(stderr).at(-1)).toMatchObject({ msg: 'stopped' });
-      const runs = await readRuns(fixture);
-      expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
-      expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
-    });
-  });
-
   it('the endpoints of start show metrics, status and page, accept only GET and HEAD, and show neither token nor password', async ({
     fixture,
     expect,

@@ -236,7 +236,7 @@ describe('what is stored of a completion', () => {
     recordsOf(worker).put(completion('trainer', { m_instructor_id: 'AD-77' }));
     expectSucceeded(await sync(worker));
     expect(await findText(worker, ['CANARY'])).toEqual([]);
-    const { pseudonym } = await forgetPerson(worker.context, { id: 'AD-77' });
+    const { pseudonym } = await forgetPerson(worker.context, 'AD-77');
     expectSucceeded(await sync(worker, { force: true }));
     expect(
       await worker.query(`select id, user_id, instructor_id from safety.training_records
@@ -246,25 +246,25 @@ describe('what is stored of a completion', () => {
       { id: 'trainer', user_id: '10001', instructor_id: pseudonym },
     ]);
     expect(await findText(worker, ['AD-77'])).toEqual([]);
-    const found = await verifyRecord(worker.context, { stream: STREAM, key: 'trained' });
+    const found = await verifyRecord(worker.context, STREAM, 'trained');
     expect(found).toMatchObject({ isEqual: true, source: 'present' });
   });
 
   test('one completion is verified by one request, for its person and training', async () => {
     const worker = await synced();
     const [key = ''] = recordsOf(worker).keys();
-    expect(await verifyRecord(worker.context, { stream: STREAM, key })).toMatchObject({
+    expect(await verifyRecord(worker.context, STREAM, key)).toMatchObject({
       isEqual: true,
       requests: 1,
     });
     recordsOf(worker).update(key, { notes: 'changed', training_id: 399 });
-    const { isEqual: isSame, fields } = await verifyRecord(worker.context, { stream: STREAM, key });
+    const { isEqual: isSame, fields } = await verifyRecord(worker.context, STREAM, key);
     expect(isSame).toBe(false);
     expect(fields.find(({ field }) => field === 'training_id')).toMatchObject({
       isEqual: false,
       source: 399,
     });
     recordsOf(worker).delete(key);
-    expect(await verifyRecord(worker.context, { stream: STREAM, key })).toMatchObject({ source: 'absent' });
+    expect(await verifyRecord(worker.context, STREAM, key)).toMatchObject({ source: 'absent' });
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildStatus, pageOf } from '../../src/operate/status/build-status.ts';
 import { renderStatus } from '../../src/pages/status/render-status.ts';
-import type { OpenCircuit } from '../../src/operate/health/circuit-breaker.ts';
+import type { Refusal } from '../../src/operate/health/account-health.ts';
 import { adviceOf } from '../../src/shared/errors.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/engine/streams/index.ts';
@@ -25,7 +25,7 @@ const SAID =
   'The service refused training-employee-status.list {"include_all_completions":"boolean","limit":"number","page":"number","equipmentType_id":"string","service_type":"string"}: token_invalid: "the_token_of_this_request_is_not_known_or_has_been_revoked"';
 const AWAY = 'connect ECONNREFUSED /var/run/postgresql-of-the-warehouse-of-a-customer/.s.PGSQL.5432';
 
-const circuit: OpenCircuit = {
+const circuit: Refusal = {
   stream: 'training-employee-status',
   holdsAll: true,
   code: 'token_invalid',
@@ -88,7 +88,7 @@ const FACTS: Readonly<Record<string, Facts>> = {
       ],
     }),
   },
-  'credentials refused': { operations: refused, volumes, openCircuits: [circuit] },
+  'credentials refused': { operations: refused, volumes, refusals: [circuit] },
   'database away': {
     operations: refused,
     nowMs: NOON + HOUR_MS,
@@ -105,7 +105,7 @@ const FACTS: Readonly<Record<string, Facts>> = {
 };
 const LONG_NAMES = ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)];
 const several = manyFacts(
-  LONG_NAMES.map((id) => [accountFacts(id, { outage: serviceOutage, openCircuits: [circuit] }), []]),
+  LONG_NAMES.map((id) => [accountFacts(id, { outage: serviceOutage, refusals: [circuit] }), []]),
   {
     owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
     alerts: { open: 1, failedReports: [], channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },

@@ -436,7 +436,7 @@ test('a reader misses no row of a sync, backfill, reconcile, repair, retry, clea
       await all('reconcile');
       expect(await states()).toEqual(before);
     },
-    forget: () => forgetPerson({ ...worker.context, privacy }, { id: person }),
+    forget: () => forgetPerson({ ...worker.context, privacy }, person),
   };
   for (const [name, step] of Object.entries(steps)) {
     // Citus does not report the kind of error of a COPY on a node: a refused row fails the run there.

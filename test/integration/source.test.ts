@@ -1,5 +1,6 @@
 /** An account belongs to one service: another one is refused until somebody says what it is. */
 import { describe, expect, it } from 'vitest';
+import { createSourceGuard } from '../../src/engine/sync/source.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { startAppFixture } from '../support/app-fixture.ts';
@@ -206,4 +207,18 @@ it('check compares the total of the service with the rows: a difference is a war
     'skip  service: followups.list: responds, 130 records, and the warehouse has 100\n',
   );
   expect(stdout).toContain('Everything works, but service and warehouse differ.');
+});
+
+it('a database that failed when a worker asked for the identity does not fail its next runs', async () => {
+  const worker = untilTestEnds(await createTestWorker());
+  const { settings, sandbox } = worker;
+  const { accountId } = settings;
+  const { db, api, clock, signal } = worker.context;
+  const guard = createSourceGuard({ accountId, address: sandbox.url, api, db, clock, signal });
+  await worker.query('alter table safety_sync.optional_methods rename to away');
+  await expect(guard.assertSame()).rejects.toThrow();
+  await worker.query('alter table safety_sync.away rename to optional_methods');
+  await guard.assertSame();
+  const [stored] = await worker.query<{ address: string }>('select address from safety_sync.sources');
+  expect(stored).toEqual({ address: sandbox.url });
 });

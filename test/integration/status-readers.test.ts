@@ -81,20 +81,6 @@ describe('a skipped run of a locked stream', () => {
   });
 });
 
-describe('a training run before the next calculation', () => {
-  it('a training run that is skipped as too early hides a last failure of the database, but not one of the service', async () => {
-    await worker.run('training-employee-status');
-    const failedOf = async (code: string) => {
-      await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, error_code)
-        values ('default', 'training-employee-status', 'reconcile', 'schedule', 'failed', 'test', '1.0.0', '${code}')`);
-      await worker.run('training-employee-status', { trigger: 'schedule' });
-      return (await lastRuns('training-employee-status')).accounts;
-    };
-    expect(await failedOf('network_error')).toEqual(['failed', 'network_error']);
-    expect(await failedOf('database_error')).toEqual(['skipped', null]);
-  });
-});
-
 describe('a failure behind a run that decides nothing', () => {
   it('status names the failure that causes its exit code while a new run is active, and after a run that was stopped', async () => {
     for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');

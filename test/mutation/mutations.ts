@@ -20,8 +20,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       breaks: 'a slice is recorded as read before its records are stored',
       file: 'src/engine/sync/run-steps.ts',
       search: 'writes.push(...(step.writes ?? []));',
-      replace:
-        'await writeControlTables(db, { accountId: key.accountId, stream: stream.name, now: new Date().toISOString() }, step.writes ?? []);',
+      replace: 'await writeControlTables(run, new Date().toISOString(), step.writes ?? []);',
       tests: ['test/crash/backfill.test.ts'],
     },
     {
@@ -35,13 +34,6 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       file: 'src/engine/sync/run-stream.ts',
       search: 'await load?.abort();',
       tests: ['test/integration/snapshots.test.ts > an empty response fails'],
-    },
-    {
-      breaks: 'a run whose connections break twice is left open',
-      file: 'src/engine/sync/run-stream.ts',
-      search: 'mostAttempts: 5',
-      replace: 'mostAttempts: 1',
-      tests: ['test/crash/statements.proof.ts'],
     },
     {
       breaks: 'children of a changed record are not replaced',

@@ -2,7 +2,6 @@ import { onTestFinished } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/shared/time.ts';
-import type { Backoff } from '../../src/shared/backoff.ts';
 import { runWorker, type WorkerOptions } from '../../src/operate/worker/run-worker.ts';
 import type { TestWorker } from './worker.ts';
 import { serviceEnv } from './worker.ts';
@@ -19,7 +18,6 @@ export interface AppFixture {
 interface AppFixtureOptions extends WorkerOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
-  readonly trialDelays?: Backoff;
 }
 
 export async function startAppFixture(
@@ -42,7 +40,6 @@ export async function startAppFixture(
     config,
     signal: stopping.signal,
     say: () => undefined,
-    trialDelays: options.trialDelays,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   let ended: Promise<void> = Promise.resolve();

@@ -71,7 +71,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
     mayImport: 'shared engine/streams',
   },
   'operate/health': {
-    owns: 'per account, whether its service is well: outages and the circuit breaker',
+    owns: 'per account, when its service may be asked again; outages of service and database',
     mayImport: 'shared engine/streams engine/sync',
   },
   'operate/status': {
@@ -89,9 +89,9 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
       'shared version.ts engine/database engine/control-tables config operate/health operate/status pages',
   },
   'app.ts': {
-    owns: 'puts an account together: config, client, log, health',
+    owns: 'puts an account together: config, client, log',
     mayImport:
-      'shared version.ts embedded engine/streams engine/api engine/database engine/control-tables engine/sync warehouse config operate/health',
+      'shared version.ts embedded engine/streams engine/api engine/database engine/control-tables engine/sync warehouse config',
   },
   'operate/worker': {
     owns: '`start`: schedule, slots, jobs, HTTP, the report by schedule, stop',

@@ -132,24 +132,22 @@ const WORKER: Process = {
   nowMs: NOON,
   startedMs: NOON - 90 * MINUTE_MS,
   worker: 'running',
-  isSchedulerAlive: true,
-  queue: { slots: 20, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
+  queue: { slots: 20, running: 0, waiting: 0 },
   alerts: { open: 0, channels: [], failedReports: [] },
   keeping: EVERYTHING_KEPT,
 };
 
-type Account = Partial<AccountFacts['account'] & AccountFacts['account']['health']>;
+type Account = Partial<AccountFacts['account'] & AccountFacts['health']>;
 
 /** A healthy account whose service was not asked for anything yet. */
 export function accountFacts(
   id: string,
-  { outage, openCircuits = [], offReasons = {} }: Account = {},
+  { outage, refusals = [], offReasons = {} }: Account = {},
 ): AccountFacts {
   return {
     account: {
       id,
       offReasons,
-      health: { outage, openCircuits },
       config: {
         service: undefined,
         equipmentTypes: ['21'],
@@ -157,6 +155,7 @@ export function accountFacts(
         schedule: { timezone: 'UTC' },
       },
     },
+    health: { outage, refusals },
     progress: new Map(),
     pressure: { inFlight: 0, waiting: 0 },
   };
@@ -185,7 +184,7 @@ export function manyFacts(
   };
   return {
     ...WORKER,
-    queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
+    queue: { slots: 20, running: 3, waiting: 2 },
     ...change,
     warehouse: { ...NO_WAREHOUSE_STATE, accountsRead: seen === null ? null : read, problem },
     databaseOutage: undefined,
@@ -203,7 +202,7 @@ interface OneAccount extends Process, Pick<AccountFacts, 'progress'> {
   readonly outages: readonly Outage[];
   readonly accountId: string;
   readonly offReasons: AccountFacts['account']['offReasons'];
-  readonly openCircuits: AccountFacts['account']['health']['openCircuits'];
+  readonly refusals: AccountFacts['health']['refusals'];
   readonly service: AccountFacts['pressure'];
   readonly nextRuns: StatusFacts['nextRuns'];
 }
@@ -218,14 +217,14 @@ export function statusFacts({
   outages = [],
   accountId = 'north',
   offReasons = {},
-  openCircuits = [],
+  refusals = [],
   progress = new Map(),
   service,
   nextRuns = STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
   ...process
 }: Partial<OneAccount> = {}): StatusFacts {
   const outageOf = (name: string) => outages.find(({ dependency }) => dependency === name);
-  const account = accountFacts(accountId, { offReasons, openCircuits, outage: outageOf('service') });
+  const account = accountFacts(accountId, { offReasons, refusals, outage: outageOf('service') });
   const seen = read && { ...read, accounts: new Map([[accountId, read.accounts.get('north') ?? []]]) };
   return {
     ...WORKER,

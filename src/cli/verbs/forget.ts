@@ -1,4 +1,4 @@
-import { formatNumber, nameSome } from '../../shared/format.ts';
+import { formatNumber } from '../../shared/format.ts';
 import { usageError } from '../../shared/errors.ts';
 import { isSearched } from '../../engine/privacy/people.ts';
 import { cancelForgetting, findStoredPerson, forgetPerson, listForgotten } from '../../engine/sync/forget.ts';
@@ -27,13 +27,11 @@ interface ForgetOptions extends CommonOptions {
   readonly cancel?: string;
 }
 
-const MOST_NAMED = 5;
-
 /** `id` and the names: as they were typed. */
 function describeForgotten(
   id: string,
   options: ForgetOptions,
-  { pseudonym, streams, runs, isNameKnown, namesakes }: Awaited<ReturnType<typeof forgetPerson>>,
+  { pseudonym, streams, runs, isNameKnown }: Awaited<ReturnType<typeof forgetPerson>>,
 ): string[] {
   const changed = streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
   const ofRuns = runs > 0 ? `, and notes and errors of ${formatNumber(runs, 'run')}` : '';
@@ -49,11 +47,6 @@ function describeForgotten(
   if (notSearched.length > 0) {
     lines.push(
       `Not searched in texts: ${notSearched.join(', ')}. A single word is also the name of others; to store no texts, omit their columns (PRIVACY_OMIT).`,
-    );
-  }
-  if (namesakes.length > 0) {
-    lines.push(
-      `Others have that name and keep it in users: ${nameSome(namesakes, MOST_NAMED)}. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
     );
   }
   lines.push(
@@ -86,14 +79,13 @@ async function runForget(
       name: id,
       command: `safety-sync forget ${id}${accountFlags(options)}`,
     });
-    const person = await forgetPerson(runContext, { id, names: options.name ?? [] });
-    const { pseudonym, streams, runs, isNameKnown, namesakes } = person;
+    const person = await forgetPerson(runContext, id, options.name);
+    const { pseudonym, streams, runs, isNameKnown } = person;
     return {
       json: {
         ...accountFields(app.accounts.length > 1, account.id),
         pseudonym,
         name_known: isNameKnown,
-        namesakes: namesakes.length,
         streams: streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 })),
         runs_changed: runs,
       },
@@ -145,8 +137,7 @@ function describeCancelled(id: string, person: string | null): Output {
 
 export const forget: Verb<ForgetOptions> = {
   name: 'forget',
-  about:
-    'replace a person by a pseudonym everywhere, now and whenever the source sends them again; count namesakes',
+  about: 'replace a person by a pseudonym everywhere, now and whenever the source sends them again',
   takes: [['user_id?', 'id of the person: as in safety.users.id']],
   hasAccounts: ONE_ACCOUNT,
   options: [

@@ -134,7 +134,7 @@ async function runVerify(
     { ...options, needsService: true, stores: options.repair === true },
     async (app) => {
       const account = onlyAccountOf(app, 'a record');
-      const verification = await verifyRecord(account.runContext(), { stream, key });
+      const verification = await verifyRecord(account.runContext(), stream, key);
       const { isEqual, source, known } = verification;
       const json = { verification: verificationJson(app, account.id, verification) };
       const lines = describe(verification, terminal, accountFlags(options));

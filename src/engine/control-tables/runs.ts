@@ -140,18 +140,6 @@ export async function finishRun(db: Queryable, end: RunEndRow): Promise<void> {
     .where(and(isRun(end), eq(runs.status, 'running')));
 }
 
-/** Whether the run before this one failed because of the database. */
-export async function followsDatabaseFailure(
-  db: Queryable,
-  { accountId, stream, runId }: RunKey & StreamKey,
-): Promise<boolean> {
-  const [row] = await db.execute<{ is_failure: boolean }>(sql`
-    select coalesce(r.status = 'failed' and (r.error_code like 'database%' or r.error_code = 'lock_lost'), false) as is_failure
-    from ${runs} r where r.account_id = ${accountId} and r.stream = ${stream} and r.run_id < ${runId} and ${TOOK_PLACE}
-    order by r.run_id desc limit 1`);
-  return row?.is_failure === true;
-}
-
 interface RecentRun extends StreamKey {
   readonly kind: RunKind;
   readonly withinMs: number;

@@ -72,7 +72,7 @@ function errorAdvice(code: string | undefined, said: string): string | undefined
     return 'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.';
   }
   if (code === '53300') {
-    return 'PostgreSQL has no connection left: a worker takes up to 3, and one for each run under way (20, twice as many while services hang). Raise max_connections there (or the limit of the role or the database), or lower SYNC_CONCURRENCY.';
+    return 'PostgreSQL has no connection left: a worker takes up to 3, and one for each of at most 20 runs under way. Raise max_connections there (or the limit of the role or the database).';
   }
   if (code === READ_ONLY) return READ_ONLY_ADVICE;
   if (code === '42501') {

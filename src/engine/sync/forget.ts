@@ -2,7 +2,7 @@
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { lostProtection, readForgotten, writeForgotten } from '../control-tables/stored-privacy.ts';
-import { createPeople, forgottenTexts, type People } from '../privacy/people.ts';
+import { createPeople, forgottenTexts } from '../privacy/people.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { createPseudonyms, isPseudonym } from '../../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
@@ -18,19 +18,16 @@ import {
 } from '../privacy/settings.ts';
 import { openSession, type RunContext } from './run.ts';
 
-interface CleanedStream {
-  readonly stream: StreamName;
-  /** null: no cleaning was necessary. */
-  readonly rowsChanged: number | null;
-}
-
 const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'people';
 
-/** Cleans all streams, one after the other; each waits for a running run of its stream. Errors: as `applyPrivacy`. */
-export async function cleanAccount(context: RunContext, mayLift = false): Promise<CleanedStream[]> {
+/**
+ * Cleans all streams, one after the other; each waits for a running run of its stream. `rowsChanged` null: no cleaning was
+ * necessary. Errors: as `applyPrivacy`.
+ */
+export async function cleanAccount(context: RunContext, mayLift = false) {
   const { settings, signal, events, streams = STREAMS } = context;
   const { accountId } = settings;
-  const all: CleanedStream[] = [];
+  const all: { stream: StreamName; rowsChanged: number | null }[] = [];
   // The stream that looks people up is last: until then runs of the others may still record ids that they have received.
   for (const stream of streams.toSorted((one, other) => Number(isLookup(one)) - Number(isLookup(other)))) {
     const session = await openSession(context, stream.name, 'wait');
@@ -68,18 +65,11 @@ export async function settleProtection(contexts: readonly RunContext[], mayLift:
   }
 }
 
-interface StoredPerson {
-  readonly id: string;
-  readonly name: string | null;
-  /** Tables with rows that have the id. */
-  readonly tables: readonly { readonly table: string; readonly rows: number }[];
-}
-
-/** Who would be forgotten. undefined: nobody has the id. */
+/** Who would be forgotten, and the tables with rows that have the id. undefined: nobody has it. */
 export async function findStoredPerson(
   { db, settings: { accountId }, privacy = NO_PRIVACY }: RunContext,
   id: string,
-): Promise<StoredPerson | undefined> {
+) {
   const columns = STREAMS.flatMap(userColumns);
   const counts = [...new Set(columns.map(({ table }) => table))].map((table) => {
     const ofTable = columns.filter((one) => one.table === table);
@@ -127,31 +117,11 @@ function keyOf({ key }: PrivacySettings): string {
   );
 }
 
-interface Person {
-  readonly id: string;
-  /** Names in addition to the stored one, for a person that was not looked up, has changed the name, or uses another one. */
-  readonly names?: readonly string[];
-}
-
-interface Forgotten {
-  /** The replacement of the person's id from now on. */
-  readonly pseudonym: string;
-  /**
-   * A name of two words or more is known, now or from an earlier request to forget the person: it is found inside of texts.
-   */
-  readonly isNameKnown: boolean;
-  /** Ids of other people with that name in `users`; their own rows keep it. */
-  readonly namesakes: readonly string[];
-  readonly streams: readonly CleanedStream[];
-  /** Number of runs with notes or errors that named the person. */
-  readonly runs: number;
-}
-
-/** Errors: `configuration_invalid` without a secret, `privacy_key_wrong`. */
-export async function forgetPerson(
-  context: RunContext,
-  { id: typed, names = [] }: Person,
-): Promise<Forgotten> {
+/**
+ * `names`: in addition to the stored one, for a person that was not looked up, has changed the name, or uses another one.
+ * Errors: `configuration_invalid` without a secret, `privacy_key_wrong`.
+ */
+export async function forgetPerson(context: RunContext, typed: string, names: readonly string[] = []) {
   const { db, settings, privacy = NO_PRIVACY } = context;
   const { accountId } = settings;
   const id = typed.trim();
@@ -159,26 +129,29 @@ export async function forgetPerson(
   await readForgottenWithKey(db, accountId, privacy);
   const stored = await readName(db, accountId, id);
   const texts = forgottenTexts(pseudonyms, { id, names: stored === null ? names : [stored, ...names] });
+  const key_id = pseudonyms.secretId;
   await writeForgotten(
     db,
     accountId,
-    texts.map((text) => ({ ...text, key_id: pseudonyms.secretId })),
+    texts.map((text) => ({ ...text, key_id })),
   );
-  const person = pseudonyms.of(id);
-  const cleaned = await cleanAccount(context);
+  const streams = await cleanAccount(context);
   const forgotten = await readForgotten(db, accountId);
-  const cleanedRuns = await cleanRuns(
-    db,
-    accountId,
-    withoutPerson(createPeople(pseudonyms, forgotten), { id, person }),
+  const people = createPeople(pseudonyms, forgotten);
+  const pseudonym = pseudonyms.of(id);
+  // Also a short id, because notes and errors may contain ids with failed lookups.
+  const asWord = new RegExp(
+    `(?<![\\p{L}\\p{N}])${id.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
+    'gu',
   );
-  const own = forgotten.filter((one) => one.person === person);
   return {
-    pseudonym: person,
-    isNameKnown: own.some(({ words }) => words !== null),
-    namesakes: await readNamesakes(db, accountId, createPeople(pseudonyms, own)),
-    streams: cleaned,
-    runs: cleanedRuns,
+    /** The replacement of the person's id from now on. */
+    pseudonym,
+    /** A name of two words or more is known, now or from an earlier request to forget the person: it is found inside of texts. */
+    isNameKnown: forgotten.some(({ person, words }) => person === pseudonym && words !== null),
+    streams,
+    /** Number of runs with notes or errors that named the person. */
+    runs: await cleanRuns(db, accountId, (text) => (people?.inText(text) ?? text).replace(asWord, pseudonym)),
   };
 }
 
@@ -188,25 +161,6 @@ async function readName(db: Queryable, accountId: string, id: string): Promise<s
   );
   const name = row?.name ?? null;
   return name === null || isPseudonym(name) ? null : name;
-}
-
-async function readNamesakes(db: Queryable, accountId: string, people: People | null): Promise<string[]> {
-  const users = await db.execute<{ id: string; name: string }>(
-    sql`select id, name from safety.users where account_id = ${accountId} and name is not null order by id`,
-  );
-  return users.flatMap(({ id, name }) => (people === null || people.inText(name) === name ? [] : [id]));
-}
-
-/** Also replaces short ids, because notes and errors may contain ids with failed lookups. */
-function withoutPerson(
-  people: People | null,
-  { id, person }: { readonly id: string; readonly person: string },
-): (text: string) => string {
-  const asWord = new RegExp(
-    `(?<![\\p{L}\\p{N}])${id.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
-    'gu',
-  );
-  return (text) => (people?.inText(text) ?? text).replace(asWord, person);
 }
 
 /** Returns the number of runs that named the person. Many runs have equal notes, so each text is read once. */

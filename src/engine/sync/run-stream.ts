@@ -1,6 +1,6 @@
 /** One run of one stream, from lock to closed run record. */
 import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
-import type { Database, Queryable } from '../database/connection.ts';
+import type { Queryable } from '../database/connection.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../control-tables/issues.ts';
 import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
@@ -13,39 +13,31 @@ import { recordStream, readStreamState } from '../control-tables/stream-state.ts
 import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
-import { retrying } from '../../shared/backoff.ts';
 import { SafetySyncError } from '../../shared/errors.ts';
-import { SECOND_MS, toIso } from '../../shared/time.ts';
+import { toIso } from '../../shared/time.ts';
 import { markFailed, withSpan } from '../../shared/with-span.ts';
 import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
 import {
-  afterMove,
   isOfSingleRecords,
   isScheduled,
   NO_RECORD,
   nothingDone,
   openSession,
+  readsWholeStream,
+  type Run,
   type RunContext,
   type RunEnd,
-  type RunRecord,
   type RunRequest,
   type RunResult,
 } from './run.ts';
 import { applyPrivacy, NO_PRIVACY } from '../privacy/settings.ts';
-import { runSteps, type SessionRun } from './run-steps.ts';
-
-/** A restarting database is available again within about a second; a longer failure must not block the worker. */
-const CLOSING = { mostAttempts: 5, delays: { firstMs: 100, mostMs: SECOND_MS } };
-const CLOSING_TIMEOUT_MS = 2 * SECOND_MS;
+import { runSteps } from './run-steps.ts';
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
-  if (signal.aborted && isCancelled(error)) {
-    const message = 'a statement was cancelled because a stop was requested';
-    return new SafetySyncError('interrupted', message, { cause: error });
-  }
-  return toKnownError(error);
+  if (!signal.aborted || !isCancelled(error)) return toKnownError(error);
+  const message = 'a statement was cancelled because a stop was requested';
+  return new SafetySyncError('interrupted', message, { cause: error });
 }
 
 /** Never rejects: the result describes a failure. */
@@ -56,7 +48,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   return await withSpan(`run ${stream}`, attributes, async (span) => {
     const startedMs = context.clock.monotonicMs();
     const meter = createRequestMeter();
-    const end = await runOnce(context, request, meter);
+    const end = await runLocked(context, request, meter);
     const { requests, retries, throttled } = meter;
     const durationMs = context.clock.monotonicMs() - startedMs;
     span.setAttributes({
@@ -71,70 +63,71 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
   });
 }
 
-async function runOnce(context: RunContext, request: RunRequest, meter: RequestMeter): Promise<RunEnd> {
+const newRun = ({ settings: { accountId }, owner }: RunContext, { stream, kind, trigger }: RunRequest) => ({
+  accountId,
+  stream,
+  kind,
+  trigger,
+  owner,
+});
+
+async function runLocked(context: RunContext, request: RunRequest, meter: RequestMeter): Promise<RunEnd> {
   const { stream, kind } = request;
   const scope = { accountId: context.settings.accountId, stream };
-  /** `db` null: without a row. */
-  const skip = async (db: Database | null, reason: string, isTaken = true): Promise<RunEnd> => {
+  const skip = async (reason: string, { isRecorded = true, isTaken = true } = {}): Promise<RunEnd> => {
     const run = { ...newRun(context, request), backendPid: null, watermark: null };
-    const runId = db === null ? null : await recordRun(db, run, reason);
+    const runId = isRecorded ? await recordRun(context.db, run, reason) : null;
     return { ...nothingDone(), record: { ...NO_RECORD, runId }, outcome: 'skipped', isTaken, reason };
   };
   let session: StreamSession | undefined;
   try {
-    const whenBusy = request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait');
-    session = await openSession(context, stream, whenBusy);
+    session = await openSession(
+      context,
+      stream,
+      request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait'),
+    );
     if (session === undefined) {
       const { name, isForeign } = await describeHolder(context.db, scope);
-      if (isForeign) return await skip(context.db, `its lock is held by ${name}`, false);
-      // If two workers share a schedule, one of them skips each run because the other has the lock: `runs` would contain
-      // little else.
-      const db = isScheduled(request) ? null : context.db;
-      return await skip(db, 'another run of this stream is under way');
+      if (isForeign) return await skip(`its lock is held by ${name}`, { isTaken: false });
+      // Where two workers share a schedule, `runs` would contain little else.
+      return await skip('another run of this stream is under way', { isRecorded: !isScheduled(request) });
     }
     context.events.onSession?.(stream);
     // Another process may have migrated the database since this one began.
     await assertTablesMigrated(session.connection);
-    if (request.unlessBegunWithinMs !== undefined) {
-      const withinMs = request.unlessBegunWithinMs();
-      const { db } = session.connection;
-      if (await hasRecentRun(db, { ...scope, kind, withinMs })) {
-        return await skip(db, `another worker has done this ${kind}`);
-      }
-    }
-    return await runInSession({ context, request, session, meter });
+    const withinMs = request.unlessBegunWithinMs?.();
+    if (withinMs !== undefined && (await hasRecentRun(session.connection.db, { ...scope, kind, withinMs })))
+      return await skip(`another worker has done this ${kind}`);
+    return await runInSession(context, request, session, meter);
   } catch (error) {
     return { ...nothingDone(), outcome: 'failed', error: toError(error, context.signal) };
   } finally {
     await session?.close().catch(() => undefined);
-    if (session !== undefined) context.events.onSessionEnd?.(stream);
   }
 }
 
-const newRun = (context: RunContext, { stream, kind, trigger }: RunRequest) => ({
-  accountId: context.settings.accountId,
-  stream,
-  kind,
-  trigger,
-  owner: context.owner,
-});
+/** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
+const afterMove = (request: RunRequest): RunRequest =>
+  readsWholeStream(request) ? { ...request, kind: 'reconcile', allowMassDelete: true } : request;
 
-/** Runs everything that needs the lock. */
-async function runInSession({ request: asked, ...run }: SessionRun): Promise<RunEnd> {
-  const { context, session, meter } = run;
-  const { accountId } = context.settings;
+/** Everything that needs the lock. */
+async function runInSession(
+  context: RunContext,
+  asked: RunRequest,
+  session: StreamSession,
+  meter: RequestMeter,
+): Promise<RunEnd> {
+  const { settings, signal, events } = context;
+  const { accountId } = settings;
   const { db } = session.connection;
   const dead = await closeDeadRuns(db, { accountId, stream: asked.stream }, context.owner);
-  if (dead > 0) context.events.onDeadRuns?.(asked.stream, dead);
+  if (dead > 0) events.onDeadRuns?.(asked.stream, dead);
   const state = await readStreamState(db, accountId, asked.stream);
   const request = state.isMoved ? afterMove(asked) : asked;
   if (state === NO_STATE) await recordStream(db, accountId, request.stream);
   const watermark = toIso(state.watermark);
   const { backendPid } = session;
   const runId = await recordRun(db, { ...newRun(context, asked), backendPid, watermark });
-  context.events.onBegun?.(request.stream);
-  const key = { accountId, runId };
-  const record: RunRecord = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
@@ -142,16 +135,17 @@ async function runInSession({ request: asked, ...run }: SessionRun): Promise<Run
       stream,
       accountId,
       settings: context.privacy ?? NO_PRIVACY,
-      signal: context.signal,
+      signal,
     });
-    if (cleaned !== undefined) context.events.onCleaned?.(stream.name, cleaned);
+    if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
     load = await createLoad({
       session,
       protection,
       shape: streamShape(stream),
-      ...key,
+      accountId,
+      runId,
       guard: {
-        maxRatio: context.settings.maxDeleteRatio,
+        maxRatio: settings.maxDeleteRatio,
         // The reader of people has a rule of its own.
         allowMassDelete: request.allowMassDelete === true || stream.readMode.kind === 'people',
       },
@@ -160,38 +154,41 @@ async function runInSession({ request: asked, ...run }: SessionRun): Promise<Run
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       lifted,
     });
-    const end = await runSteps({ ...run, request, load, stream, state, key, record, lifted });
-    await tidy({ ...run, request }, stream);
+    const run = { ...context, accountId, runId, request, stream, meter, session, state, lifted, load };
+    const end = await runSteps(run);
+    await removeOld(run);
     return end;
   } catch (caught) {
     // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
     if (load === undefined) await session.rollback();
     await load?.abort();
-    const error = await session.explain(toError(caught, context.signal));
+    const error = await session.explain(toError(caught, signal));
     const failed = { status: 'failed', failure: error, counts: null, repaired: null, note: null } as const;
-    const close = (to: Queryable) => finishRun(to, { ...key, ...failed, requests: meter, watermark });
-    // Over the pool if the session is gone. If the run cannot be closed now, the stream's next run closes it.
+    const close = (to: Queryable) =>
+      finishRun(to, { accountId, runId, ...failed, requests: meter, watermark });
+    // Over the pool if the session is gone. If the database is, too, the stream's next run closes the row.
     await close(db)
-      .catch(() =>
-        retrying(() => close(context.db), { ...CLOSING, signal: AbortSignal.timeout(CLOSING_TIMEOUT_MS) }),
-      )
+      .catch(() => close(context.db))
       .catch(() => undefined);
+    const record = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
     return { outcome: 'failed', error, counts: load?.committed ?? noCounts(), repaired: null, record };
   }
 }
 
 /** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
-async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
-  const { retention, settings, signal, events } = context;
+async function removeOld({
+  retention,
+  request,
+  stream,
+  session,
+  accountId,
+  signal,
+  events,
+}: Run): Promise<void> {
   if (isOfSingleRecords(request) || retention === undefined) return;
   try {
-    const removed = await removeExpired({
-      session,
-      shape: streamShape(stream),
-      accountId: settings.accountId,
-      retention,
-      signal,
-    });
+    const shape = streamShape(stream);
+    const removed = await removeExpired({ session, shape, accountId, retention, signal });
     if (Object.values(removed).some((count) => count > 0)) events.onRemoved?.(stream.name, removed);
   } catch (error) {
     await session.rollback();

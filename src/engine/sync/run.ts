@@ -1,12 +1,16 @@
-/** The request, the context and the result of a run; how a run ends, from the results of its reader and of the load. */
+/** A run: what it is asked for, what it works with, and how it ends. */
 import type { ApiClient } from '../api/client.ts';
+import type { RequestMeter } from '../api/requests.ts';
 import type { SafetySyncError } from '../../shared/errors.ts';
 import type { Clock } from '../../shared/time.ts';
+import type { StreamState } from '../streams/state.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
-import type { RunTrigger } from '../control-tables/control-tables.ts';
+import type { RunKey, RunTrigger } from '../control-tables/control-tables.ts';
+import type { Lifted } from '../control-tables/stored-privacy.ts';
 import type { Removed, Retention } from '../history/retention.ts';
 import { noCounts, type RecordCounts } from '../control-tables/record-counts.ts';
+import type { Load } from '../loading/load.ts';
 import type { CleanResult, PrivacySettings } from '../privacy/settings.ts';
 import { describeHolder } from '../control-tables/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../control-tables/stream-session.ts';
@@ -15,6 +19,7 @@ import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import { isWholeTime, WHOLE_TIME } from '../reading/creation-time.ts';
 import type { BackfillProgress, ReadOutcome } from '../reading/step.ts';
 
+/** What all runs of an account have in common. */
 export interface RunContext {
   readonly settings: SyncSettings;
   /** Absent: everything may be stored, unless the account has forgotten people. */
@@ -49,12 +54,8 @@ export interface RunEvents {
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock. */
   readonly onSession?: (stream: StreamName) => void;
-  /** The run has its record in `runs`. */
-  readonly onBegun?: (stream: StreamName) => void;
   /** Called after each statement of the run's session. Without it statements are not timed. */
   readonly onStatement?: OnStatement | undefined;
-  /** The session is closed, however the run ended. */
-  readonly onSessionEnd?: (stream: StreamName) => void;
 }
 
 export interface RunRequest extends ReadOptions {
@@ -74,8 +75,21 @@ export interface RunRequest extends ReadOptions {
   readonly retirePartition?: string;
 }
 
+/** A run with its lock, its row and its load. */
+export interface Run extends RunContext, RunKey {
+  readonly request: RunRequest;
+  readonly stream: StreamDefinition;
+  readonly meter: RequestMeter;
+  readonly session: StreamSession;
+  /** As stored before the run. */
+  readonly state: StreamState;
+  /** See `LoadOptions`. */
+  readonly lifted: Lifted;
+  readonly load: Load;
+}
+
 /** Identifies a run in `safety_sync.runs`, with the watermark of its stream before and after it. */
-export interface RunRecord {
+interface RunRecord {
   /** null: the run ended before it had a record. */
   readonly runId: number | null;
   /** ISO times. */
@@ -118,15 +132,15 @@ export type RunResult = RunEnd & {
   readonly durationMs: number;
 };
 
-export const runFailure = (result: RunResult): SafetySyncError | undefined =>
-  result.outcome === 'failed' ? result.error : undefined;
+export const runFailure = (ending: RunEnding): SafetySyncError | undefined =>
+  ending.outcome === 'failed' ? ending.error : undefined;
 
 /**
  * Returns the failure if the service refused the credentials, because it would refuse every further request of the account,
  * too.
  */
-export function authFailureOf(result: RunResult): SafetySyncError | undefined {
-  const error = runFailure(result);
+export function authFailureOf(ending: RunEnding): SafetySyncError | undefined {
+  const error = runFailure(ending);
   return error?.recovery === 'fail_run' ? error : undefined;
 }
 
@@ -136,38 +150,26 @@ export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): bool
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
 
-type Notes = readonly (string | null | undefined)[];
-
-const joined = (notes: Notes): string | null => notes.flatMap((note) => note ?? []).join('; ') || null;
-
-interface Remarks {
-  /** The failure of the load. */
-  readonly failure?: SafetySyncError | null;
-  readonly notes?: Notes;
-}
-
-export function toEnding(outcome: ReadOutcome, { failure = null, notes = [] }: Remarks = {}): RunEnding {
-  if (outcome.kind === 'skipped') {
-    return { outcome: 'skipped', reason: joined([outcome.reason, ...notes]) ?? '', dueInMs: outcome.dueInMs };
-  }
-  const error = outcome.failure ?? failure;
-  return error === null
-    ? { outcome: 'succeeded', note: joined([outcome.note, ...notes]) }
-    : { outcome: 'failed', error };
-}
-
-const readsWholeStream = (request: RunRequest): boolean =>
+/** Only such a run makes the stream fresh. */
+export const readsWholeStream = (request: RunRequest): boolean =>
   !isOfSingleRecords(request) &&
   request.retirePartition === undefined &&
   isWholeTime(request.range ?? WHOLE_TIME);
 
-/** At a new address of the service the first run reads everything, and deletes what that address lacks, without the guard. */
-export const afterMove = (request: RunRequest): RunRequest =>
-  readsWholeStream(request) ? { ...request, kind: 'reconcile', allowMassDelete: true } : request;
-
-/** Whether the run makes the stream fresh: a range of creation time does not. */
-export const isFreshAfter = ({ outcome }: RunEnding, request: RunRequest): boolean =>
-  outcome === 'succeeded' && readsWholeStream(request);
+/** `failure`: that of the load. */
+export function toEnding(
+  outcome: ReadOutcome,
+  failure: SafetySyncError | null = null,
+  notes: readonly (string | null)[] = [],
+): RunEnding {
+  const join = (first: string | null | undefined) => [first, ...notes].flatMap((one) => one ?? []).join('; ');
+  if (outcome.kind === 'skipped')
+    return { outcome: 'skipped', reason: join(outcome.reason), dueInMs: outcome.dueInMs };
+  const error = outcome.failure ?? failure;
+  return error === null
+    ? { outcome: 'succeeded', note: join(outcome.note) || null }
+    : { outcome: 'failed', error };
+}
 
 /** Opens the session of a stream, and announces the holder of its lock if it waits for it. */
 export async function openSession(

@@ -84,7 +84,13 @@ export function createSourceGuard({ accountId, address, api, db, clock, signal }
   async function readCurrent(): Promise<Source> {
     const atMs = clock.monotonicMs();
     if (asked === undefined || atMs - asked.atMs > DAY_MS) asked = { identity: fetchIdentity(), atMs };
-    return { address, ...(await asked.identity) };
+    try {
+      return { address, ...(await asked.identity) };
+    } catch (error) {
+      // A failure of the database is none of the service.
+      asked = undefined;
+      throw error;
+    }
   }
 
   /** `stored` undefined: nothing was read yet. An address that differs is refused as it is, without a request. */

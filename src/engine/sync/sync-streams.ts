@@ -4,15 +4,11 @@ import type { StreamName } from '../streams/stream.ts';
 import { authFailureOf, nothingDone, type RunContext, type RunRequest, type RunResult } from './run.ts';
 import { runStream } from './run-stream.ts';
 
+const NO_REQUESTS = { requests: 0, retries: 0, throttled: 0, durationMs: 0 };
+
 export interface SyncRequest extends Omit<RunRequest, 'stream'> {
   readonly streams: readonly StreamName[];
   readonly onResult?: (result: RunResult) => void;
-}
-
-/** The result of a stream that was not begun. */
-function notTried(stream: StreamName, reason: string): RunResult {
-  const counters = { requests: 0, retries: 0, throttled: 0, durationMs: 0 };
-  return { ...nothingDone(), ...counters, stream, outcome: 'skipped', reason };
 }
 
 /**
@@ -20,23 +16,22 @@ function notTried(stream: StreamName, reason: string): RunResult {
  * refused for one method only. Returns a result for each stream, in the requested order.
  */
 export async function syncStreams(context: RunContext, request: SyncRequest): Promise<RunResult[]> {
-  const results = new Map<StreamName, RunResult>();
-  const keep = (result: RunResult): void => {
-    results.set(result.stream, result);
-    request.onResult?.(result);
-  };
-  const run = async (stream: StreamName): Promise<void> =>
-    keep(await runStream(context, { ...request, stream }));
-  const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'people';
-  await Promise.all(request.streams.filter((stream) => !isLookup(stream)).map(run));
-  const lookups = request.streams.filter(isLookup);
-  const failures = [...results.values()].flatMap((result) => authFailureOf(result) ?? []);
-  const authFailure = failures.find(({ code }) => code !== 'token_permission');
-  if (authFailure !== undefined) {
-    const reason = `not tried: the service refuses the credentials (${authFailure.code})`;
-    for (const stream of lookups) keep(notTried(stream, reason));
-  } else {
-    await Promise.all(lookups.map(run));
+  const { streams, onResult } = request;
+  let refusal: string | undefined;
+  async function run(stream: StreamName): Promise<RunResult> {
+    const result: RunResult =
+      refusal === undefined
+        ? await runStream(context, { ...request, stream })
+        : { ...nothingDone(), ...NO_REQUESTS, stream, outcome: 'skipped', reason: refusal };
+    onResult?.(result);
+    return result;
   }
-  return request.streams.flatMap((stream) => results.get(stream) ?? []);
+  const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'people';
+  const first = await Promise.all(streams.filter((stream) => !isLookup(stream)).map(run));
+  const code = first
+    .map((one) => authFailureOf(one)?.code)
+    .find((one) => one !== undefined && one !== 'token_permission');
+  if (code !== undefined) refusal = `not tried: the service refuses the credentials (${code})`;
+  const results = [...first, ...(await Promise.all(streams.filter(isLookup).map(run)))];
+  return streams.flatMap((stream) => results.find((one) => one.stream === stream) ?? []);
 }

@@ -22,41 +22,21 @@ export interface FieldComparison {
   readonly source: unknown;
 }
 
-export interface Verification {
-  readonly stream: StreamName;
-  readonly key: string;
-  readonly isEqual: boolean;
-  readonly stored: 'live' | 'deleted' | 'absent';
-  /** `deleted`: the service sends it as deleted. `rejected`: the service has it, and it cannot be a row. */
-  readonly source: 'present' | 'deleted' | 'absent' | 'rejected';
-  /** Differences first. */
-  readonly fields: readonly FieldComparison[];
-  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
-  readonly remarks: readonly (Pick<RecordIssue, 'kind' | 'problem' | 'value'> & {
-    readonly field: string | null;
-  })[];
-  /** Columns that are omitted or pseudonymized by the privacy settings. */
-  readonly withheld: readonly string[];
-  /** When the row last changed here. */
-  readonly storedAt: string | null;
-  /** training: `last_updated` of the response's list. */
-  readonly calculatedAtMs: number | null;
-  readonly requests: number;
-  /** For a repair: the record as it was requested. */
-  readonly known: KnownRecord;
-}
+export type Verification = Awaited<ReturnType<typeof verifyRecord>>;
 
-export async function verifyRecord(
-  context: RunContext,
-  { stream: streamName, key }: { readonly stream: StreamName; readonly key: string },
-): Promise<Verification> {
+export async function verifyRecord(context: RunContext, streamName: StreamName, key: string) {
   const { settings, clock, signal, db } = context;
   const stream = streamNamed(streamName, context.streams);
   const { accountId } = settings;
-  const privacy = await readPrivacy(db, { stream, accountId, settings: context.privacy ?? NO_PRIVACY });
+  const { protection, policy } = await readPrivacy(db, {
+    stream,
+    accountId,
+    settings: context.privacy ?? NO_PRIVACY,
+  });
   // The row of a forgotten person has another key than the service's record.
-  const scope = { accountId, key: privacy.protection?.ofKey(key) ?? key };
+  const scope = { accountId, key: protection?.ofKey(key) ?? key };
   const before = await readStoredRecord(db, stream, scope);
+  /** For a repair: the record as it was requested. */
   const known: KnownRecord = {
     key,
     stored: before?.raw ?? null,
@@ -65,64 +45,80 @@ export async function verifyRecord(
   const meter = createRequestMeter();
   const service = { api: context.api(), meter, clock, signal };
   const found = await askForRecord({ stream, service, settings }, known);
+  const record =
+    protection === null ? found?.record : found?.record.replace(protection.ofRecord(found.record.parse()));
   // The row is read again, because a run may have stored the record meanwhile.
-  const stored = await readStoredRecord(db, stream, scope);
-  const common = {
+  const row = await readStoredRecord(db, stream, scope);
+  const stored = toPresence(row);
+  const compared =
+    record === undefined
+      ? ABSENT
+      : await compareFields(db, streamShape(stream), { ...scope, record, about: found?.about ?? {} });
+  const { source, fields } = compared;
+  const isMark =
+    source === 'absent' ? stored !== 'live' : stored === (source === 'present' ? 'live' : source);
+  return {
+    ...compared,
     stream: streamName,
     key,
-    stored: toPresence(stored),
-    storedAt: stored === undefined ? null : new Date(stored.syncedAt).toISOString(),
+    stored,
+    isEqual: isMark && fields.every((field) => field.isEqual),
+    /** When the row last changed here. */
+    storedAt: row === undefined ? null : new Date(row.syncedAt).toISOString(),
+    /** training: `last_updated` of the response's list. */
     calculatedAtMs: found?.about.calculatedAtMs ?? null,
     requests: meter.requests,
     known,
-    withheld: [...privacy.policy.omit, ...privacy.policy.pseudonymize],
-  } as const;
-  if (found === null) {
-    return { ...common, source: 'absent', isEqual: common.stored !== 'live', fields: [], remarks: [] };
-  }
-  const { protection } = privacy;
-  const record =
-    protection === null ? found.record : found.record.replace(protection.ofRecord(found.record.parse()));
-  const asked = { ...scope, found: { ...found, record } };
-  const { source, fields, remarks } = await compareFields(db, streamShape(stream), asked);
-  const isSameMark = common.stored === (source === 'present' ? 'live' : source);
-  const isEqual = isSameMark && fields.every((field) => field.isEqual);
-  return { ...common, source, isEqual, fields, remarks };
+    /** Columns that are omitted or pseudonymized by the privacy settings. */
+    withheld: [...policy.omit, ...policy.pseudonymize],
+  };
 }
 
-function toPresence(stored: StoredRecord | undefined): Verification['stored'] {
-  if (stored === undefined) return 'absent';
-  return stored.deletedAt === null ? 'live' : 'deleted';
+function toPresence(row: StoredRecord | undefined): 'live' | 'deleted' | 'absent' {
+  if (row === undefined) return 'absent';
+  return row.deletedAt === null ? 'live' : 'deleted';
 }
+
+interface Compared {
+  /** `deleted`: the service sends it as deleted. `rejected`: the service has it, and it cannot be a row. */
+  readonly source: 'present' | 'deleted' | 'absent' | 'rejected';
+  /** Differences first. */
+  readonly fields: readonly FieldComparison[];
+  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
+  readonly remarks: readonly (Pick<RecordIssue, 'kind' | 'problem' | 'value'> & {
+    readonly field: string | null;
+  })[];
+}
+
+const ABSENT: Compared = { source: 'absent', fields: [], remarks: [] };
 
 async function compareFields(
   db: Queryable,
   shape: StreamShape,
-  { accountId, key, found }: { accountId: string; key: string; found: FoundRecord },
-): Promise<Pick<Verification, 'source' | 'fields' | 'remarks'>> {
+  { accountId, key, record, about }: FoundRecord & { accountId: string; key: string },
+): Promise<Compared> {
   const { stream, parent, children } = shape;
-  const { record, about } = found;
   const read = toReadRecord(record, { stream, about });
   const parsed = parseRecord(stream, read);
   const { problem, value } = parsed;
   if (problem !== null) {
     const remark = { kind: 'record_rejected', field: null, problem, value } as const;
-    return { source: 'rejected', fields: [], remarks: [remark] };
+    return { ...ABSENT, source: 'rejected', remarks: [remark] };
   }
   const issues: RecordIssue[] = [];
   const made = normalize(stream, read, parsed, (issue) => void issues.push(issue));
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
-    const columns = position === 0 ? receivedColumns(shape) : table.columns;
+    const isParent = table === parent;
+    const columns = isParent ? receivedColumns(shape) : table.columns;
     const scope = { rows: made.rows[position] ?? [], columns, accountId, key };
-    const shown = position === 0 ? columns : columns.filter(({ name }) => !table.key.includes(name));
-    for (const row of await db.execute<RowComparison>(compareRows(table, scope))) {
-      fields.push(...toFields(shown, row, position === 0 ? null : rowName(table, row)));
-    }
+    const shown = isParent ? columns : columns.filter(({ name }) => !table.key.includes(name));
+    for (const row of await db.execute<RowComparison>(compareRows(table, scope)))
+      fields.push(...toFields(shown, row, isParent ? null : rowName(table, row)));
   }
   return {
     source: made.parent['_deleted_at'] == null ? 'present' : 'deleted',
-    fields: [...fields.filter((one) => !one.isEqual), ...fields.filter((one) => one.isEqual)],
+    fields: fields.toSorted((one, other) => Number(one.isEqual) - Number(other.isEqual)),
     remarks: issues.map(({ kind, field, problem, value }) => ({ kind, field, problem, value })),
   };
 }

@@ -25,20 +25,16 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) 
   let sentMs = -Infinity;
   let isFailing = false;
 
-  async function send(): Promise<void> {
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_MS)]);
-    // Redirects are not followed, because the URL is a secret for its own host only.
-    const response = await fetch(address, { headers, redirect: 'manual', signal });
-    await response.body?.cancel();
-    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`);
-  }
-
   /** Never rejects. */
   async function look(): Promise<void> {
     if (clock.monotonicMs() - sentMs < REST_MS || !isFresh()) return;
     sentMs = clock.monotonicMs();
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_MS)]);
     try {
-      await send();
+      // Redirects are not followed, because the URL is a secret for its own host only.
+      const response = await fetch(address, { headers, redirect: 'manual', signal });
+      await response.body?.cancel();
+      if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`);
       if (isFailing) log.info(`the heartbeat is accepted by ${host} again`);
       isFailing = false;
     } catch (error) {

@@ -5,7 +5,7 @@
 import { offReasonOf } from '../../config/account-config.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
-import type { OpenCircuit } from '../health/circuit-breaker.ts';
+import type { Refusal } from '../health/account-health.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import { type AccountDetail, buildDetail } from './account-detail.ts';
@@ -31,7 +31,7 @@ export interface AccountStatus extends Judgement {
   readonly openIssues: number;
   readonly streams: readonly StreamStatus[];
   readonly outages: readonly Outage[];
-  readonly openCircuits: readonly OpenCircuit[];
+  readonly refusals: readonly Refusal[];
   /** null: no request was sent to its service yet. */
   readonly service: ServiceLoad | null;
   /** No request to its service starts before; null: nothing is blocked. */
@@ -121,12 +121,12 @@ export function buildStatus(facts: StatusFacts): Status {
     outages: shifted(databaseOutage, offMs),
   };
 
-  function toStream(one: StreamFacts, { offReasons, health }: AccountFacts['account']): StreamStatus {
-    const offReason = offReasonOf(offReasons, one);
+  function toStream(one: StreamFacts, { account, health }: AccountFacts): StreamStatus {
+    const offReason = offReasonOf(account.offReasons, one);
     return {
       isScheduled: offReason === null,
       offReason,
-      isRefused: health.openCircuits.some(({ holdsAll, stream }) => holdsAll || stream === one.stream),
+      isRefused: health.refusals.some(({ holdsAll, stream }) => holdsAll || stream === one.stream),
       freshness: freshnessOf(one, judgedMs, facts.freshnessBudgetMinutes),
       // At the end, because spreading first takes ten times as long, which counts for thousands of accounts.
       ...one,
@@ -134,15 +134,16 @@ export function buildStatus(facts: StatusFacts): Status {
   }
 
   function toAccount(runner: AccountFacts): AccountStatus {
-    const { id: accountId, health } = runner.account;
+    const { health } = runner;
+    const { id: accountId } = runner.account;
     const streams = (accountsRead?.accounts.get(accountId) ?? UNKNOWN_STREAMS).map((one) =>
-      toStream(one, runner.account),
+      toStream(one, runner),
     );
     const detail = nextRuns === null ? undefined : buildDetail(runner, streams, { facts, judgedMs });
     const account = {
       streams,
       outages: shifted(health.outage, offMs),
-      openCircuits: health.openCircuits.map((one) => ({
+      refusals: health.refusals.map((one) => ({
         ...one,
         sinceMs: one.sinceMs + offMs,
         nextTryMs: one.nextTryMs + offMs,

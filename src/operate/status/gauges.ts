@@ -58,7 +58,7 @@ const OF_ACCOUNT: GaugesOf<AccountStatus> = {
   ],
   credentials_refused: [
     '1 while the service refuses the credentials, for all streams or one.',
-    ({ openCircuits }) => openCircuits.length > 0,
+    ({ refusals }) => refusals.length > 0,
   ],
   service_outage: [
     '1 while runs fail because the service cannot be reached or used.',
@@ -75,7 +75,6 @@ const OF_PROCESS: GaugesOf<Status> = {
     'Migrations of this program that the warehouse lacks; absent when unknown.',
     ({ database }) => database.pendingMigrations,
   ],
-  scheduler_up: ['1 while schedules start runs.', ({ isSchedulerAlive }) => isSchedulerAlive],
   ready: ['Whether /readyz reports ready.', ({ isReady }) => isReady],
   alerts_open: ['Open alerts, sent or not yet sent.', ({ alerts }) => alerts.open],
   alerts_waiting: [
@@ -89,15 +88,7 @@ const OF_PROCESS: GaugesOf<Status> = {
   ],
   run_slots: ['Most runs at once in this worker.', ({ queue }) => queue.slots],
   runs_active: ['Runs of this worker under way.', ({ queue }) => queue.running],
-  runs_unhealthy: [
-    'Runs among them for accounts with an unresponsive service; they use no slots of other accounts.',
-    ({ queue }) => queue.unhealthy,
-  ],
   runs_waiting: ['Runs of this worker that wait for a slot.', ({ queue }) => queue.waiting],
-  run_longest_wait_seconds: [
-    'How long the run that has waited longest has waited.',
-    ({ queue }) => queue.longestWaitMs / 1000,
-  ],
 };
 
 export type AccountLabel = { readonly account?: string };

@@ -3,7 +3,7 @@ import { toIso } from '../../shared/time.ts';
 import type { Status } from './build-status.ts';
 
 /** Fields in ms that are durations; all others are times. */
-const DURATIONS = ['durationMs', 'longestWaitMs'];
+const DURATIONS = ['durationMs'];
 
 const isTime = (name: string): boolean => name.endsWith('Ms') && !DURATIONS.includes(name);
 const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -28,12 +28,12 @@ export function toJsonStatus(status: Status): unknown {
   const { accounts, ...process } = status;
   const [account] = accounts;
   if (account?.detail === undefined) return toJson(status);
-  const { accountId, outages, openCircuits, service, blockedUntilMs, detail } = account;
+  const { accountId, outages, refusals, service, blockedUntilMs, detail } = account;
   return toJson({
     ...process,
     accountId,
     outages: [...process.outages, ...outages],
-    openCircuits,
+    refusals,
     service,
     blockedUntilMs,
     ...detail,

@@ -9,7 +9,7 @@ import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, METRIC_PREFIX 
 import type { Status } from './build-status.ts';
 import { VERSION } from '../../version.ts';
 
-type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
+type SkippedTick = 'running' | 'waiting' | 'credentials_refused';
 
 const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400];
 const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
@@ -45,7 +45,7 @@ function buildCounters(registers: Registry[]) {
     ),
     skipped: counter(
       'skipped_ticks_total',
-      'Ticks of a schedule that led to no run: still running, still waiting for a slot, missed (made up for at once), credentials refused.',
+      'Ticks of a schedule that led to no run: still running, still waiting for a slot, credentials refused.',
       ['stream', 'reason'],
     ),
     alerts: counter(

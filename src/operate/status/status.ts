@@ -7,7 +7,7 @@ import type { AlertChannel } from '../../engine/control-tables/control-tables.ts
 import type { StreamFacts } from './read-accounts.ts';
 import type { StorageRules } from './storage-rules.ts';
 import type { Outage } from '../health/outage-log.ts';
-import type { OpenCircuit } from '../health/circuit-breaker.ts';
+import type { Refusal } from '../health/account-health.ts';
 import type { WarehouseRead } from './read-account-rows.ts';
 import type { Volumes } from './read-volumes.ts';
 
@@ -83,13 +83,10 @@ export interface ServiceLoad {
 }
 
 /** Runs of this process that are active or wait for a slot. */
-export interface QueueStatus {
+interface QueueStatus {
   readonly slots: number;
   readonly running: number;
-  /** Runs of accounts with a service that does not respond; they use no slot of other accounts. */
-  readonly unhealthy: number;
   readonly waiting: number;
-  readonly longestWaitMs: number;
 }
 
 /** The state of the alert channels. */
@@ -124,7 +121,6 @@ export interface ProcessStatus {
   readonly startedMs: number;
   readonly worker: WorkerState;
   readonly owner: string;
-  readonly isSchedulerAlive: boolean;
   readonly database: DatabaseStatus;
   /** The outage of the shared database. */
   readonly outages: readonly Outage[];
@@ -160,11 +156,11 @@ export interface AccountFacts {
   readonly account: {
     readonly id: string;
     readonly offReasons: OffReasons;
-    readonly health: { readonly outage: Outage | undefined; readonly openCircuits: readonly OpenCircuit[] };
     readonly config: Pick<AccountConfig, 'service' | 'equipmentTypes' | 'reportingTimezone'> & {
       readonly schedule: { readonly timezone: string };
     };
   };
+  readonly health: { readonly outage: Outage | undefined; readonly refusals: readonly Refusal[] };
   /** Progress of this process's runs. */
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
   /** Load of the service; null: no request was sent yet. */

@@ -12,7 +12,7 @@ import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
 import type { Outage } from '../health/outage-log.ts';
-import type { OpenCircuit } from '../health/circuit-breaker.ts';
+import type { Refusal } from '../health/account-health.ts';
 import { isEndedFromOutside } from './read-accounts.ts';
 import {
   areAccountsRead,
@@ -26,7 +26,7 @@ import {
 interface AccountState {
   readonly streams: readonly StreamStatus[];
   readonly outages: readonly Outage[];
-  readonly openCircuits: readonly OpenCircuit[];
+  readonly refusals: readonly Refusal[];
   /** The error code of the scheduled report, if its last attempt failed. */
   readonly failedReport?: string | undefined;
   /** How stored data differs from the settings, one sentence each. */
@@ -50,7 +50,7 @@ const streamNames = (streams: readonly { readonly stream: string }[]): string =>
   streams.map(({ stream }) => stream).join(' and ');
 
 /** The worst one first. */
-function processProblems({ worker, isSchedulerAlive, database, nowMs }: ProcessStatus): ProcessProblem[] {
+function processProblems({ worker, database, nowMs }: ProcessStatus): ProcessProblem[] {
   const { problem, readAtMs, isSlow, isTooOld } = database;
   const pending = database.pendingMigrations ?? 0;
   const problems: ProcessProblem[] = [];
@@ -58,7 +58,6 @@ function processProblems({ worker, isSchedulerAlive, database, nowMs }: ProcessS
   const addSlow = (what: string) =>
     add('warning', 'The database responds slowly.', `the database responds slowly: ${what}`);
   if (worker === 'stopping') add('warning', 'The worker is stopping.', 'the worker is stopping');
-  if (!isSchedulerAlive) add('bad', 'The scheduler has stopped.', 'the scheduler has stopped');
   if (problem !== null) add('bad', 'The database is unreachable.', `the database is unreachable: ${problem}`);
   else if (readAtMs !== null && isTooOld) addSlow(`its state was last read ${age(readAtMs, nowMs)}`);
   else if (readAtMs === null && isSlow) addSlow('nothing has been read from it yet');
@@ -80,8 +79,8 @@ function outageReason(outage: Outage, nowMs: number): string {
 }
 
 /** The refused object, unless it is known, the service's response, and the next trial. */
-function describeCircuit(circuit: OpenCircuit, nowMs: number, isKnown: boolean): string {
-  const { code, message, advice, stream, holdsAll, nextTryMs } = circuit;
+function describeRefusal(refusal: Refusal, nowMs: number, isKnown: boolean): string {
+  const { code, message, advice, stream, holdsAll, nextTryMs } = refusal;
   const what = holdsAll
     ? 'the service refuses the credentials'
     : `the service denies this token access to ${stream}`;
@@ -109,13 +108,13 @@ function lateReasons(streams: readonly StreamStatus[], at: ProcessStatus): strin
   });
 }
 
-/** Problems of the account itself: open circuits and stale streams. */
-function accountReasons(at: ProcessStatus, { streams, outages, openCircuits }: AccountState): string[] {
+/** Problems of the account itself: refusals and stale streams. */
+function accountReasons(at: ProcessStatus, { streams, outages, refusals }: AccountState): string[] {
   const late = lateReasons(streams, at);
   // Causes come before their effects. During an outage of the service, data that is still fresh remains usable.
   const causes = late.length === 0 ? [] : outages.filter(({ dependency }) => dependency === 'service');
   return [
-    ...openCircuits.map((circuit) => describeCircuit(circuit, at.nowMs, false)),
+    ...refusals.map((refusal) => describeRefusal(refusal, at.nowMs, false)),
     ...causes.map((outage) => outageReason(outage, at.nowMs)),
     ...late,
   ];
@@ -133,7 +132,7 @@ function staleSentence(scheduled: readonly StreamStatus[], late: readonly Stream
 
 /** Problems that will make streams stale if they last. */
 function accountWarning(
-  { streams, openCircuits, outages, failedReport, differences }: AccountState,
+  { streams, refusals, outages, failedReport, differences }: AccountState,
   channels: readonly string[],
 ): string | null {
   // A stream without a schedule is never late, but its runs by hand may fail.
@@ -148,7 +147,7 @@ function accountWarning(
   if (old.length > 0) return `${streamNames(old)} ${old.length === 1 ? 'is' : 'are'} stale`;
   const unreconciled = used.filter(({ failedReconcile }) => failedReconcile !== undefined);
   if (unreconciled.length > 0) return `the last reconcile of ${streamNames(unreconciled)} failed`;
-  if (openCircuits.length > 0) return `the service denies access to ${streamNames(openCircuits)}`;
+  if (refusals.length > 0) return `the service denies access to ${streamNames(refusals)}`;
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
   if (channels.length > 0) return 'alerts do not arrive';
@@ -181,20 +180,20 @@ function detailsOf(
   account: AccountState,
   { problems, channels }: { problems: readonly ProcessProblem[]; channels: readonly string[] },
 ): string[] {
-  const { outages, openCircuits, streams, failedReport, differences } = account;
+  const { outages, refusals, streams, failedReport, differences } = account;
   const { nowMs, database } = at;
   const isAway = ({ dependency }: Outage): boolean => dependency === 'database' && database.problem !== null;
   const failedRuns = (outage: Outage): string => `${formatNumber(outage.failedRuns, 'run')} failed`;
   // The sentence above already states that the credentials are refused.
-  const isRefused = openCircuits.some(({ holdsAll }) => holdsAll);
-  const circuits = openCircuits.map((circuit) => describeCircuit(circuit, nowMs, isRefused));
+  const isRefused = refusals.some(({ holdsAll }) => holdsAll);
+  const refused = refusals.map((refusal) => describeRefusal(refusal, nowMs, isRefused));
   return [
-    ...(isRefused ? circuits : []),
+    ...(isRefused ? refused : []),
     ...outages
       .filter((outage) => !isAway(outage))
       .map((outage) => `${outageReason(outage, nowMs)}; ${failedRuns(outage)}`),
     ...problems.map(({ reason }) => reason),
-    ...(isRefused ? [] : circuits),
+    ...(isRefused ? [] : refused),
     ...lateReasons(streams, at),
     ...streamProblems(streams),
     ...outages
@@ -214,8 +213,8 @@ function detailsOf(
 }
 
 function judgeStreams(at: ProcessStatus, account: AccountState, channels: readonly string[]): Short {
-  const { streams, openCircuits } = account;
-  if (openCircuits.some(({ holdsAll }) => holdsAll))
+  const { streams, refusals } = account;
+  if (refusals.some(({ holdsAll }) => holdsAll))
     return { level: 'bad', sentence: 'The service refuses the credentials.' };
   const scheduled = streams.filter(({ stream, isScheduled }) => isScheduled && !completesOthers(stream));
   if (scheduled.length === 0) return { level: 'warning', sentence: 'No stream is scheduled.' };
@@ -262,7 +261,7 @@ export function judgeAll(
 ): Judgement {
   const problems = processProblems(at);
   const channels = channelProblems(at);
-  const shared = { streams: [], openCircuits: [], outages: at.outages, differences: [] };
+  const shared = { streams: [], refusals: [], outages: at.outages, differences: [] };
   const notReady = problems.map(({ reason }) => reason);
   if (notReady.length === 0 && !accounts.some(({ isReady }) => isReady)) notReady.push('no account is ready');
   const { level, sentence: short } = problems[0] ?? judgeCounts(counts, accounts.length, channels);

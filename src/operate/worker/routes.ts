@@ -46,14 +46,11 @@ function listTrouble(page: Status, all: Status): string[] {
   return rest > 0 ? [...listed, `and ${formatNumber(rest, 'account')} more`] : listed;
 }
 
-/**
- * Fails only while stopping or when the scheduler is dead, because a restart repairs neither a database nor a service. `all`:
- * where `status` is one page of several.
- */
+/** Fails only while stopping, because a restart repairs neither a database nor a service. `all`: where `status` is one page of several. */
 export function healthPage(status: Status, all = status): HttpPage {
-  const isAlive = status.worker !== 'stopping' && status.isSchedulerAlive;
-  return jsonPage(isAlive ? 200 : 503, {
-    status: status.worker === 'stopping' ? 'stopping' : isAlive ? 'ok' : 'scheduler_dead',
+  const isStopping = status.worker === 'stopping';
+  return jsonPage(isStopping ? 503 : 200, {
+    status: isStopping ? 'stopping' : 'ok',
     version: status.version,
     uptime_seconds: Math.max(0, Math.round((status.nowMs - status.startedMs) / SECOND_MS)),
     problems: [...status.verdict.details, ...listTrouble(status, all)],

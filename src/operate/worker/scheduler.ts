@@ -1,17 +1,30 @@
 /** Turns ticks into jobs. A process runs each job once at a time; between processes the lock in PostgreSQL decides. */
+import { hash } from 'node:crypto';
+import cron, { type ScheduledTask } from 'node-cron';
+import pLimit from 'p-limit';
 import type { OffReasons, ScheduleConfig } from '../../config/account-config.ts';
-import type { NextSync } from '../health/account-health.ts';
-import { type Clock, MINUTE_MS } from '../../shared/time.ts';
+import { groupBy } from '../../shared/group-by.ts';
+import { type Clock, SECOND_MS, sleep } from '../../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../../engine/streams/index.ts';
 import type { StreamName } from '../../engine/streams/stream.ts';
-import { type CronEntry, type JobTarget, startCronGroups } from './cron-groups.ts';
-import type { RunQueue } from './run-queue.ts';
+import type { NextSync } from '../health/account-health.ts';
+
+/** The work that a tick starts. */
+export interface JobTarget {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  readonly kind: 'sync' | 'reconcile';
+}
 
 export interface Job extends JobTarget {
   /** By the monotonic clock. */
   readonly triggeredMs: number;
-  /** ms from this tick to the next one; null: not triggered by a schedule. */
-  readonly periodMs: number | null;
+}
+
+export interface CronEntry {
+  readonly target: JobTarget;
+  readonly timezone: string;
+  readonly expression: string;
 }
 
 export interface ScheduledAccount {
@@ -22,24 +35,21 @@ export interface ScheduledAccount {
 
 interface ScheduleOptions {
   readonly accounts: readonly ScheduledAccount[];
-  /** Period over which ticks are staggered, ms. */
-  readonly spreadMs: number;
-  readonly queue: RunQueue;
+  /** Most runs at once, because each holds a database session. */
+  readonly slots: number;
   readonly clock: Clock;
   /** Runs a job and returns the syncs that should follow; must not reject. */
   readonly run: (job: Job) => Promise<readonly NextSync[]>;
-  /**
-   * Called when a tick finds its job still running or waiting for a slot, or when it was missed (the machine slept, or the
-   * process got no processor time), in which case the job runs now.
-   */
-  readonly onSkippedTick: (target: JobTarget, why: 'running' | 'waiting' | 'missed') => void;
+  /** Called when a tick finds its job still running, or waiting for a slot. */
+  readonly onSkippedTick: (target: JobTarget, why: 'running' | 'waiting') => void;
 }
 
-const DEAD_AFTER_MS = 3 * MINUTE_MS;
+/** Several accounts begin at different moments of a tick. */
+const SPREAD_MS = 30 * SECOND_MS;
 
 interface OpenJob {
   readonly job: Job;
-  state: 'waiting' | 'running';
+  isRunning: boolean;
   done: Promise<void>;
 }
 
@@ -63,12 +73,16 @@ const runsLast = (stream: StreamName): boolean => streamNamed(stream).readMode.k
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
-export function createScheduler(options: ScheduleOptions) {
-  const { clock, queue } = options;
+export function createScheduler({ accounts, slots, clock, run, onSkippedTick }: ScheduleOptions) {
+  const limit = pLimit(slots);
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const open = new Map<string, OpenJob>();
-  const timers = new Set<NodeJS.Timeout>();
-  let groups: ReturnType<typeof startCronGroups> | undefined;
-  let isStopping = false;
+  let schedules: { readonly task: ScheduledTask; readonly targets: readonly JobTarget[] }[] = [];
+
+  /** Made of the name, so that replicas agree and each account has equal periods. */
+  const delayOf = (accountId: string): number =>
+    accounts.length === 1 ? 0 : (parseInt(hash('sha256', accountId).slice(0, 8), 16) / 2 ** 32) * SPREAD_MS;
 
   /** Running jobs of the same kind and account that must end before this one. */
   const firstOf = (job: Job): Promise<void>[] =>
@@ -76,85 +90,75 @@ export function createScheduler(options: ScheduleOptions) {
       (stream) => open.get(jobKey({ ...job, stream }))?.done ?? [],
     );
 
-  function busyWith(target: JobTarget): OpenJob | undefined {
-    // A reconcile includes a sync; during a sync, a reconcile waits for the stream's lock.
-    return open.get(jobKey(target)) ?? open.get(jobKey({ ...target, kind: 'reconcile' }));
-  }
-
   async function work(entry: OpenJob): Promise<void> {
     const { job } = entry;
-    // Ticks of one minute arrive one after the other: all of their jobs are registered first.
-    await new Promise((resolve) => setImmediate(resolve));
+    const { accountId } = job;
+    // The other jobs of a tick are triggered right after this one.
+    await Promise.resolve();
     if (runsLast(job.stream)) await Promise.all(firstOf(job));
-    const nextSyncs = await queue.run(job.accountId, async () => {
-      entry.state = 'running';
-      return isStopping ? [] : await options.run(job);
+    const nextSyncs = await limit(async () => {
+      entry.isRunning = true;
+      return signal.aborted ? [] : await run(job);
     });
-    for (const next of nextSyncs) follow(job.accountId, next);
+    for (const { stream, inMs } of nextSyncs) triggerIn(inMs, { accountId, stream, kind: 'sync' });
   }
 
-  function trigger(target: JobTarget, periodMs: number | null = null): void {
-    if (isStopping) return;
-    const job = { ...target, triggeredMs: clock.monotonicMs(), periodMs };
-    const busy = busyWith(job);
+  function trigger(target: JobTarget, onBusy?: (busy: OpenJob) => void): void {
+    if (signal.aborted) return;
+    // A reconcile includes a sync; during a sync, a reconcile waits for the stream's lock.
+    const busy = open.get(jobKey(target)) ?? open.get(jobKey({ ...target, kind: 'reconcile' }));
     if (busy !== undefined) {
-      options.onSkippedTick(job, busy.state);
+      onBusy?.(busy);
       return;
     }
-    const entry: OpenJob = { job, state: 'waiting', done: Promise.resolve() };
+    const job = { ...target, triggeredMs: clock.monotonicMs() };
+    const entry: OpenJob = { job, isRunning: false, done: Promise.resolve() };
     entry.done = work(entry).finally(() => open.delete(jobKey(job)));
     open.set(jobKey(job), entry);
   }
 
-  function follow(accountId: string, { stream, inMs }: NextSync): void {
-    if (isStopping) return;
-    const target = { accountId, stream, kind: 'sync' } as const;
-    if (inMs === 0) {
-      trigger(target);
-      return;
-    }
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      const busy = busyWith(target);
-      if (busy === undefined) trigger(target);
-      // A follow-up sync must not be dropped, so it waits for a running one.
-      else void busy.done.then(() => trigger(target));
-    }, inMs);
-    timers.add(timer);
+  /** A run under way then does the work. */
+  const triggerIn = (ms: number, target: JobTarget): void =>
+    void sleep(ms, signal).then(() => trigger(target));
+
+  async function tick(target: JobTarget): Promise<void> {
+    await sleep(delayOf(target.accountId), signal);
+    trigger(target, ({ isRunning }) => onSkippedTick(target, isRunning ? 'running' : 'waiting'));
   }
 
   return {
     /** Starts the schedules. */
     start() {
-      groups = startCronGroups({
-        entries: cronEntriesOf(options.accounts),
-        spreadMs: options.spreadMs,
-        clock,
-        onTick: trigger,
-        onMissed: (target) => {
-          if (!isStopping) options.onSkippedTick(target, 'missed');
-        },
+      const alike = groupBy(cronEntriesOf(accounts), (one) => JSON.stringify([one.expression, one.timezone]));
+      schedules = alike.map((entries) => {
+        const [{ expression, timezone }] = entries;
+        const targets = entries.map(({ target }) => target);
+        // However late a tick is, for example after a sleep of the machine, the newest one runs.
+        const late = { missedExecutionTolerance: Infinity, suppressMissedWarning: true };
+        const task = cron.schedule(expression, () => void targets.map(tick), { timezone, ...late });
+        return { task, targets };
       });
     },
-    /** Starts a sync now, unless one waits or is running. */
-    trigger(accountId: string, stream: StreamName) {
-      const target = { accountId, stream, kind: 'sync' } as const;
-      if (busyWith(target) === undefined) trigger(target);
-    },
+    /** Starts a job now, unless it waits or is running. */
+    trigger: (target: JobTarget) => trigger(target),
     /** Unfinished jobs. */
     get open(): readonly JobTarget[] {
       return [...open.values()].map(({ job }) => job);
     },
+    get load() {
+      return { slots, running: limit.activeCount, waiting: limit.pendingCount };
+    },
     /** Next runs of one account, in ms from now. */
-    nextRuns: (accountId: string) => groups?.next(accountId) ?? [],
-    /** False when the schedules have not been compared with the clock for minutes, although the process is up. */
-    isAlive: () => groups === undefined || clock.monotonicMs() - groups.lookedMs < DEAD_AFTER_MS,
+    nextRuns: (accountId: string) =>
+      schedules.flatMap(({ task, targets }) =>
+        targets
+          .filter((target) => target.accountId === accountId)
+          .map((target) => ({ target, inMs: (task.msToNext() ?? 0) + delayOf(accountId) })),
+      ),
     /** Starts no more jobs. */
     async stop() {
-      isStopping = true;
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
-      await groups?.stop();
+      stopping.abort();
+      await Promise.all(schedules.map(async ({ task }) => await task.destroy()));
     },
     /** Resolves when no job is running. */
     async idle() {

@@ -12,8 +12,7 @@ import { formatAge, roughly } from '../../shared/format.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { type AccountsRead, epochMs, numberOf } from '../status/read-accounts.ts';
-import type { CronEntry } from './cron-groups.ts';
-import { cronEntriesOf, type ScheduledAccount } from './scheduler.ts';
+import { cronEntriesOf, type CronEntry, type ScheduledAccount } from './scheduler.ts';
 
 interface Judging {
   readonly accounts: readonly ScheduledAccount[];

@@ -18,7 +18,7 @@ import { toDatabaseError } from '../../engine/database/database-error.ts';
 import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from './monitor.ts';
-import type { RunQueue } from './run-queue.ts';
+import type { OutageLog } from '../health/outage-log.ts';
 import type { Scheduler } from './scheduler.ts';
 
 interface WorkerStatusSources {
@@ -26,7 +26,7 @@ interface WorkerStatusSources {
   readonly startedMs: number;
   readonly state: () => WorkerState;
   readonly monitor: Monitor;
-  readonly queue: RunQueue;
+  readonly databaseOutage: OutageLog;
   readonly scheduler: Scheduler;
   readonly runners: ReadonlyMap<string, AccountRunner>;
   readonly notifier: Pick<Notifier, 'status'>;
@@ -39,15 +39,15 @@ const MAKING_SHARE = 20;
 const ONE_ACCOUNT_TIMEOUT_MS = 3 * SECOND_MS;
 
 /** When a stream is requested again after its credentials were refused; 0: they are not refused. */
-function heldUntilMs({ health }: Account, stream: StreamName): number {
-  const holding = health.openCircuits.filter((circuit) => circuit.holdsAll || circuit.stream === stream);
+function heldUntilMs({ health }: AccountRunner, stream: StreamName): number {
+  const holding = health.refusals.filter((refusal) => refusal.holdsAll || refusal.stream === stream);
   return Math.max(0, ...holding.map(({ nextTryMs }) => nextTryMs));
 }
 
 /** Reads a single account in full, or one row for each of several. `onConnected`: see `MonitorOptions`. */
 export function createWarehouseMonitor(
   app: App,
-  options: Pick<MonitorOptions, 'everyMs' | 'onConnected'>,
+  options: Pick<MonitorOptions, 'everyMs' | 'onConnected' | 'outage'>,
 ): Monitor {
   const { log, clock, accounts, warehouse, config } = app;
   const { connection } = warehouse;
@@ -58,7 +58,6 @@ export function createWarehouseMonitor(
     ...options,
     clock,
     log,
-    outage: app.databaseOutage,
     ping: () => connection.query('select 1'),
     connect: () => warehouse.tryConnecting(),
     read: () =>
@@ -78,7 +77,7 @@ export function neverSynced({ id, scheduled }: Account, { accountsRead }: Wareho
 }
 
 export function createWorkerStatus(sources: WorkerStatusSources) {
-  const { app, monitor, queue, scheduler, runners } = sources;
+  const { app, monitor, databaseOutage, scheduler, runners } = sources;
   const { clock } = app;
   const [only] = runners.size === 1 ? runners.values() : [];
 
@@ -92,27 +91,27 @@ export function createWorkerStatus(sources: WorkerStatusSources) {
       nowMs: clock.now(),
       startedMs: sources.startedMs,
       worker: sources.state(),
-      isSchedulerAlive: scheduler.isAlive(),
-      queue: queue.load,
+      queue: scheduler.load,
       alerts: sources.notifier.status,
       keeping: storageRulesOf(app.config),
       warehouse,
-      databaseOutage: app.databaseOutage.current,
+      databaseOutage: databaseOutage.current,
       accounts,
       nextRuns,
     });
   }
 
   /** Adds the details that only the page of one account shows. */
-  function buildInFull({ account, progress, pressure }: AccountRunner, warehouse: WarehouseFacts): Status {
+  function buildInFull(runner: AccountRunner, warehouse: WarehouseFacts): Status {
+    const { account, health, progress, pressure } = runner;
     const idle = { inFlight: 0, waiting: 0 };
     const nextRuns = scheduler.nextRuns(account.id).map(({ target: { stream, kind }, inMs }) => ({
       stream,
       kind,
-      atMs: Math.max(clock.now() + inMs, heldUntilMs(account, stream)),
+      atMs: Math.max(clock.now() + inMs, heldUntilMs(runner, stream)),
     }));
     return build(warehouse, {
-      accounts: [{ account, progress, pressure: pressure ?? idle }],
+      accounts: [{ account, health, progress, pressure: pressure ?? idle }],
       nextRuns: nextRuns.toSorted((one, other) => one.atMs - other.atMs),
     });
   }

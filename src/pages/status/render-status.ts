@@ -182,17 +182,8 @@ function aboutRequests({ service, blockedUntilMs }: AccountStatus, nowMs: number
 }
 
 function aboutQueue({ queue }: Status): Html {
-  const waiting =
-    queue.waiting === 0
-      ? ''
-      : `, ${formatCount(queue.waiting)} waiting, the first for ${formatDuration(queue.longestWaitMs)}`;
-  // These runs use no slot of other accounts.
-  const unhealthy =
-    queue.unhealthy === 0
-      ? ''
-      : `, and ${formatNumber(queue.unhealthy, 'run')} for accounts with an unresponsive service`;
-  return html`Slots in use: ${formatCount(queue.running - queue.unhealthy)} of
-  ${formatCount(queue.slots)}${unhealthy}${waiting}.`;
+  const waiting = queue.waiting === 0 ? '' : `, ${formatCount(queue.waiting)} waiting`;
+  return html`Slots in use: ${formatCount(queue.running)} of ${formatCount(queue.slots)}${waiting}.`;
 }
 
 /** Renders one account in full, or a list of several. `nonce` is that of the response's Content-Security-Policy. */

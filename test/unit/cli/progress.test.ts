@@ -17,7 +17,7 @@ test('a terminal shows how many records each stream has read, on one line that i
   progress.events.onRead?.('users', 1200);
   expect(written).toEqual(['\r\u001b[2Kreading records: users 1,200']);
   progress.stop('users');
-  progress.events.onBegun?.('names');
+  progress.events.onSession?.('names');
   expect(written.at(-1)).toBe('\r\u001b[2Kreading records: names 0');
   progress.stop('names');
   expect(written.at(-1)).toBe('\r\u001b[2K');

@@ -44,8 +44,8 @@ const running = runRow({ run_id: 10, stream: 'resources', status: 'running', fin
 
 const heldUp = { operations: withStream('resources', { heldUpBy: 'role bi (pid 1)' }) };
 const unreconciled = { operations: withStream('resources', { failedReconcile: 'delete_guard' }) };
-const refused = { openCircuits: [circuit] };
-const forbidden = { openCircuits: [{ ...circuit, holdsAll: false }] };
+const refused = { refusals: [circuit] };
+const forbidden = { refusals: [{ ...circuit, holdsAll: false }] };
 const old = { nowMs: NOON + 3 * MINUTE_MS, isDatabaseSlow: true };
 const partitions = [{ partition: '23', live: 1200, deleted: 0, readAtMs: NOON - DAY_MS }];
 const unread = { volumes: { rows: [], days: [], partitions } };

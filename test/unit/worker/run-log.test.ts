@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { logResult } from '../../../src/operate/worker/run-log.ts';
 import { type ErrorCode, SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
@@ -42,34 +42,27 @@ const failed = (code: ErrorCode): RunResult => ({
   error: new SafetySyncError(code, 'why'),
 });
 
-describe('the line of a run', () => {
-  it('the log line of a run contains its id and its watermarks before and after', () => {
-    const { level, fields } = lineOf({ ...figures, outcome: 'succeeded', note: null });
-    expect(level).toBe('info');
-    expect(fields).toMatchObject({
-      run_id: 42,
-      stream: 'followups',
-      watermark_before: record.watermarkBefore,
-      watermark_after: record.watermarkAfter,
-    });
-  });
+const skipped = { ...figures, outcome: 'skipped', reason: 'why' } as const;
 
-  it.each([
-    ['delete_guard', 'error'],
-    ['worker_died', 'error'],
-    ['interrupted', 'warn'],
-  ] as const)('the log line of a run that failed with %s has level %s', (code, level) => {
-    expect(lineOf(failed(code)).level).toBe(level);
+it('the log line of a run contains its id and its watermarks before and after', () => {
+  const { level, fields } = lineOf({ ...figures, outcome: 'succeeded', note: null });
+  expect(level).toBe('info');
+  expect(fields).toMatchObject({
+    run_id: 42,
+    stream: 'followups',
+    watermark_before: record.watermarkBefore,
+    watermark_after: record.watermarkAfter,
   });
+});
 
-  it('the log line of a run that is skipped has level info, or debug if its reason is known or another worker runs the stream', () => {
-    const skipped = { ...figures, outcome: 'skipped', reason: 'why' } as const;
-    expect(lineOf(skipped).level).toBe('info');
-    expect(lineOf(skipped, true).level).toBe('debug');
-    expect(lineOf({ ...skipped, isTaken: true }).level).toBe('debug');
-  });
+it('a failed run is logged as an error, unless somebody interrupted it or its outage was logged', () => {
+  expect(lineOf(failed('delete_guard')).level).toBe('error');
+  expect(lineOf(failed('interrupted')).level).toBe('warn');
+  expect(lineOf(failed('network_error'), true).level).toBe('debug');
+});
 
-  it('the log line of a run during a logged outage has level debug', () => {
-    expect(lineOf(failed('network_error'), true).level).toBe('debug');
-  });
+it('a skipped run is logged, unless its reason is known or another worker runs the stream', () => {
+  expect(lineOf(skipped).level).toBe('info');
+  expect(lineOf(skipped, true).level).toBe('debug');
+  expect(lineOf({ ...skipped, isTaken: true }).level).toBe('debug');
 });

@@ -1,78 +1,128 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NextSync } from '../../../src/operate/health/account-health.ts';
-import { createRunQueue } from '../../../src/operate/worker/run-queue.ts';
 import { createScheduler, type Job, type Scheduler } from '../../../src/operate/worker/scheduler.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import { createGate } from '../../support/gate.ts';
 
 const START = Date.UTC(2026, 2, 2, 12, 0, 1);
-const OFF = {
-  resources: null,
-  followups: null,
-  'training-employee-status': null,
-  equipments: null,
-  users: null,
-};
+const QUARTERLY = '*/15 * * * *';
 
 let scheduler: Scheduler;
 let begun: string[];
-let overruns: number;
+let skipped: string[];
 let work: (job: Job) => Promise<readonly NextSync[]>;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START });
   begun = [];
-  overruns = 0;
+  skipped = [];
   work = () => Promise.resolve([]);
-  const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
-  scheduler = createScheduler({
-    accounts: [
-      {
-        id: 'one',
-        offReasons: {},
-        config: {
-          schedule: {
-            timezone: 'UTC',
-            streams: { ...OFF, resources: '*/15 * * * *', followups: '*/15 * * * *' },
-            reconcile: null,
-          },
-        },
-      },
-    ],
-    spreadMs: 0,
-    queue: createRunQueue({ slots: 4, clock }),
-    clock,
-    run: async (job) => {
-      begun.push(job.stream);
-      return await work(job);
-    },
-    onSkippedTick: (_, why) => {
-      if (why !== 'missed') overruns += 1;
-    },
-  });
-  scheduler.start();
 });
 afterEach(async () => {
   await scheduler.stop();
   vi.useRealTimers();
 });
 
-describe('a scheduler', () => {
-  it('a sync that a run requests for a time starts when the run then under way has ended', async () => {
+function start(
+  ids: readonly string[],
+  streams: Readonly<Record<string, string>> = { resources: QUARTERLY, followups: QUARTERLY },
+  { slots = 4, timezone = 'UTC' } = {},
+): void {
+  scheduler = createScheduler({
+    accounts: ids.map((id) => ({
+      id,
+      offReasons: {},
+      config: { schedule: { timezone, streams, reconcile: null } },
+    })),
+    slots,
+    clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
+    run: async (job) => {
+      begun.push(ids.length === 1 ? job.stream : job.accountId);
+      return await work(job);
+    },
+    onSkippedTick: ({ stream }, why) => skipped.push(`${stream} ${why}`),
+  });
+  scheduler.start();
+}
+
+const trigger = (stream: string) => scheduler.trigger({ accountId: 'one', stream, kind: 'sync' });
+
+describe('ticks', () => {
+  it('start every stream at once where there is one account', async () => {
+    start(['one']);
+    expect(scheduler.nextRuns('one')[0]?.inMs).toBe(15 * MINUTE_MS - SECOND_MS);
+    await vi.advanceTimersByTimeAsync(15 * MINUTE_MS - SECOND_MS);
+    expect(begun).toEqual(['resources', 'followups']);
+  });
+
+  it('start a hundred accounts at different moments of thirty seconds, each with equal periods', async () => {
+    const ids = Array.from({ length: 100 }, (_, at) => `account-${at}`);
+    start(ids, { resources: QUARTERLY }, { slots: 100 });
+    const planned = ids.map((id) => scheduler.nextRuns(id)[0]?.inMs ?? 0);
+    expect(Math.min(...planned)).toBeLessThan(15 * MINUTE_MS);
+    expect(Math.max(...planned)).toBeLessThan(15 * MINUTE_MS + 30 * SECOND_MS);
+    await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
+    expect(begun.length).toBeLessThan(20);
+    await vi.advanceTimersByTimeAsync(30 * SECOND_MS);
+    expect(begun.toSorted()).toEqual(ids.toSorted());
+    expect(scheduler.nextRuns('account-7')[0]?.inMs).toBeLessThanOrEqual(15 * MINUTE_MS);
+  });
+
+  it('are skipped while their job is running, and while it waits for a slot', async () => {
     const gate = createGate();
-    work = async ({ stream }) => {
-      if (stream === 'followups') return [{ stream: 'resources', inMs: MINUTE_MS }];
+    work = async () => {
       await gate.opened;
       return [];
     };
-    scheduler.trigger('one', 'resources');
-    scheduler.trigger('one', 'followups');
-    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
-    expect(begun).toEqual(['resources', 'followups']);
+    start(['one'], { resources: QUARTERLY, followups: QUARTERLY }, { slots: 1 });
+    await vi.advanceTimersByTimeAsync(30 * MINUTE_MS);
+    expect(begun).toEqual(['resources']);
+    expect(skipped).toEqual(['resources running', 'followups waiting']);
+    expect(scheduler.load).toEqual({ slots: 1, running: 1, waiting: 1 });
     gate.open();
     await vi.advanceTimersByTimeAsync(SECOND_MS);
-    expect(begun).toEqual(['resources', 'followups', 'resources']);
-    expect(overruns).toBe(0);
+    expect(begun).toEqual(['resources', 'followups']);
+    expect(scheduler.open).toEqual([]);
+  });
+
+  it('that a sleeping machine missed are made up for once', async () => {
+    start(['one'], { resources: QUARTERLY });
+    vi.setSystemTime(Date.now() + DAY_MS);
+    await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
+    expect(begun).toEqual(['resources']);
+    await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
+    expect(begun).toEqual(['resources', 'resources']);
+  });
+
+  it('do not come in an hour that summer time skips', () => {
+    // Oslo, 2027-03-28: 01:59:59 is followed by 03:00:00.
+    vi.setSystemTime(Date.UTC(2027, 2, 28, 0, 30));
+    start(['one'], { resources: '30 2 * * *' }, { timezone: 'Europe/Oslo' });
+    expect(scheduler.nextRuns('one')[0]?.inMs).toBe(DAY_MS);
+  });
+
+  it('start nothing after a stop, neither a schedule nor a sync that was to follow', async () => {
+    work = () => Promise.resolve([{ stream: 'followups', inMs: MINUTE_MS }]);
+    start(['one']);
+    trigger('resources');
+    await vi.advanceTimersByTimeAsync(SECOND_MS);
+    await scheduler.stop();
+    trigger('resources');
+    await vi.advanceTimersByTimeAsync(DAY_MS);
+    expect(begun).toEqual(['resources']);
+  });
+});
+
+describe('jobs', () => {
+  it('a sync that a run asks for begins at its time', async () => {
+    work = ({ stream }) =>
+      Promise.resolve(stream === 'followups' ? [] : [{ stream: 'followups', inMs: MINUTE_MS }]);
+    start(['one']);
+    trigger('resources');
+    await vi.advanceTimersByTimeAsync(MINUTE_MS - 1);
+    expect(begun).toEqual(['resources']);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(begun).toEqual(['resources', 'followups']);
   });
 
   it('the stream that runs last starts when the other streams of its account have ended, in any order of triggers', async () => {
@@ -81,23 +131,13 @@ describe('a scheduler', () => {
       if (stream === 'resources') await gate.opened;
       return [];
     };
-    scheduler.trigger('one', 'users');
-    scheduler.trigger('one', 'resources');
+    start(['one']);
+    trigger('users');
+    trigger('resources');
     await vi.advanceTimersByTimeAsync(SECOND_MS);
     expect(begun).toEqual(['resources']);
     gate.open();
     await vi.advanceTimersByTimeAsync(SECOND_MS);
     expect(begun).toEqual(['resources', 'users']);
-  });
-
-  it('a scheduler is alive after any jump of its clock, and continues', async () => {
-    for (const byMs of [30 * 24 * HOUR_MS, -60 * 24 * HOUR_MS]) {
-      vi.setSystemTime(Date.now() + byMs);
-      await vi.advanceTimersByTimeAsync(16 * MINUTE_MS);
-      expect(scheduler.isAlive()).toBe(true);
-    }
-    // Forward: the missed one and the next one; back: the next one, of each stream.
-    expect(begun.filter((stream) => stream === 'resources').length).toBe(3);
-    expect(begun.filter((stream) => stream === 'followups').length).toBe(3);
   });
 });
