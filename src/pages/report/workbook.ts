@@ -19,7 +19,7 @@ interface Column {
 }
 
 export interface Sheet {
-  /** 31 characters at most. */
+  /** 31 characters at most, without a quote. */
   readonly name: string;
   readonly columns: readonly Column[];
   readonly rows: Iterable<readonly (readonly Cell[])[]> | AsyncIterable<readonly (readonly Cell[])[]>;
@@ -103,46 +103,32 @@ function beginSheet(columns: readonly Column[]): string {
 const endSheet = (columns: readonly Column[], rows: number): string =>
   `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/><pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.3" footer="0.3"/><pageSetup paperSize="9" orientation="landscape" fitToWidth="1" fitToHeight="0"/><headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter></worksheet>`;
 
-function relationships(targets: readonly (readonly [type: string, target: string])[]): string {
-  const all = targets.map(
-    ([type, target], at) => `<Relationship Id="rId${at + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`,
-  );
-  return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
-}
+const relation = (id: number, type: string, target: string): string =>
+  `<Relationship Id="rId${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
+const relations = (...all: readonly string[]): string =>
+  `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
+const override = (part: string, type: string): string =>
+  `<Override PartName="/xl/${part}" ContentType="${TYPE}.${type}+xml"/>`;
 
-/** The entries that name the sheets. */
-function* sheetEntries(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
-  const files = sheets.map((_, at) => `sheet${at + 1}.xml`);
-  const named = sheets.map(
+/** The files that name the sheets, by path. The header row is repeated on each printed page. */
+function framesOf(sheets: readonly string[]): Readonly<Record<string, string>> {
+  const ofEach = (toXmlOf: (name: string, at: number) => string): string => sheets.map(toXmlOf).join('');
+  const named = ofEach(
     (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
-  // The header row is repeated on each page.
-  const titles = sheets.map(
+  const titles = ofEach(
     (name, at) =>
-      `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${toXml(name.replaceAll("'", "''"))}'!$1:$1</definedName>`,
+      `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${toXml(name)}'!$1:$1</definedName>`,
   );
-  yield [
-    'xl/workbook.xml',
-    `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named.join('')}</sheets><definedNames>${titles.join('')}</definedNames></workbook>`,
-  ];
-  yield [
-    'xl/_rels/workbook.xml.rels',
-    relationships([
-      ...files.map((file) => ['worksheet', `worksheets/${file}`] as const),
-      ['styles', 'styles.xml'],
-    ]),
-  ];
-  yield ['xl/styles.xml', STYLES];
-  yield ['_rels/.rels', relationships([['officeDocument', 'xl/workbook.xml']])];
-  const types = [
-    ['/xl/workbook.xml', `${TYPE}.sheet.main+xml`],
-    ['/xl/styles.xml', `${TYPE}.styles+xml`],
-    ...files.map((file) => [`/xl/worksheets/${file}`, `${TYPE}.worksheet+xml`]),
-  ].map(([part, type]) => `<Override PartName="${part}" ContentType="${type}"/>`);
-  yield [
-    '[Content_Types].xml',
-    `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${types.join('')}</Types>`,
-  ];
+  const targets = ofEach((_, at) => relation(at + 1, 'worksheet', `worksheets/sheet${at + 1}.xml`));
+  const parts = ofEach((_, at) => override(`worksheets/sheet${at + 1}.xml`, 'worksheet'));
+  return {
+    'xl/workbook.xml': `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named}</sheets><definedNames>${titles}</definedNames></workbook>`,
+    'xl/_rels/workbook.xml.rels': relations(targets, relation(sheets.length + 1, 'styles', 'styles.xml')),
+    'xl/styles.xml': STYLES,
+    '_rels/.rels': relations(relation(1, 'officeDocument', 'xl/workbook.xml')),
+    '[Content_Types].xml': `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${override('workbook.xml', 'sheet.main')}${override('styles.xml', 'styles')}${parts}</Types>`,
+  };
 }
 
 /** Pulls the rows of one sheet after the other. */
@@ -187,7 +173,7 @@ export async function* renderWorkbook(
     }
     yield* push(entry, endSheet(columns, count), true);
   }
-  for (const [path, xml] of sheetEntries(names)) yield* push(open(path), xml, true);
+  for (const [path, xml] of Object.entries(framesOf(names))) yield* push(open(path), xml, true);
   zip.end();
   yield* chunks;
 }
