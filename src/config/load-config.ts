@@ -167,7 +167,12 @@ function settingsOf(env: Environment, values: VariableValues, isTerminal: boolea
       runsDays: values.RETENTION_RUNS_DAYS,
       issuesDays: values.RETENTION_ISSUES_DAYS,
     },
-    http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
+    http: {
+      host: values.HTTP_HOST,
+      port: values.HTTP_PORT,
+      allowedHosts: values.HTTP_ALLOWED_HOSTS,
+      hasReport: values.HTTP_REPORT,
+    },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
     /** Pages of records in the service. */
     recordUrls,

@@ -16,19 +16,27 @@ export function notificationsOf(
   const { SMTP_URL: smtpUrl, ALERT_EMAIL_FROM: from, REPORT_CRON: cron, REPORT_DIR: folder } = values;
   const alertEmailTo = values.ALERT_EMAIL_TO ?? [];
   const emailTo = values.REPORT_EMAIL_TO ?? [];
+  const areas = values.REPORT_AREAS ?? [];
   const lacks = (name: string, value: unknown, why: string): void => {
     if (value === undefined && !isNamed(problems, name)) problems.push(`${name} is not set: ${why}`);
   };
   const mailed = [
     ...(alertEmailTo.length > 0 ? ['ALERT_EMAIL_TO'] : []),
     ...(emailTo.length > 0 ? ['REPORT_EMAIL_TO'] : []),
+    ...(areas.some((one) => one.emailTo.length > 0) ? ['REPORT_AREAS'] : []),
     ...(accounts.some(({ reportEmailTo }) => reportEmailTo !== undefined) ? [REPORT_KEY] : []),
   ];
   if (mailed.length > 0) {
     lacks('SMTP_URL', smtpUrl, `the mail server for ${mailed.join(' and ')}`);
     lacks('ALERT_EMAIL_FROM', from, `the sender of what goes to ${mailed.join(' and ')}`);
   }
-  const hasPlace = emailTo.length > 0 || folder !== undefined || mailed.includes(REPORT_KEY);
+  const hasPlace =
+    emailTo.length > 0 ||
+    folder !== undefined ||
+    mailed.includes(REPORT_KEY) ||
+    mailed.includes('REPORT_AREAS');
+  if (folder === undefined && areas.some((one) => one.emailTo.length === 0))
+    problems.push('REPORT_AREAS: an area without addresses needs REPORT_DIR');
   if (hasPlace) lacks('REPORT_CRON', cron, 'when the report is made, as cron');
   if (typeof cron === 'string' && !hasPlace && !isNamed(problems, 'REPORT_')) {
     problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');
@@ -53,6 +61,6 @@ export function notificationsOf(
     /** Duration of a problem before its alert is sent. */
     alertAfterMinutes: values.ALERT_AFTER_MINUTES,
     /** undefined: the report is not sent automatically. Without recipients it is not mailed, without a folder not written. */
-    report: typeof cron === 'string' && hasPlace ? { cron, emailTo, folder } : undefined,
+    report: typeof cron === 'string' && hasPlace ? { cron, emailTo, folder, areas } : undefined,
   };
 }

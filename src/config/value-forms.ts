@@ -5,6 +5,7 @@
 import { validate as isCron } from 'node-cron';
 import * as z from 'zod';
 import { KEEPABLE } from '../engine/streams/users.ts';
+import { AREA_KINDS, parseArea } from '../shared/area.ts';
 import { isRecordUrlTemplate } from '../shared/record-urls.ts';
 
 export const wholeNumber = (min: number, max: number, expected = `a whole number from ${min} to ${max}`) =>
@@ -104,6 +105,22 @@ export const commaList = z
 export const addressList = commaList
   .pipe(z.array(address).min(1))
   .describe('mail addresses, separated by commas');
+
+/** null: it has another form. */
+function parseAreaReport(text: string) {
+  const [, place = '', to = ''] = /^(.*?)(?::([^:]*@[^:]*))?$/s.exec(text) ?? [];
+  const area = parseArea(place);
+  const emailTo = to === '' ? [] : addressList.safeParse(to).data;
+  return area === null || emailTo === undefined ? null : { area, emailTo };
+}
+
+export const areaReports = z
+  .string()
+  .transform((text) => text.split(/[;\n]/).filter((one) => one.trim() !== ''))
+  .transform((entries) => entries.map(parseAreaReport))
+  .refine((found) => found.length > 0 && found.every((one) => one !== null))
+  .transform((found) => found.filter((one) => one !== null))
+  .describe(`KIND=NAME: address, address; … with a KIND of ${AREA_KINDS.join(', ')}`);
 
 export const token = z
   .string()

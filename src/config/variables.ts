@@ -114,6 +114,11 @@ const PAGES = {
     'Names that a browser or proxy may use for the pages, with commas between; addresses, `localhost` and `HTTP_HOST` need no entry ([why](operations.md#look)).',
     { default: '' },
   ),
+  HTTP_REPORT: variable(
+    form.flag,
+    'Serves the [report](operations.md#the-report) at `/report`, with its workbook, CSV files and figures as JSON, made at most once in five minutes. They name people and have no password.',
+    { default: 'false' },
+  ),
   LOG_LEVEL: variable(
     z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
@@ -153,6 +158,11 @@ const ALERTS = {
   REPORT_DIR: variable(
     form.path('a directory'),
     'Directory of the report, a page and a workbook a day, readable by the worker’s user alone.',
+  ),
+  REPORT_AREAS: variable(
+    form.areaReports,
+    'Further reports, each of one area to its own recipients: `KIND=NAME: address, address; …`; KIND is field_office, line_of_business, client or supervisor, and NAME may be a group of them. Without addresses it is only written into `REPORT_DIR`.',
+    { example: 'field_office=Houston: anna@example.com; supervisor=Ruth Santos: ruth@example.com' },
   ),
   REPORT_TITLE: variable(
     form.lineOfText,

@@ -2,7 +2,7 @@
 import { type Html, html, type HtmlValue, trusted } from './html.ts';
 
 type Tag = 'circle' | 'g' | 'line' | 'path' | 'rect' | 'svg' | 'text' | 'title';
-export type Attributes = Readonly<Record<string, string | number>>;
+type Attributes = Readonly<Record<string, string | number>>;
 
 /** Rounds to a tenth of a pixel. */
 export const round = (px: number): number => Math.round(px * 10) / 10;
@@ -23,11 +23,6 @@ export function drawing(
 ): Html {
   const size = { role: 'img', 'aria-label': label, viewBox: `0 0 ${width} ${height}` };
   return element('svg', { ...size, ...attributes }, ...content);
-}
-
-/** A text whose middle is at `y`. */
-export function textAt(x: number, y: number, text: string, attributes: Attributes = {}): Html {
-  return element('text', { x, y, dy: '0.32em', ...attributes }, text);
 }
 
 interface Segment extends Attributes {

@@ -77,72 +77,57 @@ main.lost{filter:grayscale(1);opacity:.6}
 @media (min-width:120rem){body{font-size:19px}}
 `;
 
-/**
- * Charts take their colours from these variables. Adjacent colours differ in lightness, so that they differ without colour,
- * too.
- */
 export const REPORT_STYLE = `${BASE}${palette(
-  `--accent:#26588f;--bad:#a8281f;--warn:#e2a73d;--good:#3b7577;--none:#cfd5dc;--calm:#a9c1dc;--on-bad:#fff;--on-warn:#241a04;--on-good:#fff;
---age1:#ecc2b5;--age2:#d98e79;--age3:#bd5242;--age4:#86170f`,
-  `--accent:#86b6f0;--bad:#cf6157;--warn:#e9bd63;--good:#4f9a9b;--none:#4a535e;--calm:#4d6f96;--on-bad:#1d0503;--on-warn:#241a04;--on-good:#04191a;
---age1:#6d4139;--age2:#99564a;--age3:#c86a5c;--age4:#f0988b`,
+  '--accent:#26588f;--bad:#a8281f;--warn:#b97a08;--good:#3b7577',
+  '--accent:#86b6f0;--bad:#e2776d;--warn:#e9bd63;--good:#4fa9a9',
 )}
-header,main,footer{max-width:60rem;margin:0 auto;padding:0 clamp(.8rem,3vw,1.5rem)}
-header{padding-top:clamp(1.5rem,4vw,3rem)}
-h1{font-size:clamp(1.7rem,4.5vw,2.4rem);line-height:1.15;letter-spacing:-.02em;margin:0 0 .3rem;overflow-wrap:anywhere}
-h2{font-size:1.45rem;line-height:1.2;letter-spacing:-.01em;margin:0 0 .5rem}
-h3{margin:2.2rem 0 .6rem;padding-top:1.2rem;border-top:1px solid var(--line)}
+header,main,footer{max-width:72rem;margin:0 auto;padding:0 clamp(.8rem,3vw,1.5rem)}
+header{padding-top:clamp(1rem,3vw,2rem)}
+h1{font-size:clamp(1.6rem,4vw,2.2rem);line-height:1.15;letter-spacing:-.02em;margin:0 0 .3rem;overflow-wrap:anywhere}
+h2{font-size:1.4rem;line-height:1.2;letter-spacing:-.01em;margin:0 0 .5rem}
 .note{color:var(--dim);font-size:.85rem;margin:.5rem 0 0;max-width:46rem}
-.lead{font-size:1.1rem;margin:0 0 1.4rem;max-width:46rem}
-.empty{color:var(--dim);max-width:46rem}
-nav{font-size:.9rem;margin-top:.8rem;display:flex;flex-wrap:wrap;gap:.2rem 1.1rem}
+.lead{font-size:1.05rem;margin:0 0 1.2rem;max-width:46rem}
+.empty{color:var(--dim)}
+nav{font-size:.9rem;margin-top:.6rem;display:flex;flex-wrap:wrap;gap:.2rem 1.1rem}
 nav a{color:var(--dim);text-underline-offset:.2em}
-section{background:var(--card);border:1px solid var(--line);border-radius:.7rem;padding:clamp(1rem,3vw,1.8rem);margin:1.2rem 0}
-.key-figures{display:flex;flex-wrap:wrap;gap:1px;background:var(--line);padding:0;overflow:hidden;border:1px solid var(--line);border-radius:.7rem;margin:1.2rem 0}
-.key-figures div{background:var(--card);padding:1.1rem 1.3rem;flex:1 1 10.5rem}
+section{background:var(--card);border:1px solid var(--line);border-radius:.7rem;padding:clamp(1rem,3vw,1.6rem);margin:1.2rem 0}
+.key-figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));gap:1px;background:var(--line);padding:0;overflow:hidden;border:1px solid var(--line);border-radius:.7rem;margin:1rem 0}
+.key-figures div{background:var(--card);padding:.8rem 1.1rem}
 .key-figures dt{color:var(--dim);font-size:.9rem}
 .key-figures dd{margin:0}
-.key-figures .value{font-size:2.5rem;font-weight:650;letter-spacing:-.03em;line-height:1.2}
-.key-figures .bad{color:var(--bad)}
-.key-figures .change{font-size:.85rem;font-weight:600;line-height:1.35;color:var(--dim)}
-.key-figures .worse{color:var(--bad)}.key-figures .better{color:var(--good)}
-.key-figures .beside{color:var(--dim);font-size:.85rem;line-height:1.35}
-header .bad{color:var(--bad)}
-.first{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr));gap:1.2rem;overflow-wrap:anywhere}
-.first section{margin:0;padding:1rem 1.3rem;min-width:0}.first h2{font-size:1rem}
-.first ol,.first ul{margin:0;padding-left:1.2rem;font-size:.95rem}
-figure{margin:0 0 1.2rem}
-figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .5rem}
-svg{height:auto;overflow:visible;font-size:12px;font-family:inherit;color:var(--dim)}
-svg.narrow{display:none}
-.scroll{margin:0 0 1rem}.note+.scroll{margin-top:1.6rem}
-th code{display:inline-block}
-td.remark{color:var(--text);padding-bottom:.7rem}
-.people th[scope=rowgroup]{font-weight:600;width:22%;font-size:1rem}
-.people .when{white-space:nowrap;color:var(--dim)}
-.people b,.people code{font-weight:600}
+.key-figures .value{font-size:2.2rem;font-weight:650;letter-spacing:-.03em;line-height:1.2}
+.bad{color:var(--bad)}
+.change{font-size:.85rem;font-weight:600;line-height:1.35;color:var(--dim)}
+.worse{color:var(--bad)}.better{color:var(--good)}
+.beside{color:var(--dim);font-size:.85rem;line-height:1.35}
+.first{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(18rem,100%),1fr));gap:1rem;overflow-wrap:anywhere}
+.first section{margin:0;padding:1rem 1.2rem;min-width:0}.first h2{font-size:1.05rem}
+.first section:first-child{border-color:var(--bad)}.first section:first-child h2{color:var(--bad)}
+.first ol{margin:0;padding-left:1.1rem;font-size:.9rem;line-height:1.4}.first li{margin-bottom:.35rem}
+figure{margin:1.8rem 0 1.2rem}
+figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .4rem}
+.scroll{margin:0 0 .4rem}.scroll+.scroll,.note+.scroll,.lead+.scroll+.scroll{margin-top:1.6rem}
+.key{display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;font-size:.85rem}.key i{display:inline-block;width:1rem;height:.22rem;margin-right:.4rem;vertical-align:.22rem}
+.plot{position:relative}.plot span{position:absolute;top:-.1rem;left:0;font-size:.75rem;color:var(--dim)}.plot svg{height:9rem}
+.ends{display:flex;justify-content:space-between;font-size:.75rem;color:var(--dim)}
+td.remark{color:var(--text);padding-bottom:.6rem}
 footer{padding-bottom:3rem}
-@media (max-width:42rem){svg.wide{display:none}svg.narrow{display:block}th,td{padding-right:.55rem}table{font-size:.84rem}thead th{font-size:.8rem}
-.key-figures div{padding:.9rem 1rem;flex-basis:8rem}
-.people thead{display:none}.people tbody,.people tr,.people th,.people td{display:block;width:auto}
-.people tbody{border-top:1px solid var(--line);padding:.5rem 0}.people th[scope=rowgroup],.people td{width:auto;border:0;padding:.1rem 0}.people .when{padding-top:.35rem}}
+@media (max-width:42rem){th,td{padding-right:.5rem}table{font-size:.8rem}thead th{font-size:.75rem}.key-figures{grid-template-columns:1fr 1fr}.key-figures div{padding:.7rem .9rem}.key-figures .value{font-size:1.8rem}.key-figures div:last-child{grid-column:1/-1}main{display:flex;flex-direction:column}.first{order:-1;margin-top:1rem}}
 @page{margin:14mm;@bottom-right{content:counter(page) " / " counter(pages);font:8pt system-ui,sans-serif;color:#5a636e}}
 @media print{
 :root{--bg:#fff;--card:#fff;color-scheme:light}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-body{font-size:10.5pt}
+body{font-size:10pt}
 header,main,footer{max-width:none;padding:0}
-section{border:0;border-radius:0;padding:0;margin:0 0 1.4rem}
-section+section{padding-top:1rem}
-.key-figures{border:1px solid var(--line);padding:0!important;flex-wrap:nowrap}
-.key-figures div{padding:.6rem .7rem;flex-basis:0}.key-figures .value{font-size:1.6rem}.key-figures dt,.key-figures .change,.key-figures .beside{font-size:8pt}
-table{font-size:9pt}th,td{padding:.22rem .7rem .22rem 0}h3{margin-top:1rem;padding-top:.8rem}
-h2,h3,caption,figcaption,.lead{break-after:avoid}
-figure,tr,.key-figures,.first,.lead{break-inside:avoid}
-.first{grid-template-columns:1fr 1fr}.first section{margin:0 0 1rem;padding:0;border:0}
+section{border:0;border-radius:0;padding:0;margin:0 0 1.2rem}
+.key-figures{grid-template-columns:repeat(5,1fr)}.key-figures div{padding:.5rem .6rem}.key-figures .value{font-size:1.5rem}.key-figures dt,.change,.beside{font-size:7.5pt}
+table{font-size:8.5pt}th,td{padding:.2rem .6rem .2rem 0}
+h2,caption,figcaption,.lead{break-after:avoid}
+figure,tr,.key-figures,.lead{break-inside:avoid}
+.first{grid-template-columns:1fr 1fr 1fr}.first section{padding:0;border:0}.first ol{font-size:8pt}
 thead,tr:has(+tr>.remark){break-after:avoid}thead+tbody>tr:nth-child(-n+3){break-before:avoid}
-td.remark{font-size:8.5pt;padding-bottom:.35rem}.lead{font-size:11pt;margin-bottom:.8rem}
-svg.narrow{display:none}svg.wide{display:block}.spare{display:table-cell}
+td.remark{font-size:8pt;padding-bottom:.3rem}
+.spare{display:table-cell}
 nav,footer{display:none}
 }
 `;

@@ -142,9 +142,6 @@ const daysSinceMonday = (day: string): number => (dayNumber(day) + 3) % 7;
 
 const weekdayOf = (day: string): string => WEEKDAYS[daysSinceMonday(day)] ?? '';
 
-/** The Monday of the day's week. */
-export const mondayOf = (day: string): string => dayAfter(day, -daysSinceMonday(day));
-
 /** A year beyond 9999 has more than four digits. */
 function partsOf(day: string) {
   const [year = '', month = '', date = ''] = day.split('-');
@@ -157,7 +154,7 @@ export function formatDay(day: string | null): string {
 }
 
 /** For example `1 Mar`. */
-export function formatShortDay(day: string): string {
+function formatShortDay(day: string): string {
   const { month, date } = partsOf(day);
   return `${date} ${month}`;
 }
@@ -167,40 +164,11 @@ export function formatWeekday(day: string): string {
   return `${weekdayOf(day)} ${formatShortDay(day)}`;
 }
 
-/** For example `Mar 2026`. */
-export function formatMonth(day: string): string {
-  const { year, month } = partsOf(day);
-  return `${month} ${year}`;
-}
-
 /** For example `1 Mar 2026, 14:30`, in the given time zone. */
 export function formatMoment(ms: number, timezone: string): string {
   const time = localTime(ms, timezone);
   return `${formatDay(time)}, ${time.slice(11, 16)}`;
 }
-
-/** The name of an assigned person, or the id where the name is unknown. */
-export function personOf(name: string | null, id: string | null): string {
-  return name ?? id ?? 'not assigned';
-}
-
-/** The label of an id, or the kind and id where there is no label. */
-export function labelOf(label: string | null, id: string | number | null, noun: string): string {
-  if (id === null || id === '') return `no ${noun}`;
-  return label === null || label === String(id) ? `${noun} ${id}` : label;
-}
-
-/** Shows half days of a median, and no `.0`. */
-export function formatDays(count: number | null): string {
-  if (count === null) return '–';
-  return String(Math.round(count * 10) / 10);
-}
-
-/** The sum of a column. */
-export const sumOf = <Column extends string>(
-  rows: readonly Readonly<Record<Column, number>>[],
-  column: Column,
-): number => rows.reduce((sum, row) => sum + row[column], 0);
 
 /** Whole percents with a non-breaking space; 0 and 100 only when exact. */
 export function formatShare(count: number, whole: number): string {

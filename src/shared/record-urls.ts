@@ -24,16 +24,11 @@ export function isRecordUrlTemplate(template: string): boolean {
 }
 
 /** Values of a record by placeholder. */
-export type RecordIds = Readonly<Record<'id', string | null>> &
+type RecordIds = Readonly<Record<'id', string | null>> &
   Readonly<Partial<Record<'response_id' | 'form_id', string | null>>>;
 
 /** null: there is no template, an id that it names is not known, or is not stored (a pseudonym). */
-export function recordUrlOf(
-  urls: RecordUrls,
-  kind: RecordKind,
-  of: RecordIds | string | null,
-): string | null {
-  const ids = typeof of === 'object' && of !== null ? of : { id: of };
+export function recordUrlOf(urls: RecordUrls, kind: RecordKind, ids: RecordIds): string | null {
   const template = urls[kind];
   if (template === undefined) return null;
   const idOf = (name: string): string => ids[name as keyof RecordIds] ?? '';

@@ -22,7 +22,7 @@ const FULL: Readonly<Record<string, string>> = {
 /** Read permission for the owner only, because most files contain names of people; the owner may grant more. */
 const FOR_OWNER = 0o600;
 
-type FileContent = string | AsyncIterable<string | Uint8Array>;
+type FileContent = string | Uint8Array | AsyncIterable<string | Uint8Array>;
 
 /** Errors: `usage_invalid`; `report_unwritable` on a full disk. Chunks are pulled as they are written. */
 export async function writeWholeFile(path: string, content: FileContent): Promise<void> {

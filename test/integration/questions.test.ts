@@ -62,6 +62,9 @@ beforeAll(async () => {
     worker.sandbox.store.recalculateTraining(Date.now() + MINUTE_MS);
   }
   await storeLabels();
+  // Somebody with an open follow-up has left.
+  await worker.query(`update safety.users set terminated_on = current_date - 1
+    where id = (select min(assignee_id) from safety.followups where is_open)`);
   // Closed follow-ups with a moved due day: the live source moves the day of open ones only.
   await worker.query(`insert into safety.followup_states (account_id, id, form_id, is_open, created_at, updated_at, assignee_id,
       due_on, resolved_at, completer_id, valid_from, valid_to)
@@ -143,21 +146,6 @@ test.each(questions)('question “%s” returns rows with the documented columns
   answers.set(title, isKept ? answer.trimEnd() : renderAnswer(rows));
   if (isWriting) return;
   expect(columnsOf(answer), 'run npm run docs:generate').toEqual(columns);
-});
-
-/** The answer to the question with this number's title. */
-async function answerTo(titleStart: string): Promise<readonly Row[]> {
-  const [, sql = ''] = questions.find(([title]) => title.startsWith(titleStart)) ?? [];
-  return await worker.query<Row>(sql);
-}
-
-test('an assignment of a follow-up is one row, although other fields change during it', async () => {
-  const followups = await answerTo('Whose task was each follow-up');
-  const same = followups.filter((row, index) => {
-    const previous = followups[index - 1];
-    return previous?.['id'] === row['id'] && previous?.['assignee_id'] === row['assignee_id'];
-  });
-  expect(same).toEqual([]);
 });
 
 test('the weeks of the question about completed trainings begin at midnight of the account, in any time zone of the session', async () => {

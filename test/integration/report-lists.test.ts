@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LIST_NAMES, type ListName } from '../../src/pages/report/lists.ts';
+import { LIST_NAMES, LISTS } from '../../src/pages/report/lists.ts';
 import { readReport, type Report, type Snapshot } from '../../src/pages/report/read-report.ts';
 import { renderReport } from '../../src/pages/report/render-report.ts';
 import { writeCsv, writeWorkbook } from '../../src/pages/report/take-along.ts';
 import type { RecordUrls } from '../../src/shared/record-urls.ts';
 import { countStored } from '../support/count-days.ts';
-import { GIVEN_PAST } from '../support/given-past.ts';
 import { forAllTests } from '../support/lifetime.ts';
 import { readWorkbook } from '../support/read-workbook.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -24,22 +23,15 @@ const URLS: RecordUrls = {
 
 const worker = forAllTests(() =>
   createTestWorker({
-    sandbox: {
-      seed: 5,
-      size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 },
-    },
+    sandbox: { seed: 5, size: { followups: 400, employees: 120, equipment: 150, resources: 60, users: 40 } },
   }),
 );
 let parent: string;
 /** Of the CSV files. */
 let folder: string;
 let report: Report;
-let listed: Record<string, number>;
-/** The number of rows of each list according to the report. */
-let counts: Record<ListName, number>;
 beforeAll(async () => {
   for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
-  for (const statement of GIVEN_PAST) await worker.query(statement);
   await countStored(worker.connection);
   // More rows than are read at once, one of them for a spreadsheet to run.
   await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
@@ -50,69 +42,40 @@ beforeAll(async () => {
   await worker.query(
     `update safety.users set name = '@SUM(A1)' where id = (select min(id) from safety.users)`,
   );
-});
-beforeAll(async () => {
+  await worker.query(`update safety.training_employee_status set percent_complete = 57.60000000000031
+    where user_id = (select min(user_id) from safety.training_employee_status)`);
   parent = await mkdtemp(join(tmpdir(), 'safety-sync-lists-'));
   folder = join(parent, 'csv');
   await mkdir(folder);
   await writeFile(join(folder, 'documents.csv'), 'as it was, longer than it will be\n'.repeat(10_000));
   await writeFile(join(folder, 'mine.txt'), 'mine');
   report = await take(URLS, async (snapshot) => {
-    listed = await writeCsv(snapshot, folder);
+    await writeCsv(snapshot, folder);
     await writeWorkbook(snapshot, join(parent, 'lists.xlsx'));
   });
-  counts = await countsOf(report);
 });
 afterAll(() => rm(parent, { recursive: true, force: true }));
 
 const take = (recordUrls: RecordUrls, also: (snapshot: Snapshot) => Promise<void>): Promise<Report> =>
   readReport(worker.connection, 'default', { recordUrls, also });
 
-async function countsOf({ answers }: Report): Promise<Record<ListName, number>> {
-  const sum = <Row>(rows: readonly Row[], of: (row: Row) => number) =>
-    rows.reduce((total, row) => total + of(row), 0);
-  const followups = (...statuses: string[]) =>
-    sum(
-      answers.followupsNow.filter(({ status }) => statuses.includes(status)),
-      (row) => row.followups,
-    );
-  // The page shows the first rows of these tables, and does not count the others.
-  const [tables] = await worker.query<Record<string, number>>(`select
-    (select count(distinct form_id) from safety.followup_overview)::int + 1 as forms,
-    (select count(distinct training_id) from safety.training_matrix where is_required and state in ('missing', 'expired'))::int as trainings,
-    (select count(*) from safety.training_matrix where is_required and state in ('missing', 'expired'))::int as lacking,
-    (select count(distinct o.field_office_id) from safety.equipment_field_offices o join safety.equipment e on e.id = o.equipment_id
-     where e.is_in_service and e._deleted_at is null)::int as offices`);
-  const { forms = 0, trainings = 0, lacking = 0, offices = 0 } = tables ?? {};
-  return {
-    'overdue-followups': followups('overdue'),
-    // The row of those that are not assigned.
-    'overdue-by-person': answers.peopleWithOverdue[0].people + 1,
-    'this-week': sum(answers.weekByPerson, (row) => row.followups + row.trainings + row.inspections),
-    'open-followups': followups('open', 'overdue'),
-    'closed-followups': answers.closedLately[0].closed,
-    'followups-by-form': forms,
-    employees: sum(answers.trainingNow, (row) => row.employees),
-    'lacking-trainings': lacking,
-    'lacking-by-training': trainings,
-    'lapsing-trainings': answers.lapsing.find(({ days }) => days === 90)?.trainings ?? 0,
-    'equipment-in-service': sum(answers.equipmentByType, (row) => row.equipment),
-    'equipment-by-office': offices,
-    'expired-inspections': answers.inspections[0].expired,
-    documents: answers.documentsNow[0].documents,
-  };
-}
-
 const readCsv = async (name: string, from = folder): Promise<Record<string, string>[]> =>
   parse(await readFile(join(from, `${name}.csv`), 'utf8'), { columns: true });
 
 describe('CSV files', () => {
-  test('each CSV file has as many rows as the report counts for its list', async () => {
-    const found = await Promise.all(LIST_NAMES.map(async (name) => [name, (await readCsv(name)).length]));
-    expect(Object.fromEntries(found)).toEqual(counts);
-    expect(listed).toEqual(counts);
-    expect(Object.values(counts).every((count) => count > 0)).toBe(true);
-    expect(counts['overdue-followups']).toBeGreaterThan(2500);
+  test('each CSV file has all rows of its list, with the names of columns, the account and numbers of two decimals', async () => {
+    for (const name of LIST_NAMES) {
+      const rows = await readCsv(name);
+      expect([name, rows.length]).toEqual([name, report.lists[name].total]);
+      expect(rows.length).toBeGreaterThan(0);
+      const columns = [...report.lists[name].columns, 'account_id'];
+      expect(Object.keys(rows[0] ?? {}).filter((column) => column !== 'link')).toEqual(columns);
+      expect(new Set(rows.map((row) => row['account_id']))).toEqual(new Set(['default']));
+      const cells = rows.flatMap((row) => Object.values(row));
+      expect(cells.filter((cell) => /^\d+\.\d{3,}$/.test(cell))).toEqual([]);
+    }
+    expect(report.lists['overdue-followups'].total).toBeGreaterThan(2500);
+    expect((await readCsv('people')).some((row) => row['percent_complete'] === '57.6')).toBe(true);
   });
 
   test('CSV files replace older ones completely, are readable by their owner only, and other files in the folder stay', async () => {
@@ -130,55 +93,51 @@ describe('CSV files', () => {
       `'=HYPERLINK("https://evil.example.com")`,
     );
     expect(rows.find(({ id }) => id === 'past/2')?.['first_note']).toBe('two\nlines, "quoted"');
-    const employees = await readCsv('employees');
-    expect(employees.some(({ user_name: name }) => name === "'@SUM(A1)")).toBe(true);
+    expect((await readCsv('people')).some(({ user_name: name }) => name === "'@SUM(A1)")).toBe(true);
     for (const name of LIST_NAMES) {
       const cells = (await readCsv(name)).flatMap((row) => Object.values(row));
       expect(cells.filter((cell) => /^[=+@\t\r]|^-\D/.test(cell))).toEqual([]);
     }
   });
 
-  test('a CSV row has a link to its record, with the id encoded for a URL', async () => {
+  test('a CSV row has a link to its record, with the id encoded for a URL; without templates there is no such column', async () => {
     const [first] = await readCsv('overdue-followups');
     expect(first?.['link']).toBe('https://service.example.com/followups/past%2F1');
-    const week = await readCsv('this-week');
-    for (const { task, id = '', user_id: user = '', link } of week) {
+    const week = await readCsv('due-next');
+    for (const { task, followup_id: id = '', equipment_id: piece = '', user_id: user = '', link } of week) {
       const expected = {
         'follow-up': `https://service.example.com/followups/${encodeURIComponent(id)}`,
-        inspection: `https://service.example.com/equipment/${encodeURIComponent(id)}/`,
+        inspection: `https://service.example.com/equipment/${encodeURIComponent(piece)}/`,
         training: `https://service.example.com/people?id=${encodeURIComponent(user)}&tab=1`,
       }[task ?? ''];
       expect(link).toBe(expected);
     }
     expect(new Set(week.map(({ task }) => task)).size).toBe(3);
     // Its kind has no template.
-    expect((await readCsv('documents')).map(({ link }) => link).join('')).toBe('');
-    expect(Object.keys((await readCsv('overdue-by-person'))[0] ?? {})).not.toContain('link');
-  });
-
-  test('CSV files have no link column if no URL template is set', async () => {
+    expect(Object.keys((await readCsv('documents'))[0] ?? {})).not.toContain('link');
     const plain = join(parent, 'plain');
-    await take({}, async (snapshot) => {
-      await writeCsv(snapshot, plain);
-    });
+    await take({}, (snapshot) => writeCsv(snapshot, plain));
     expect(Object.keys((await readCsv('overdue-followups', plain))[0] ?? {})).not.toContain('link');
   });
 });
 
-test('the workbook has a sheet for each list, with as many rows as the report counts and the cells of the CSV file, with ids as texts', async () => {
+test('the workbook has a sheet for each list in words, names before ids, with all rows of the CSV file and ids as texts', async () => {
   const path = join(parent, 'lists.xlsx');
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   const sheets = readWorkbook(await readFile(path));
-  expect([...sheets.keys()]).toEqual(['about', ...LIST_NAMES]);
+  expect([...sheets.keys()]).toEqual(['About', ...LIST_NAMES.map((name) => LISTS[name].title)]);
   for (const name of LIST_NAMES) {
-    const [names, ...rows] = sheets.get(name) ?? [];
-    expect([name, rows.length]).toEqual([name, counts[name]]);
-    const columns = [...(names ?? [])].map(([letter, { text }]) => [letter, text] as const);
+    const [titles, ...rows] = sheets.get(LISTS[name].title) ?? [];
+    const words = [...(titles?.entries() ?? [])].map(([letter, { text }]) => [letter, text] as const);
+    expect(words.every(([, word]) => /^[A-Z][a-z ,%-]*$/.test(word))).toBe(true);
+    const ids = words.map(([, word]) => / id$|^Id$|^Link$/.test(word));
+    expect(ids).toEqual(ids.toSorted((one, other) => Number(one) - Number(other)));
     const csv = await readCsv(name);
-    expect(columns.map(([, column]) => column)).toEqual(Object.keys(csv[0] ?? {}));
+    expect([name, rows.length]).toEqual([name, csv.length]);
+    const columns = Object.keys(csv[0] ?? {});
     for (const [at, row] of rows.slice(0, 50).entries()) {
-      for (const [letter, column] of columns) {
-        const cell = row.get(letter);
+      for (const [place, [letter]] of words.entries()) {
+        const [column = '', cell] = [columns[place], row.get(letter)];
         const inCsv = csv[at]?.[column] ?? '';
         if (column.endsWith('id')) expect(cell?.type ?? 'inlineStr', `${name}.${column}`).toBe('inlineStr');
         const isOther = cell?.type === 'b' || cell?.style === '2' || inCsv.startsWith("'");
@@ -186,34 +145,51 @@ test('the workbook has a sheet for each list, with as many rows as the report co
       }
     }
   }
-  const [, mostOverdue] = sheets.get('overdue-by-person') ?? [];
-  expect([...(mostOverdue?.values() ?? [])].some(({ type, style }) => type === 'n' && style === '')).toBe(
-    true,
-  );
-  const [, first] = sheets.get('overdue-followups') ?? [];
+  const [titles, first] = sheets.get('Overdue follow-ups') ?? [];
+  expect([...(titles?.values() ?? [])].map(({ text }) => text).slice(0, 4)).toEqual([
+    'Form',
+    'With',
+    'Due',
+    'Days overdue',
+  ]);
   expect([...(first?.values() ?? [])].at(-1)?.formula).toBe(
     'HYPERLINK("https://service.example.com/followups/past%2F1")',
   );
 });
 
-test('the report page links to records and names the file with the rows that it does not show', () => {
-  const page = renderReport(report, { title: null, along: { csv: 'lists' } });
-  expect(page).toContain(
-    '<a href="https://service.example.com/followups/past%2F1" rel="noreferrer"><code>past/1</code></a>',
+test('the first sheet of the workbook says whose data it is, of when, how old it is, and the figures of the page', async () => {
+  const about = readWorkbook(await readFile(join(parent, 'lists.xlsx'))).get('About') ?? [];
+  const told = new Map(about.map((row) => [row.get('A')?.text, row.get('B')?.text ?? '']));
+  expect(told.get('Account')).toBe('default');
+  expect(told.get('As of')).toMatch(/^\d+ \w+ 20\d\d, \d\d:\d\d \(UTC\)$/);
+  expect(told.get('This data')).toBe('The data is less than a minute old.');
+  expect(told.get('Overdue follow-ups')).toBe(LISTS['overdue-followups'].about);
+  expect(about.map((row) => row.get('B')?.text)).toContainEqual(
+    expect.stringMatching(/^[\d,]+ \(the oldest since /),
   );
-  expect(page).toContain('<a href="https://service.example.com/people?id=o%2F1&amp;tab=1" rel="noreferrer">');
-  expect(page).toContain('<code>lists/overdue-followups.csv</code>');
-  expect(page).not.toContain('--xlsx FILE');
-  const shown = page.matchAll(/and ([\d,]+) more([^<:]*):/g);
-  const rests = [...shown].map(([, count]) => Number(count?.replace(',', '')));
-  expect(rests).toContain(counts['overdue-followups'] - 10);
-  const plain = renderReport({ ...report, recordUrls: {} }, { title: null });
-  expect(plain).not.toContain('<a href="http');
+});
+
+test('the page links to the files that were made with it, and names a command only where there are none', () => {
+  const page = renderReport(report, {
+    title: null,
+    along: { xlsx: 'lists.xlsx', csvOf: (name) => `lists/${name}.csv` },
+  });
+  expect(page).toContain('<a href="lists.xlsx">workbook</a>, sheet Overdue follow-ups');
+  expect(page).toContain('<a href="lists/overdue-followups.csv">CSV</a>');
+  expect(page).toContain('<a href="https://service.example.com/followups/past%2F1" rel="noreferrer">');
+  expect(page).not.toContain('safety-sync report');
+  const alone = renderReport(
+    { ...report, recordUrls: {} },
+    { title: null, along: { command: 'safety-sync report --xlsx FILE' } },
+  );
+  expect(alone).toContain('<code>safety-sync report --xlsx FILE</code>');
+  expect(alone).not.toContain('<a href="http');
 });
 
 test('a database error while the workbook is written is not reported as a file error, and no file is left', async () => {
   const db = { execute: () => Promise.reject(new Error('gone')) } as never;
-  const broken = writeWorkbook({ report, db }, join(parent, 'broken.xlsx'));
+  const scope = { accountId: 'default', people: null, equipment: null };
+  const broken = writeWorkbook({ report, db, scope }, join(parent, 'broken.xlsx'));
   await expect(broken).rejects.toThrow('gone');
   expect((await readdir(parent)).filter((name) => name.includes('broken'))).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { folderForTest, forAllTests, forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { createNotifyFixture, type NotifyingWorker } from '../support/notify-fixture.ts';
-import { casesOf, inProof } from '../support/proof.ts';
+import { inProof } from '../support/proof.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const SIZE = { followups: 30, employees: 10, equipment: 12, resources: 5, users: 8 };
@@ -98,7 +98,7 @@ it('one of several workers makes a due report: page and workbook in REPORT_DIR, 
   expect(sent?.parts['text/html']).toContain('Open follow-ups');
   const attached = sent?.files[workbook];
   expect(attached?.equals(await readFile(join(folder, workbook)))).toBe(true);
-  expect(page).toContain(`Every list with all its rows: <code>${workbook}</code>`);
+  expect(page).toContain(`Every list with all its rows: <a href="${workbook}">workbook</a>`);
   expect(sent?.parts['text/plain']).toContain(
     `All rows of its lists are attached as a workbook: ${workbook}.`,
   );
@@ -108,7 +108,7 @@ it('one of several workers makes a due report: page and workbook in REPORT_DIR, 
 });
 
 inProof(() => {
-  it('a workbook that is too large for a mail is not attached, and the mail contains its path or the command that writes it', async () => {
+  it('a workbook that is too large for a mail is not attached, and the mail contains its path', async () => {
     await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
     select 'default', 'large-' || n, true, 'o/1', '2020-01-01', '2020-01-01', now(), 1 from generate_series(1, 400) n`);
     await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note)
@@ -119,44 +119,62 @@ inProof(() => {
       await worker.query(`delete from safety.followup_messages where followup_id like 'large-%'`);
       await worker.query(`delete from safety.followups where id like 'large-%'`);
     });
-    const places: [string, string][] = [
-      [folder, join(folder, name)],
-      ['', 'safety-sync report --account default --xlsx FILE writes it'],
-    ];
-    for (const [to, where] of casesOf({ few: places.slice(0, 1), all: places })) {
-      await worker.query('truncate safety_sync.outbox');
-      fixture.reset();
-      await planAndSend('a', { env: { REPORT_DIR: to } });
-      const sent = mail.mails.at(-1);
-      expect(Object.keys(sent?.files ?? {})).toEqual([page]);
-      expect(sent?.parts['text/plain']).toContain(
-        `The workbook with all rows of its lists is too large for a mail: ${where}.`,
-      );
-      expect(sent?.files[page]?.includes(`<code>${name}</code>`)).toBe(to !== '');
-    }
-    expect(mail.mails).toHaveLength(casesOf({ few: 1, all: 2 }));
+    await planAndSend();
+    const sent = mail.mails.at(-1);
+    expect(Object.keys(sent?.files ?? {})).toEqual([page]);
+    expect(sent?.parts['text/plain']).toContain(
+      `The workbook is too large for a mail: ${join(folder, name)}.`,
+    );
     expect(await readdir(folder)).toContain(name);
   });
 });
 
-it('the mail lists the people to call first, with links if URL templates are set', async () => {
-  await planAndSend();
-  const [first] = await worker.query<{ id: string; name: string; overdue: number }>(
-    `select assignee_id as id, assignee_name as name, count(*)::int as overdue from safety.followup_overview
-     where is_overdue group by 1, 2 order by 3 desc, min(due_on), 1 limit 1`,
-  );
-  const [oldest] = await worker.query<{ id: string }>(
-    `select id from safety.followup_overview where is_overdue order by due_on, id limit 1`,
+it('the mail names what must be stopped, whom to call and what lapses, each with a link if URL templates are set, and the age of the data', async () => {
+  await worker.query(`update safety.equipment_schedules set status = 'expired', expires_at = now() - interval '3 days'
+    where (equipment_id, schedule_id) = (select equipment_id, schedule_id from safety.equipment_inspections where is_in_service limit 1)`);
+  await planAndSend('a', { env: { RECORD_URL_TEMPLATE_EQUIPMENT: 'https://service.example.com/q/{id}' } });
+  const [stop] = await worker.query<{ id: string; title: string }>(
+    `select equipment_id as id, coalesce(title, equipment_type_label) as title from safety.equipment_inspections
+     where is_in_service and status = 'expired' and days_until_expiry <= 0 order by days_until_expiry, equipment_id, schedule_id limit 1`,
   );
   const [sent] = mail.mails;
-  const link = `https://service.example.com/e?id=${encodeURIComponent(first?.id ?? '')}`;
-  expect(sent?.parts['text/plain']).toMatch(
+  const [text = '', html = ''] = [sent?.parts['text/plain'], sent?.parts['text/html']];
+  const lists = ['Stop or replace today:', 'Call first:', 'Lapses next:'].map((title) => text.indexOf(title));
+  expect(lists[0]).toBeGreaterThan(0);
+  expect(lists).toEqual(lists.toSorted((one, other) => one - other));
+  expect(text.slice(lists[0])).toMatch(
     new RegExp(
-      `Call first:\\r?\\n- ${first?.name ?? ''}.*: ${first?.overdue ?? 0} overdue, .* <${link.replace('?', '\\?')}>`,
+      `^Stop or replace today:\\r?\\n- ${stop?.title ?? ''}.* <https://service\\.example\\.com/q/${stop?.id ?? ''}>`,
     ),
   );
-  expect(sent?.parts['text/html']).toContain(`<a href="${link}" rel="noreferrer">`);
-  expect(sent?.parts['text/html']).toContain(`<a href="https://service.example.com/f/${oldest?.id ?? ''}"`);
+  expect(html).toContain(`<a href="https://service.example.com/q/${stop?.id ?? ''}" rel="noreferrer">`);
+  expect(text.slice(lists[1], lists[2])).toMatch(/<https:\/\/service\.example\.com\/e\?id=[^>]+>/);
+  expect(text).toMatch(/The (data is less than a minute old|oldest part, .* before this report)\./);
+});
+
+it('each area of REPORT_AREAS has its own report, to its own recipients, with its own plan', async () => {
+  const [office] = await worker.query<{ label: string }>(
+    `select label from safety.people_field_offices group by 1 order by count(*) desc, 1 limit 1`,
+  );
+  const area = `field_office=${office?.label ?? ''}`;
+  const one = await planAndSend('a', {
+    env: { REPORT_AREAS: `${area}: anna@example.com, yard@example.com; supervisor=Nobody: ruth@example.com` },
+  });
+  expect(mail.mails.map(({ to }) => to)).toEqual([
+    ['you@example.com', 'boss@example.com'],
+    ['anna@example.com', 'yard@example.com'],
+  ]);
+  expect(mail.mails[1]?.subject).toMatch(/^Safety report: North Ltd, office .+, \d+ \w+ \d{4}$/);
+  expect((await readdir(folder)).filter((name) => name.includes('field_office'))).toHaveLength(2);
+  await pass(0, one);
+  // One that is not there is an alert, and keeps nobody else waiting.
+  expect(one.status.failedReports).toEqual([{ accountId: 'default', code: 'usage_invalid' }]);
+  expect(one.lines.find(({ level }) => level === 'error')?.text).toMatch(
+    /^the report of supervisor=Nobody: usage_invalid: there is no supervisor Nobody; there are /,
+  );
+  const without = await start('b');
+  await without.lookAndSend();
+  expect(without.status.failedReports).toEqual([]);
 });
 
 it('the mail for an account that was never read reports this instead of figures', async () => {

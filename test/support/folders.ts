@@ -81,7 +81,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   },
   pages: {
     owns: 'status page and report',
-    mayImport: 'shared engine/streams engine/database engine/control-tables operate/status',
+    mayImport: 'shared engine/streams engine/database operate/status',
   },
   'operate/alerts': {
     owns: 'the outbox, which sends alerts and reports once; conditions, messages, webhook and mail',

@@ -5,7 +5,7 @@ const CENTRAL = 0x02014b50;
 const LAST = 0x06054b50;
 
 /** The files of a zip, by their directory at the end. */
-function readZip(bytes: Buffer): Map<string, string> {
+export function readEntries(bytes: Buffer): Map<string, string> {
   const end = bytes.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]));
   if (end < 0 || bytes.readUInt32LE(end) !== LAST) throw new Error('no zip');
   const files = new Map<string, string>();
@@ -35,7 +35,7 @@ export interface ReadCell {
 
 /** The cells of each sheet, by column letter; the first row has the names. */
 export function readWorkbook(bytes: Buffer): Map<string, Map<string, ReadCell>[]> {
-  const files = readZip(bytes);
+  const files = readEntries(bytes);
   const book = files.get('xl/workbook.xml') ?? '';
   const targets = new Map(
     [...(files.get('xl/_rels/workbook.xml.rels') ?? '').matchAll(/Id="(\w+)"[^>]*Target="([^"]+)"/g)].map(

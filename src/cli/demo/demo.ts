@@ -94,6 +94,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
       SAFETY_ACCOUNT: DEMO_ACCOUNT,
       SYNC_CRON: '*/10 * * * * *',
       HTTP_PORT: env['HTTP_PORT'],
+      HTTP_REPORT: 'true',
       LOG_LEVEL: env['LOG_LEVEL'] ?? (serves ? 'info' : 'warn'),
       LOG_FORMAT: env['LOG_FORMAT'],
     },
@@ -104,17 +105,15 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 /** Next to the embedded database, so that the working directory stays as it was. */
 const demoFile = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
-/** The page and, beside it, the workbook with all rows, which the page names. */
-async function writeReport({ connection }: App, accountId: string): Promise<readonly string[]> {
+/** The page and, beside it, the workbook with all rows, to which the page links. */
+async function makeReport({ connection }: App, accountId: string) {
   const [page, xlsx] = [demoFile('safety-report.html'), demoFile('safety-report.xlsx')];
   const report = await readReport(connection, accountId, {
-    also: async (snapshot) => {
-      await writeWorkbook(snapshot, xlsx);
-    },
+    also: (snapshot) => writeWorkbook(snapshot, xlsx),
   });
   const along = { xlsx: basename(xlsx) };
   await writeWholeFile(page, renderReport(report, { title: 'Northline Yards (demo)', along }));
-  return [page, xlsx];
+  return { report, files: [page, xlsx] };
 }
 
 /** After an interrupted sync the next steps would show half a warehouse. */
@@ -201,10 +200,8 @@ async function runDemo(
     refuseToGoOn(signal);
 
     section('4  What the warehouse can answer');
-    terminal.print(indent(await renderAnswers(db, DEMO_ACCOUNT, colors)));
-    terminal.print('');
-    step('drawing the report …');
-    const files = await writeReport(app, DEMO_ACCOUNT);
+    const { report, files } = await makeReport(app, DEMO_ACCOUNT);
+    terminal.print(indent(renderAnswers(report, colors)));
 
     const code = exitCodeOf(both);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
@@ -227,7 +224,7 @@ async function runDemo(
 const describeServed = (page: string, url: string): string =>
   [
     'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
-    `  ${page}/    the worker's status page`,
+    `  ${page}/    the worker's status page; ${page}/report is the report`,
     `  psql '${url}'`,
     `  select status, count(*) from safety.equipment where _deleted_at is null group by 1;`,
   ].join('\n');

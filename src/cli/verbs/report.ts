@@ -1,18 +1,19 @@
-import { resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
+import { AREA_KINDS, parseArea } from '../../shared/area.ts';
 import { readReport } from '../../pages/report/read-report.ts';
 import { renderReport } from '../../pages/report/render-report.ts';
 import { writeCsv, writeWorkbook } from '../../pages/report/take-along.ts';
+import { toJsonReport } from '../../pages/report/json-report.ts';
 import { usageError } from '../../shared/errors.ts';
-import { formatNumber } from '../../shared/format.ts';
 import { writeWholeFile } from '../../shared/write-whole-file.ts';
-import { toIso } from '../../shared/time.ts';
 import { EXIT } from '../run-results.ts';
-import { type CommonOptions, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
+import { accountFlags, type CommonOptions, ONE_ACCOUNT, onlyAccountOf, type Verb, withApp } from '../verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
 
 interface ReportFlags extends CommonOptions {
+  readonly area?: string;
   readonly out?: string;
   readonly csv?: string;
   readonly xlsx?: string;
@@ -24,54 +25,67 @@ const runReport = withApp<ReportFlags>(async ({ app, terminal }, options) => {
   const out = options.out ?? (isTakenAlong ? undefined : DEFAULT_FILE);
   if (out !== undefined && xlsx !== undefined && resolve(out) === resolve(xlsx))
     throw usageError('--out and --xlsx name the same file');
+  const area = options.area === undefined ? null : parseArea(options.area);
+  if (options.area !== undefined && area === null)
+    throw usageError(
+      `--area: expected KIND=NAME with one of ${AREA_KINDS.join(', ')}, for example field_office=Houston`,
+    );
   const progress = (line: string): void => terminal.note(terminal.noteColors.dim(line));
   const { id, config } = onlyAccountOf(app, 'a report');
-  const written: string[] = [];
-  const note = (counts: Readonly<Record<string, number>>, where: string): void => {
-    const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    const names = Object.keys(counts).length;
-    written.push(`${formatNumber(names, 'list')} with ${formatNumber(rows, 'row')} are in ${where}.`);
-  };
   const report = await readReport(app.connection, id, {
-    equipmentTypes: config.equipmentTypes,
+    area,
     recordUrls: app.config.recordUrls,
     also: async (snapshot) => {
       if (isTakenAlong) progress('writing the lists …');
-      if (csv !== undefined) note(await writeCsv(snapshot, csv), `the CSV files of ${resolve(csv)}`);
-      if (xlsx !== undefined) note(await writeWorkbook(snapshot, xlsx), `the workbook ${resolve(xlsx)}`);
+      if (csv !== undefined) await writeCsv(snapshot, csv);
+      if (xlsx !== undefined) await writeWorkbook(snapshot, xlsx);
     },
   });
   const isStdoutTaken = json === true || out === STDOUT;
   const say = (line: string): void => (isStdoutTaken ? terminal.note(line) : terminal.print(line));
   if (json) {
-    const { accountId: account_id, timezone, asOfMs, answers } = report;
-    terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
+    terminal.print(JSON.stringify(toJsonReport(report)));
   } else if (out !== undefined) {
     progress('drawing the report …');
-    const page = renderReport(report, { title: config.reportTitle, along: { csv, xlsx } });
+    const folder = dirname(resolve(out === STDOUT ? '.' : out));
+    const hrefOf = (path: string): string => encodeURI(relative(folder, resolve(path)));
+    const areaFlag = options.area === undefined ? '' : ` --area '${options.area.replaceAll("'", `'\\''`)}'`;
+    const along = {
+      xlsx: xlsx === undefined ? undefined : hrefOf(xlsx),
+      csvOf: csv === undefined ? undefined : (list: string) => hrefOf(join(csv, `${list}.csv`)),
+      command: isTakenAlong
+        ? undefined
+        : `safety-sync report${accountFlags(options)}${areaFlag} --xlsx FILE --csv DIR`,
+    };
+    const page = renderReport(report, { title: config.reportTitle, along });
     if (out === STDOUT) terminal.printFile(page);
     else {
       await writeWholeFile(out, page);
       say(`The report is in ${resolve(out)}: open it in a browser.`);
     }
   }
-  for (const line of written) say(line);
+  if (csv !== undefined) say(`Every list with all its rows is in ${resolve(csv)}.`);
+  if (xlsx !== undefined) say(`Every list with all its rows is in the workbook ${resolve(xlsx)}.`);
   return EXIT.ok;
 });
 
 export const report: Verb<ReportFlags> = {
   name: 'report',
   about:
-    'write the report, one HTML file that needs no other: figures with those of a week ago, tasks of this week by person, charts and tables; or its lists with all their rows',
+    'write the report, one HTML file that needs no other: what must be stopped today, whom to call, what lapses, and how each area stands; or its lists with all their rows',
   hasAccounts: ONE_ACCOUNT,
   options: [
+    [
+      '--area <kind=name>',
+      `only an area: ${AREA_KINDS.join(', ')}; the name of a group of offices or lines counts, too`,
+    ],
     [
       '--out <file>',
       `path of the page; - is stdout (default: \`${DEFAULT_FILE}\`; no page with --csv or --xlsx alone)`,
     ],
     ['--csv <dir>', 'writes each list of the page into this directory as a CSV file with all its rows'],
     ['--xlsx <file>', 'writes these lists as the sheets of one workbook'],
-    ['--json', 'its figures as JSON on stdout instead of the page'],
+    ['--json', 'its figures and the first rows of its lists as JSON on stdout instead of the page'],
   ],
   run: runReport,
 };

@@ -76,7 +76,7 @@ function databaseOf({ accountsRead, problem, isSlow }: WarehouseFacts, nowMs: nu
 const MOST_AHEAD_MS = 5 * MINUTE_MS;
 
 /** Whether a success has a time that is still to come, because a clock was put back: its age is unknown. */
-export const isAhead = (successMs: number, nowMs: number): boolean => successMs > nowMs + MOST_AHEAD_MS;
+const isAhead = (successMs: number, nowMs: number): boolean => successMs > nowMs + MOST_AHEAD_MS;
 
 /**
  * Whether a stream is as fresh as promised. While the service's cache is valid, no new data exists, so it counts as fresh.

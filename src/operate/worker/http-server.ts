@@ -5,22 +5,24 @@ import { type AddressInfo, isIP } from 'node:net';
 import { SafetySyncError } from '../../shared/errors.ts';
 import { SECOND_MS } from '../../shared/time.ts';
 
-export interface HttpPage {
+export interface HttpPage<Body extends string | Uint8Array = string> {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: Body;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Handlers by path, called with the query. They must be quick and must not fail while the database is away. */
-export type Routes = Readonly<Record<string, (query: URLSearchParams) => HttpPage | Promise<HttpPage>>>;
+export type Routes<Body extends string | Uint8Array = string> = Readonly<
+  Record<string, (query: URLSearchParams) => HttpPage<Body> | Promise<HttpPage<Body>>>
+>;
 
 interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   /** Host names under which the pages are served, besides addresses, localhost and `host`. */
   readonly allowedHosts: readonly string[];
-  readonly routes: Routes;
+  readonly routes: Routes<string | Uint8Array>;
   /** Paths that are served under any host name, because their pages contain no personal data. */
   readonly openPaths: readonly string[];
   /** Idle connections are closed after this time; default: ten seconds. */
@@ -70,7 +72,10 @@ function isAllowedHost(header: string | undefined, { host, allowedHosts }: HttpS
   return [host, ...allowedHosts].some((one) => one.toLowerCase() === name);
 }
 
-async function pageFor(request: IncomingMessage, options: HttpServerOptions): Promise<HttpPage> {
+async function pageFor(
+  request: IncomingMessage,
+  options: HttpServerOptions,
+): Promise<HttpPage<string | Uint8Array>> {
   const [path = '/', ...query] = (request.url ?? '/').split('?');
   const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
   if (route === undefined) {
@@ -112,7 +117,9 @@ export async function startHttpServer(options: HttpServerOptions) {
     (request, response) => {
       // Request bodies are discarded, because an unread body would block the connection.
       request.resume();
-      void respond(request, response, options);
+      // Ends idle connections, not slow pages.
+      request.socket.setTimeout(0);
+      void respond(request, response, options).finally(() => request.socket.setTimeout(idleMs));
     },
   );
   server.maxConnections = MOST_CONNECTIONS;

@@ -1,134 +1,96 @@
 /** Renders the safety report as a mail: its first screen in the body, the full page and the workbook attached. Pure. */
-import { type AlertMessage, renderMail } from '../alerts/message.ts';
 import { type Html, html } from '../../pages/html.ts';
 import {
-  callsOf,
-  dataAge,
+  type FirstList,
+  firstListsOf,
   type KeyFigure,
   keyFiguresOf,
-  lapsesOf,
-  longestOf,
-  type RecordLine,
+  notesOf,
 } from '../../pages/report/first-screen.ts';
-import { isAnythingRead, NOTHING_READ } from '../../pages/report/read-report.ts';
-import { linked, type ShownReport } from '../../pages/report/shown-report.ts';
+import { link } from '../../pages/report/list-table.ts';
+import { isAnythingRead, type Report } from '../../pages/report/read-report.ts';
+import { titleOfReport } from '../../pages/report/render-report.ts';
 import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
-import { recordUrlOf } from '../../shared/record-urls.ts';
+import { type AlertMessage, renderMail } from '../alerts/message.ts';
 
-/** All rows of the report's lists. */
-export interface Workbook {
-  readonly name: string;
-  /** undefined: it is in no file. */
-  readonly path: string | undefined;
-  /** undefined: it is too large for a mail. */
-  readonly content: Buffer | undefined;
-}
+/** Bytes of a workbook from which on it is not attached, because mail servers refuse large mails. */
+const MOST_ATTACHED = 5_000_000;
 
 interface ReportMail {
-  readonly title: string;
-  readonly report: ShownReport;
-  readonly filename: string;
+  readonly title: string | null;
+  readonly report: Report;
+  /** Of its files, without `.html`. */
+  readonly name: string;
   /** The full HTML page. */
   readonly page: string;
   /** undefined: there are no rows. */
-  readonly workbook: Workbook | undefined;
+  readonly workbook: Buffer | undefined;
+  /** The directory of both files; undefined: they are in none. */
+  readonly folder: string | undefined;
   readonly signature: string;
 }
 
-/** The lines of text below a key figure. */
-const linesBelow = ({ change, beside }: KeyFigure): string[] =>
-  [change?.text ?? '', beside].filter((text) => text !== '');
-
+const BLOCK = 'border-top:1px solid #d9d9d9;padding:10px 0';
 const DIM = 'font-size:14px;color:#767676';
 
-const keyFigureCard = (keyFigure: KeyFigure): Html =>
-  html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
-    <div style="${DIM}">${keyFigure.title}</div>
-    <div
-      style="font-size:26px;line-height:1.3;font-weight:600${keyFigure.isBad === true && ';color:#d0342c'}"
-    >
-      ${keyFigure.value}
+const besidesOf = ({ change, beside }: KeyFigure): string[] => [...(change === '' ? [] : [change]), beside];
+
+const keyFigureCard = (one: KeyFigure): Html =>
+  html`<div style="${BLOCK}">
+    <div style="${DIM}">${one.title}</div>
+    <div style="font-size:26px;line-height:1.3;font-weight:600${one.isBad === true && ';color:#d0342c'}">
+      ${one.value}
     </div>
-    ${linesBelow(keyFigure).map((text) => html`<div style="${DIM}">${text}</div>`)}
+    ${besidesOf(one).map((text) => html`<div style="${DIM}">${text}</div>`)}
   </div>`;
 
-function keyFigureLine(keyFigure: KeyFigure): string {
-  const besides = linesBelow(keyFigure).join('; ');
-  return `${keyFigure.title}: ${keyFigure.value}${besides === '' ? '' : ` (${besides})`}`;
-}
-
-interface MailList {
-  readonly title: string;
-  readonly lines: readonly (string | RecordLine)[];
-}
-
-function mailListsOf(report: ShownReport): MailList[] {
-  return [
-    { title: 'Call first', lines: callsOf(report) },
-    { title: 'Longest overdue', lines: longestOf(report) },
-    { title: 'Due and lapsing next', lines: lapsesOf(report) },
-  ].filter(({ lines }) => lines.length > 0);
-}
-
-const toHtmlList = (report: ShownReport, { title, lines }: MailList): Html =>
-  html`<div style="border-top:1px solid #d9d9d9;padding:10px 0">
-    <div style="${DIM}">${title}</div>
-    ${lines.map(
-      (line) =>
-        html`<div>
-          ${typeof line === 'string' ? line : [linked(report, line.kind, line.of, line.shown), line.text]}
-        </div>`,
-    )}
+const listCard = ({ title, lines, rest, none }: FirstList): Html =>
+  html`<div style="${BLOCK}">
+    <h2 style="font-size:16px;margin:0 0 6px">${title}</h2>
+    ${lines.map(({ url, shown, text }) => html`<div style="margin:0 0 6px">${link(url, html`<b>${shown}</b>`)}${text}</div>`)}
+    <div style="${DIM}">${lines.length === 0 ? none : rest}</div>
   </div>`;
 
-function toTextList({ recordUrls }: ShownReport, { title, lines }: MailList): string[] {
-  const texts = lines.map((line) => {
-    if (typeof line === 'string') return line;
-    const url = recordUrlOf(recordUrls, line.kind, line.of);
-    return `${line.shown}${line.text}${url === null ? '' : ` <${url}>`}`;
-  });
-  return ['', `${title}:`, ...texts.map((text) => `- ${text}`)];
-}
-
-function describeWorkbook({ name, path, content }: Workbook, accountId: string): string {
-  if (content !== undefined) return `All rows of its lists are attached as a workbook: ${name}.`;
-  const where = path ?? `safety-sync report --account ${accountId} --xlsx FILE writes it`;
-  return `The workbook with all rows of its lists is too large for a mail: ${where}.`;
-}
+const listText = ({ title, lines, rest, none }: FirstList): string[] => [
+  '',
+  `${title}:`,
+  ...lines.map(({ url, shown, text }) => `- ${shown}${text}${url === null ? '' : ` <${url}>`}`),
+  ...[lines.length === 0 ? none : rest].filter((text) => text !== ''),
+];
 
 export function toReportMail({
   title,
   report,
-  filename,
+  name,
   page,
   workbook,
+  folder,
   signature,
 }: ReportMail): AlertMessage {
+  const subject = titleOfReport(report, title);
   const isRead = isAnythingRead(report);
-  const keyFigures = isRead ? keyFiguresOf(report) : [];
-  const lists = isRead ? mailListsOf(report) : [];
+  const [figures, lists] = isRead ? [keyFiguresOf(report), firstListsOf(report)] : [[], []];
+  const isAttached = workbook !== undefined && workbook.length < MOST_ATTACHED;
+  const tooLarge = `The workbook is too large for a mail${folder === undefined ? '; safety-sync report --xlsx FILE writes it' : `: ${folder}/${name}.xlsx`}.`;
   const sentences = [
-    ...(isRead ? [] : [NOTHING_READ]),
-    dataAge(report)?.text ?? '',
-    `The whole report is attached: ${filename}. Open it in a browser.`,
-    ...(workbook === undefined ? [] : [describeWorkbook(workbook, report.accountId)]),
-  ].filter((text) => text !== '');
-  const texts = [...keyFigures.map(keyFigureLine), ...lists.flatMap((list) => toTextList(report, list))];
+    ...notesOf(report).map(({ text }) => text),
+    `The whole report is attached: ${name}.html. Open it in a browser.`,
+    ...(isAttached ? [`All rows of its lists are attached as a workbook: ${name}.xlsx.`] : []),
+    ...(workbook !== undefined && !isAttached ? [tooLarge] : []),
+  ];
+  const texts = figures.map((one) => `${one.title}: ${one.value} (${besidesOf(one).join('; ')})`);
   const blocks = [
-    ...keyFigures.map(keyFigureCard),
-    ...lists.map((list) => toHtmlList(report, list)),
+    ...figures.map(keyFigureCard),
+    ...lists.map(listCard),
     ...sentences.map((text) => html`<p style="margin:18px 0 0">${text}</p>`),
   ];
-  const book = workbook?.content;
   return {
-    subject: title,
-    text: [title, '', ...texts, '', ...sentences, `– ${signature}`].join('\n'),
-    html: renderMail(title, blocks, signature),
+    subject,
+    text: [subject, '', ...texts, ...lists.flatMap(listText), '', ...sentences, `– ${signature}`].join('\n'),
+    html: renderMail(subject, blocks, signature),
     attachments: [
-      { filename, contentType: 'text/html; charset=utf-8', content: page },
-      ...(workbook === undefined || book === undefined
-        ? []
-        : [{ filename: workbook.name, contentType: WORKBOOK_TYPE, content: book }]),
+      { filename: `${name}.html`, contentType: 'text/html; charset=utf-8', content: page },
+      ...(isAttached ? [{ filename: `${name}.xlsx`, contentType: WORKBOOK_TYPE, content: workbook }] : []),
     ],
   };
 }

@@ -15,6 +15,7 @@ import { VERSION } from '../../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
 import { buildRoutes, PROBES } from './routes.ts';
+import { createReportPages } from './report-pages.ts';
 import { buildRunEvents } from './run-log.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createScheduledReport } from './scheduled-report.ts';
@@ -110,7 +111,10 @@ export async function runWorker(
   const server = await startHttpServer({
     ...config.http,
     openPaths: PROBES,
-    routes: buildRoutes({ status, statusOfOne, redact: app.redact, metrics }),
+    routes: {
+      ...buildRoutes({ status, statusOfOne, redact: app.redact, metrics }),
+      ...(config.http.hasReport ? createReportPages(app) : {}),
+    },
     onError: (path, error) => log.error({ path, err: error }, `the request for ${path} failed`),
   });
   log.info(

@@ -1,153 +1,251 @@
-/** The lists that the report counts, each with all its rows: the files and sheets to take along. */
+/** The lists of the report. The page shows their first rows, the files to take along all of them. */
 import type { RecordKind } from '../../shared/record-urls.ts';
-import { FOLLOWUP_QUESTIONS, NOTE_COLUMNS, NOTES } from './questions/followup-questions.ts';
-import { EQUIPMENT_QUESTIONS, joinResponsible } from './questions/asset-questions.ts';
-import type { Question } from './questions/question.ts';
-import { TRAINING_QUESTIONS } from './questions/training-questions.ts';
-import { DUE_SOON, EXPIRING, LAPSING } from './questions/week-questions.ts';
-
-type RecordOf = (row: Readonly<Record<string, unknown>>) => readonly [RecordKind, id: unknown];
+import { EQUIPMENT_PLACES, PEOPLE_PLACES, RESPONSIBLE } from './area.ts';
+import { HOLDER, ofEquipment, ofPeople, TODAY } from './statement.ts';
 
 export interface List {
+  /** The name of its sheet: 31 characters at most. */
+  readonly title: string;
   /** Its contents, for readers. */
   readonly about: string;
-  /** `$1` is the account. Columns that end in `_on` hold days, those that end in `id` hold texts. */
+  /** Names come before ids. Columns that end in `_on` hold days, those that end in `id` texts. */
   readonly sql: string;
-  /** The record of a row, for its link; absent: the row counts several records. */
-  readonly recordOf?: RecordOf;
+  /** The record of a row, for its link: the first of these columns with an id. */
+  readonly records: readonly (readonly [RecordKind, column: string])[];
+  /** Rows that are read for the page. */
+  readonly shown: number;
 }
 
-const followupOf: RecordOf = ({ id }) => ['followup', id];
-const employeeOf: RecordOf = ({ user_id: id }) => ['employee', id];
+/** The service's own word, or the date where the word is older than the day. */
+export const IS_EXPIRED = `(i.status = 'expired' and coalesce(i.days_until_expiry, 0) <= 0 or i.days_until_expiry < 0)`;
+const EXPIRED = `
+from safety.equipment_inspections i
+where i.account_id = $1 and i.is_in_service and ${IS_EXPIRED} and ${ofEquipment('i.equipment_id')}`;
 
-/** A table of the page, with all its rows. */
-const allRowsOf = ({ sql }: Question): string => sql.replace(/ limit \d+$/, '');
+const LACKING = `
+from safety.training_matrix m
+where m.account_id = $1 and m.is_required and m.state in ('missing', 'expired') and ${ofPeople('m.user_id')}`;
 
-const followupList = (about: string, columns: string, where: string, order: string): List => ({
+export const OPEN = `
+from safety.followup_overview o
+where o.account_id = $1 and o.is_open and ${ofPeople(HOLDER)}`;
+
+const OPEN_BY_PERSON = `
+select ${HOLDER} as user_id, count(*) as open_followups, count(*) filter (where o.is_overdue) as overdue_followups,
+  count(*) filter (where o.days_until_due between 0 and 6) as due_in_a_week, min(o.due_on) filter (where o.is_overdue) as oldest_due_on${OPEN}
+group by 1`;
+
+/** What fell due in the last days, each with the person who has it. */
+export const fellDue = (days: number): string => `
+from safety.due_followups d
+join safety.followups o on o.account_id = d.account_id and o.id = d.followup_id
+where d.account_id = $1 and d.due_on > ${TODAY} - ${days} and d.done_in_time is not null
+  and ${ofPeople(HOLDER)}`;
+
+const followupList = (title: string, about: string, when: string, shown: number): List => ({
+  title,
   about,
   sql: `
-select o.id, o.response_id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.created_on, o.due_on, ${columns},
-  o.message_count, o.reassignment_count, o.field_offices, o.supervisor_name, ${NOTE_COLUMNS}
-from safety.followup_overview o${NOTES}
-where o.account_id = $1 and ${where}
-order by ${order}`,
-  recordOf: followupOf,
+select o.form_label, o.responsible_name, o.due_on, o.days_overdue, o.first_note, o.last_note, o.last_message_on,
+  o.field_offices, o.supervisor_name, o.created_on, o.observer_name, o.form_group, o.id, o.response_id, o.form_id,
+  o.assignee_id${OPEN}${when}
+order by o.due_on, o.id`,
+  records: [['followup', 'id']],
+  shown,
 });
 
-/** The names of the assignees of a piece of equipment. */
-const namesSql = (equipmentId: string): string =>
-  joinResponsible(equipmentId, `string_agg(coalesce(u.name, a.user_id), ', ' order by u.name, a.user_id)`);
-
 export const LISTS = {
-  'overdue-followups': followupList(
-    'overdue follow-ups, longest overdue first',
-    'o.days_overdue',
-    'o.is_overdue',
-    'o.due_on, o.id',
-  ),
-  'overdue-by-person': {
-    about: 'assignees of overdue follow-ups, with their number',
-    sql: allRowsOf(FOLLOWUP_QUESTIONS.overdueByAssignee),
-  },
-  'this-week': {
-    about: 'tasks of the next seven days: one row per person and task',
+  'expired-inspections': {
+    title: 'Expired inspections',
+    about: 'Expired inspections of equipment in service, longest expired first.',
     sql: `
-select t.by_on, t.user_id, u.name as user_name, t.task, t.label, t.id, t.equipment
+select coalesce(x.title, x.equipment_type_label) as title, x.serial_number, x.schedule_label, x.days_expired, e.field_offices,
+  e.responsible_name, x.expires_on, x.last_completed_on, x.equipment_type_label, x.line_of_business_label, x.equipment_id,
+  x.equipment_type_id, x.schedule_id
 from (
-  select due_on as by_on, assignee_id as user_id, 'follow-up' as task, form_label as label, id, null as equipment${DUE_SOON}
-  union all
-  select expires_on, user_id, 'training', training_label, training_id::text, null${LAPSING}
-  union all
-  select i.expires_on, a.user_id, 'inspection', i.schedule_label, i.equipment_id, coalesce(i.title, i.serial_number)${EXPIRING}
-) t
-left join safety.users u on u.account_id = $1 and u.id = t.user_id
-order by t.by_on, u.name, t.user_id, t.task, t.label, t.id`,
-    recordOf: ({ task, id, user_id: userId }) => {
-      if (task === 'training') return ['employee', userId];
-      return [task === 'follow-up' ? 'followup' : 'equipment', id];
-    },
+  select i.*, -i.days_until_expiry as days_expired${EXPIRED}
+) x
+join safety.equipment_overview e on e.account_id = $1 and e.id = x.equipment_id
+order by x.days_expired desc nulls last, x.equipment_id, x.schedule_id`,
+    records: [['equipment', 'equipment_id']],
+    shown: 20,
   },
-  'open-followups': followupList(
-    'all open follow-ups',
-    'o.is_overdue, o.days_until_due',
-    'o.is_open',
-    'o.due_on, o.id',
-  ),
-  'closed-followups': followupList(
-    'follow-ups with a due day that were closed in the last thirty days, those closed late first',
-    'o.resolved_on, o.closed_in_time, o.days_to_resolve, o.completer_id, o.completer_name',
-    'o.closed_in_time is not null and o.resolved_on between safety.reporting_today($1) - 29 and safety.reporting_today($1)',
-    'o.closed_in_time, o.resolved_on, o.id',
-  ),
-  'followups-by-form': {
-    about: 'forms, with the number of their follow-ups and the time to close them',
-    sql: allRowsOf(FOLLOWUP_QUESTIONS.timeToCloseByForm),
-  },
-  employees: {
-    about: 'employees with their training status, incomplete ones first',
+  people: {
+    title: 'People',
+    about:
+      'Everybody, with where and for whom they work, what they have to do now, and their training; those with the most to do come first.',
     sql: `
-select user_id, user_name, status, percent_complete, complete_count, incomplete_count, next_expires_on
-from safety.training_compliance
-where account_id = $1
-order by array_position(array['incomplete', 'expiring', 'active', 'unassigned'], status), incomplete_count desc, user_name, user_id`,
-    recordOf: employeeOf,
+select p.name as user_name, coalesce(f.overdue_followups, 0) + coalesce(t.trainings, 0) + coalesce(x.inspections, 0) as due_now,
+  f.overdue_followups, f.oldest_due_on, t.trainings as lacking_trainings, x.inspections as expired_inspections, f.open_followups,
+  f.due_in_a_week, c.is_compliant, c.percent_complete, p.field_office, p.line_of_business, p.job_title, p.supervisor_name,
+  p.manager_name, p.is_active, p.user_id
+from safety.people p
+left join (${OPEN_BY_PERSON}) f on f.user_id = p.user_id
+left join (select m.user_id, count(*) as trainings${LACKING} group by 1) t on t.user_id = p.user_id
+left join (
+  select r.user_id, count(*) as inspections from (${RESPONSIBLE}) r
+  join (select i.equipment_id${EXPIRED}) i on i.equipment_id = r.equipment_id group by 1
+) x on x.user_id = p.user_id
+left join safety.training_compliance c on c.account_id = $1 and c.user_id = p.user_id
+where p.account_id = $1 and ${ofPeople('p.user_id')}
+order by due_now desc, f.oldest_due_on, user_name, p.user_id`,
+    records: [['employee', 'user_id']],
+    shown: 40,
+  },
+  'due-next': {
+    title: 'Due in seven days',
+    about: 'What falls due, lapses or expires in the next seven days.',
+    sql: `
+select t.due_on, t.task, t.label, t.about, p.name as responsible_name, p.field_office, p.supervisor_name, t.followup_id, t.response_id, t.form_id,
+  t.equipment_id, t.user_id
+from (
+  select o.due_on, 'follow-up' as task, o.form_label as label, o.first_note as about, o.id as followup_id, o.response_id, o.form_id,
+    null as equipment_id, ${HOLDER} as user_id${OPEN} and o.days_until_due between 0 and 6
+  union all
+  select m.expires_on, 'training', m.training_label, null, null, null, null, null, m.user_id
+  from safety.training_matrix m
+  where m.account_id = $1 and m.days_until_expiry between 0 and 6 and m.is_required is not false and ${ofPeople('m.user_id')}
+  union all
+  select i.expires_on, 'inspection', i.schedule_label, coalesce(i.title, i.equipment_type_label) || coalesce(' ' || i.serial_number, ''),
+    null, null, null, i.equipment_id, (select min(r.user_id) from (${RESPONSIBLE}) r where r.equipment_id = i.equipment_id)
+  from safety.equipment_inspections i
+  where i.account_id = $1 and i.is_in_service and i.days_until_expiry between 0 and 6 and not ${IS_EXPIRED}
+    and ${ofEquipment('i.equipment_id')}
+) t
+left join safety.people p on p.account_id = $1 and p.user_id = t.user_id
+where p.is_active is not false
+order by t.due_on, t.task, t.label, p.name, t.followup_id, t.equipment_id, t.user_id`,
+    records: [
+      ['followup', 'followup_id'],
+      ['equipment', 'equipment_id'],
+      ['employee', 'user_id'],
+    ],
+    shown: 300,
+  },
+  'overdue-followups': followupList(
+    'Overdue follow-ups',
+    'Overdue follow-ups, longest overdue first.',
+    ' and o.is_overdue',
+    15,
+  ),
+  'open-followups': followupList('Open follow-ups', 'All open follow-ups, by due day.', '', 0),
+  'due-followups': {
+    title: 'Fell due',
+    about: 'Follow-ups that fell due in the last thirty days, done or not.',
+    sql: `
+select d.form_label, d.assignee_name, d.due_on, d.done_on, d.done_in_time, d.form_group, d.followup_id, d.form_id, d.assignee_id${fellDue(30)}
+order by d.due_on, d.followup_id`,
+    records: [['followup', 'followup_id']],
+    shown: 0,
+  },
+  areas: {
+    title: 'Areas',
+    about:
+      'Offices, lines of business, companies, their groups, and supervisors: people (those who have left apart), training, follow-ups, equipment. The last share is of what fell due in the last ninety days.',
+    sql: `
+with place as (${PEOPLE_PLACES}), person as (
+  select p.user_id, p.is_active is false as has_left, c.is_compliant, f.open_followups, f.overdue_followups, f.oldest_due_on, d.fell_due, d.in_time
+  from safety.people p
+  left join safety.training_compliance c on c.account_id = $1 and c.user_id = p.user_id
+  left join (${OPEN_BY_PERSON}) f on f.user_id = p.user_id
+  left join (select ${HOLDER} as user_id, count(*) as fell_due, count(*) filter (where d.done_in_time) as in_time${fellDue(90)} group by 1) d
+    on d.user_id = p.user_id
+  where p.account_id = $1 and ${ofPeople('p.user_id')}
+), member as (
+  select user_id, area_kind, area, area_group from place
+  union
+  select user_id, area_kind || '_group', area_group, null from place where area_group is not null
+), thing as (${EQUIPMENT_PLACES}), fact as (
+  select case when p.has_left then 'left' else m.area_kind end as area_kind, case when p.has_left then 'People who have left' else m.area end as area,
+    case when not p.has_left then m.area_group end as area_group, p.*, null::bigint as in_service, null::bigint as expired
+  from person p
+  join (
+    select m.* from member m
+    union all
+    select user_id, 'left', null, null from person where has_left
+  ) m on m.user_id = p.user_id and p.has_left = (m.area_kind = 'left')
+  union all
+  select m.area_kind, m.area, m.area_group, null, false, null, null, null, null, null, null, count(*), count(*) filter (where e.status = 'expired')
+  from (
+    select equipment_id, area_kind, area, area_group from thing
+    union
+    select equipment_id, area_kind || '_group', area_group, null from thing where area_group is not null
+  ) m
+  join safety.equipment_overview e on e.account_id = $1 and e.id = m.equipment_id and e.is_in_service
+  where ${ofEquipment('e.id')}
+  group by 1, 2, 3
+)
+select area, area_kind, max(area_group) as area_group, count(user_id) as people, count(*) filter (where is_compliant) as compliant,
+  round(100.0 * count(*) filter (where is_compliant) / nullif(count(is_compliant), 0), 1) as percent_compliant,
+  coalesce(sum(open_followups), 0) as open_followups, coalesce(sum(overdue_followups), 0) as overdue_followups, min(oldest_due_on) as oldest_due_on,
+  round(100.0 * sum(in_time) / nullif(sum(fell_due), 0), 1) as percent_done_in_time, coalesce(sum(expired), 0) as expired_equipment,
+  coalesce(sum(in_service), 0) as in_service
+from fact
+group by area_kind, area
+order by area_kind, overdue_followups desc, expired_equipment desc, area`,
+    records: [],
+    shown: 500,
   },
   'lacking-trainings': {
-    about: 'required trainings that an employee lacks: one row per employee and training',
+    title: 'Lacking trainings',
+    about: 'People who lack required trainings, those who lack the most first; leavers are left out.',
     sql: `
-select user_id, user_name, training_id, training_label, state, completed_on, expires_on
-from safety.training_matrix
-where account_id = $1 and is_required and state in ('missing', 'expired')
-order by user_name, user_id, training_label, training_id`,
-    recordOf: employeeOf,
+select p.name as user_name, l.lacking, l.missing_trainings, p.field_office, p.line_of_business, p.job_title, p.supervisor_name, p.user_id
+from (select m.user_id, count(*) as lacking, string_agg(m.training_label, ', ' order by m.training_label) as missing_trainings${LACKING} group by 1) l
+join safety.people p on p.account_id = $1 and p.user_id = l.user_id
+where p.is_active is not false
+order by l.lacking desc, user_name, p.user_id`,
+    records: [['employee', 'user_id']],
+    shown: 15,
   },
-  'lacking-by-training': {
-    about: 'required trainings, with the number of employees that lack them',
-    sql: allRowsOf(TRAINING_QUESTIONS.gapsByTraining),
+  trainings: {
+    title: 'Trainings',
+    about: 'Required trainings, those that most people lack first; leavers are left out.',
+    sql: `
+select m.training_label, count(*) filter (where m.state in ('missing', 'expired')) as lacking, count(*) filter (where m.state = 'missing') as never_done,
+  count(*) filter (where m.state = 'expired') as lapsed, count(*) filter (where m.state = 'expiring') as expiring, count(*) as needed_by, m.training_id
+from safety.training_matrix m
+join safety.people p on p.account_id = m.account_id and p.user_id = m.user_id and p.is_active is not false
+where m.account_id = $1 and m.is_required and ${ofPeople('m.user_id')}
+group by m.training_label, m.training_id
+order by lacking desc, m.training_label, m.training_id`,
+    records: [],
+    shown: 10,
   },
   'lapsing-trainings': {
-    about: 'trainings that lapse in the next ninety days',
-    sql: allRowsOf(TRAINING_QUESTIONS.lapsingNext),
-    recordOf: employeeOf,
+    title: 'Lapsing trainings',
+    about: 'Trainings that lapse in the next ninety days.',
+    sql: `
+select p.name as user_name, m.training_label, m.expires_on, m.days_until_expiry, m.is_required, p.field_office, p.supervisor_name, m.user_id, m.training_id
+from safety.training_matrix m
+join safety.people p on p.account_id = m.account_id and p.user_id = m.user_id and p.is_active is not false
+where m.account_id = $1 and m.days_until_expiry between 0 and 89 and ${ofPeople('m.user_id')}
+order by m.expires_on, m.user_id, m.training_id`,
+    records: [['employee', 'user_id']],
+    shown: 10,
   },
   'equipment-in-service': {
-    about: 'equipment in service, expired first',
+    title: 'Equipment in service',
+    about: 'Equipment in service, expired first.',
     sql: `
-select e.id, e.title, e.serial_number, e.equipment_type_id, e.equipment_type_label, e.status, offices.field_offices,
-  people.responsible
+select coalesce(e.title, e.equipment_type_label) as title, e.serial_number, e.status, e.field_offices, e.responsible_name, e.equipment_type_label,
+  e.line_of_business_label, e.id, e.equipment_type_id
 from safety.equipment_overview e
-left join lateral (
-  select string_agg(o.field_office_label, ', ' order by o.field_office_label) as field_offices
-  from safety.equipment_field_offices o
-  where o.account_id = $1 and o.equipment_id = e.id
-) offices on true${namesSql('e.id')}
-where e.account_id = $1 and e.is_in_service
+where e.account_id = $1 and e.is_in_service and ${ofEquipment('e.id')}
 order by array_position(array['expired', 'expiring', 'uptodate'], e.status), e.equipment_type_label, e.id`,
-    recordOf: ({ id }) => ['equipment', id],
-  },
-  'equipment-by-office': {
-    about: 'field offices, with the number of their equipment',
-    sql: allRowsOf(EQUIPMENT_QUESTIONS.equipmentByOffice),
-  },
-  'expired-inspections': {
-    about: 'expired inspections of equipment in service, longest expired first',
-    sql: `
-select i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label,
-  i.last_completed_on, i.expires_on, -i.days_until_expiry as days_expired, people.responsible
-from safety.equipment_inspections i${namesSql('i.equipment_id')}
-where i.account_id = $1 and i.is_in_service and i.status = 'expired' and i.days_until_expiry <= 0
-order by i.days_until_expiry, i.equipment_id, i.schedule_id`,
-    recordOf: ({ equipment_id: id }) => ['equipment', id],
+    records: [['equipment', 'id']],
+    shown: 0,
   },
   documents: {
-    about: 'documents with their newest version, those without an approval first',
+    title: 'Documents',
+    about: 'Documents with their newest version; those without an approval first.',
     sql: `
-select resource_id, title, category_id, category_label, version, creator_id, creator_name, created_on, approved_on,
-  age_days
-from safety.current_resource_versions
-where account_id = $1
-order by approved_at is not null, created_at, resource_id`,
-    recordOf: ({ resource_id: id }) => ['resource', id],
+select d.title, d.version, d.category_label, d.created_on, d.approved_on, d.creator_name, d.age_days, d.resource_id, d.category_id, d.creator_id
+from safety.current_resource_versions d
+where d.account_id = $1 and $2::text[] is null
+order by d.approved_at is not null, d.created_at, d.resource_id`,
+    records: [['resource', 'resource_id']],
+    shown: 0,
   },
 } satisfies Readonly<Record<string, List>>;
 

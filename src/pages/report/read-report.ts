@@ -1,99 +1,151 @@
 /** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
-import { type StoredPartition, unreadOf } from '../../engine/streams/unread-partitions.ts';
-import type { Connection, Queryable } from '../../engine/database/connection.ts';
-import { readStoredPartitions } from '../../engine/control-tables/stored-partitions.ts';
-import {
-  isRecordUrlTemplate,
-  RECORD_KINDS,
-  type RecordKind,
-  type RecordUrls,
-} from '../../shared/record-urls.ts';
-import { type IssueGroup, readIssueGroups } from '../../operate/status/read-account-rows.ts';
-import { readAccounts, type StreamFacts, UNKNOWN_STREAMS } from '../../operate/status/read-accounts.ts';
-import { type Answers, ask } from './questions/question.ts';
-import { QUESTIONS } from './questions/questions.ts';
-import { choosePeople, WEEK_QUESTIONS } from './questions/week-questions.ts';
+import * as z from 'zod';
+import type { Connection } from '../../engine/database/connection.ts';
+import type { Area } from '../../shared/area.ts';
+import { isRecordUrlTemplate, RECORD_KINDS, type RecordUrls } from '../../shared/record-urls.ts';
+import { readScope } from './area.ts';
+import { fetchRows, type Rows } from './cells.ts';
+import { type Figures, readFigures, readTrends, type Trends } from './figures.ts';
+import { LIST_NAMES, type ListName, LISTS } from './lists.ts';
+import { bind, type Readable, type Scope } from './statement.ts';
+
+/** The streams of its figures. */
+const STREAMS = ['followups', 'training-employee-status', 'equipments', 'resources'];
+
+/** How a part of the data was last read. */
+const PART = z.object({
+  stream: z.string(),
+  /** null: it was never read completely. */
+  read_ms: z.coerce.number().nullable(),
+  has_failed: z.boolean(),
+  /** Rows of equipment types that are read no more. */
+  unread: z.coerce.number(),
+  unread_types: z.string().nullable(),
+  unread_on: z.string().nullable(),
+});
+export type Part = z.output<typeof PART>;
+
+/** The first rows of a list, and how many it has. */
+interface ShownList extends Rows {
+  readonly total: number;
+}
 
 export interface Report {
   readonly accountId: string;
+  /** null: the whole account. */
+  readonly area: Area | null;
   /** The reporting time zone. */
   readonly timezone: string;
   /** By the database's clock. */
   readonly asOfMs: number;
   readonly today: string;
-  readonly answers: Answers<typeof QUESTIONS & typeof WEEK_QUESTIONS>;
-  /** Equipment of types that are not configured; the answers count it. */
-  readonly unread: readonly StoredPartition[];
-  readonly streams: readonly StreamFacts[];
-  readonly issues: readonly IssueGroup[];
+  readonly figures: Figures;
+  readonly trends: Trends;
+  readonly lists: Readonly<Record<ListName, ShownList>>;
+  readonly parts: readonly Part[];
+  /** Open data issues. */
+  readonly issues: number;
   readonly recordUrls: RecordUrls;
 }
 
-export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
-  streams.some(({ lastSuccessMs }) => lastSuccessMs !== null);
+export const isAnythingRead = ({ parts }: Pick<Report, 'parts'>): boolean =>
+  parts.some(({ read_ms: ms }) => ms !== null);
 
 export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
 
 /** A report, and the transaction in which it was read. */
 export interface Snapshot {
-  readonly db: Pick<Queryable, 'execute'>;
+  readonly db: Readable;
+  readonly scope: Scope;
   readonly report: Report;
 }
 
 interface ReportReadOptions {
-  /** The configured types; absent: unknown. */
-  readonly equipmentTypes?: readonly string[];
+  readonly area?: Area | null;
   /** The configured templates; default: the stored ones. */
   readonly recordUrls?: RecordUrls;
   /** Reads more in the report's snapshot, which ends with it. */
   readonly also?: (snapshot: Snapshot) => Promise<void>;
 }
 
-/** The configured templates, and the stored ones of other kinds, so that the report links as views do. */
-async function readRecordUrls(
-  db: Pick<Queryable, 'execute'>,
-  accountId: string,
-  configured: RecordUrls,
-): Promise<RecordUrls> {
-  const [stored = {}] = await db.execute<Partial<Record<RecordKind, string | null>>>(
-    sql`select followup_url as followup, resource_url as resource, equipment_url as equipment, employee_url as employee
-      from safety.reporting_settings where account_id = ${accountId}`,
-  );
-  const templates = RECORD_KINDS.map((kind) => [kind, configured[kind] ?? stored[kind] ?? ''] as const);
+const FACTS = z.tuple([
+  z.object({
+    timezone: z.string(),
+    today: z.string(),
+    now_ms: z.coerce.number(),
+    issues: z.coerce.number(),
+    urls: z.record(z.string(), z.string().nullable()).nullable(),
+  }),
+]);
+async function readFacts(db: Readable, accountId: string, configured: RecordUrls) {
+  const [facts] = FACTS.parse([
+    ...(await db.execute(sql`select safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today,
+      extract(epoch from clock_timestamp()) * 1000 as now_ms,
+      (select count(*) from safety_sync.data_issues where account_id = ${accountId} and resolved_at is null) as issues,
+      (select json_build_object('followup', followup_url, 'resource', resource_url, 'equipment', equipment_url, 'employee', employee_url)
+        from safety.reporting_settings where account_id = ${accountId}) as urls`)),
+  ]);
   // A stored template is checked again, because an update by hand is not.
-  return Object.fromEntries(templates.filter(([, template]) => isRecordUrlTemplate(template)));
+  const templates = RECORD_KINDS.map((kind) => [kind, configured[kind] ?? facts.urls?.[kind] ?? ''] as const);
+  return {
+    ...facts,
+    recordUrls: Object.fromEntries(templates.filter(([, url]) => isRecordUrlTemplate(url))) as RecordUrls,
+  };
 }
 
-/** Needs a migrated warehouse. */
+async function readParts(db: Readable, accountId: string): Promise<Part[]> {
+  const streams = sql.join(
+    STREAMS.map((stream) => sql`${stream}`),
+    sql`, `,
+  );
+  const found = await db.execute(sql`select s.stream, extract(epoch from f.last_success_at) * 1000 as read_ms,
+      coalesce(f.last_status = 'failed', false) as has_failed, coalesce(f.unread_rows, 0) as unread, f.unread_types,
+      f.unread_since_on as unread_on
+    from unnest(array[${streams}]) with ordinality as s (stream, place)
+    left join safety.freshness f on f.account_id = ${accountId} and f.stream = s.stream order by s.place`);
+  return z.array(PART).parse([...found]);
+}
+
+async function readLists(db: Readable, scope: Scope): Promise<Report['lists']> {
+  const lists: Partial<Record<ListName, ShownList>> = {};
+  for (const name of LIST_NAMES) {
+    const { sql: statement, shown } = LISTS[name];
+    const all = bind(statement, scope);
+    const { columns, rows } = await fetchRows(db, sql`${all} limit ${shown}`);
+    const isWhole = rows.length < shown;
+    const counted = isWhole ? undefined : await db.execute(sql`select count(*) as total from (${all}) l`);
+    lists[name] = { columns, rows, total: isWhole ? rows.length : Number(counted?.[0]?.['total']) };
+  }
+  return lists as Report['lists'];
+}
+
+/** Needs a migrated warehouse. Throws `usage_invalid` if the account has no such area. */
 export async function readReport(
-  connection: Connection,
+  { db }: Pick<Connection, 'db'>,
   accountId: string,
-  { equipmentTypes, recordUrls = {}, also }: ReportReadOptions = {},
+  { area = null, recordUrls = {}, also }: ReportReadOptions = {},
 ): Promise<Report> {
-  // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
-  const { databaseNowMs, accounts } = await readAccounts(connection, [accountId]);
-  return await connection.db.transaction(
+  return await db.transaction(
     async (tx) => {
-      const [clock] = await tx.execute<{ timezone: string; today: string }>(
-        sql`select safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today`,
-      );
-      const answers = await ask(tx, QUESTIONS, { accountId });
-      const people = choosePeople(answers.weekByPerson).shown.map(({ user_id: id }) => id);
-      const week = await ask(tx, WEEK_QUESTIONS, { accountId, people });
-      const stored = (await readStoredPartitions(tx, [accountId])).get(accountId) ?? [];
+      // Its statements are many and short: to compile each takes longer than to run it.
+      await tx.execute(sql`set local jit = off`);
+      const facts = await readFacts(tx, accountId, recordUrls);
+      const scope = await readScope(tx, accountId, area);
       const report: Report = {
         accountId,
-        unread: equipmentTypes === undefined ? [] : unreadOf(stored, equipmentTypes),
-        timezone: clock?.timezone ?? 'UTC',
-        today: clock?.today ?? '',
-        asOfMs: databaseNowMs,
-        answers: { ...answers, ...week },
-        streams: accounts.get(accountId) ?? UNKNOWN_STREAMS,
-        issues: await readIssueGroups(tx, accountId),
-        recordUrls: await readRecordUrls(tx, accountId, recordUrls),
+        area,
+        timezone: facts.timezone,
+        today: facts.today,
+        asOfMs: facts.now_ms,
+        figures: await readFigures(tx, scope),
+        trends: await readTrends(tx, scope),
+        lists: await readLists(tx, scope),
+        parts: await readParts(tx, accountId),
+        issues: facts.issues,
+        recordUrls: facts.recordUrls,
       };
-      await also?.({ db: tx, report });
+      await also?.({ db: tx, scope, report });
       return report;
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },

@@ -1,117 +1,48 @@
 /** Renders a Report as one HTML document without scripts or external requests. */
-import { streamNamed } from '../../engine/streams/index.ts';
-import { formatNumber } from '../../shared/format.ts';
+import { describeArea } from '../../shared/area.ts';
+import { capital } from '../../shared/format.ts';
 import { renderDocument } from '../document.ts';
-import { type Html, html, list } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
-import { type Column, table } from '../table.ts';
-import { describeIssue, formatDay, formatMoment } from '../words.ts';
-import { documentsSection } from './documents-section.ts';
-import { equipmentSection } from './equipment-section.ts';
-import { before, dataAge, firstScreen } from './first-screen.ts';
-import { countOf, followupsSection, overdueSection } from './followups-section.ts';
-import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
-import { type Along, type ShownReport, showReport } from './shown-report.ts';
-import { renderSection, type Section } from './section.ts';
-import { trainingSection } from './training-section.ts';
-import { weekSection } from './week-section.ts';
+import { formatDay, formatMoment } from '../words.ts';
+import { type FirstList, firstListsOf, type KeyFigure, keyFiguresOf, notesOf } from './first-screen.ts';
+import { type Along, link } from './list-table.ts';
+import { isAnythingRead, type Report } from './read-report.ts';
+import { sectionsOf } from './sections.ts';
 
-const LISTED_ISSUES = 12;
+const renderKeyFigure = ({ title, value, beside, change, isBetter, isBad }: KeyFigure): Html =>
+  html`<div>
+    <dt>${title}</dt>
+    <dd class="value${isBad === true && ' bad'}">${value}</dd>
+    ${change !== '' && html`<dd class="change${isBetter !== undefined && (isBetter ? ' better' : ' worse')}">${change}</dd>`}
+    <dd class="beside">${beside}</dd>
+  </div>`;
 
-const FIRST_SYNC_ADVICE = html`<p class="lead">
-  ${NOTHING_READ} Next step: <code>safety-sync sync</code>, then write this report again.
-</p>`;
+const renderFirstList = ({ title, lines, rest, none }: FirstList, at: number): Html =>
+  html`<section aria-labelledby="first-${at}">
+    <h2 id="first-${at}">${title}</h2>
+    ${lines.length === 0 && html`<p class="empty">${none}</p>`}
+    <ol>
+      ${lines.map(({ url, shown, text }) => html`<li>${link(url, html`<b>${shown}</b>`)}${text}</li>`)}
+    </ol>
+    ${rest !== '' && html`<p class="note">${rest}</p>`}
+  </section>`;
 
-function freshness({ streams, asOfMs, timezone }: Report): Html {
-  const failed: Column<Report['streams'][number]> = [
-    'remark',
-    ({ failingWith: code }) => code !== undefined && `the newest attempt failed: ${code}`,
-  ];
-  const hasFailures = streams.some(({ failingWith }) => failingWith !== undefined);
-  return table({
-    caption: 'When each part was last read from the service',
-    rows: streams,
-    columns: [
-      ['what', ({ stream }) => streamNamed(stream).contents],
-      ['last read', ({ lastSuccessMs: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)), 'num'],
-      ['before this report', ({ lastSuccessMs: ms }) => (ms === null ? 'never' : before(ms, asOfMs)), 'num'],
-      ...(hasFailures ? [failed] : []),
-    ],
-  });
+/** `title`: the organisation (REPORT_TITLE); null: the account's name is shown. */
+export function titleOfReport({ accountId, area, today }: Report, title: string | null): string {
+  return `Safety report: ${[title ?? accountId, ...(area === null ? [] : [describeArea(area)]), formatDay(today)].join(', ')}`;
 }
 
-function issues(report: Report): Html | null {
-  const { issues: groups } = report;
-  if (groups.length === 0 && !isAnythingRead(report)) return null;
-  if (groups.length === 0)
-    return html`<p class="empty">No record and no value of the service was rejected.</p>`;
-  const rest = groups.length - LISTED_ISSUES;
-  return html`<p>Some data could not be stored as sent:</p>
-    ${list(groups.slice(0, LISTED_ISSUES).map(describeIssue))}
-    ${rest > 0 && html`<p class="note">and ${formatNumber(rest, 'more kind')}.</p>`}
-    <p class="note">One by one: <code>safety-sync data-issues</code></p>`;
-}
-
-/** Whether ids of forms, trainings and equipment are shown without labels. */
-function labelsHint({ answers }: Report): Html | null {
-  const { timeToCloseByForm: forms, gapsByTraining: trainings, equipmentByType: types } = answers;
-  const hasBareIds =
-    forms.some((row) => row.form_id !== null && row.form_label === row.form_id) ||
-    trainings.some((row) => row.training_label === row.training_id) ||
-    types.some((row) => row.equipment_type_id !== null && row.equipment_type_label === row.equipment_type_id);
-  if (!hasBareIds) return null;
-  return html`<p class="note">
-    The service sends forms, trainings and equipment types as numbers. To give them names:
-    <code>safety-sync labels template</code>
-  </p>`;
-}
-
-function allLists({ along, accountId }: ShownReport): Html {
-  const file = along.xlsx ?? along.csv;
-  return file === undefined
-    ? html`<p class="note">
-        Every list with all its rows, as a workbook or as CSV files:
-        <code>safety-sync report --account ${accountId} --xlsx FILE --csv DIR</code>
-      </p>`
-    : html`<p class="note">Every list with all its rows: <code>${file}</code></p>`;
-}
-
-/** The reliability of the data: its age, and the open data issues. */
-function dataSection(report: ShownReport): Section {
-  const lists = isAnythingRead(report) && allLists(report);
-  const body = [freshness(report), issues(report), labelsHint(report), lists];
-  return { id: 'data', title: 'About this data', body };
-}
-
-interface RenderOptions {
-  /** The organisation in the title (REPORT_TITLE); null: the account's name is shown. */
-  readonly title: string | null;
-  /** Files that were written with the page; default: none. */
-  readonly along?: Along;
-}
-
-/** Overdue follow-ups come before those of this week if they are more. */
-function sectionsOf(report: ShownReport): Section[] {
-  const [{ due }] = report.answers.lastWeek;
-  const [week, overdue] = [weekSection(report), overdueSection(report)];
-  return [
-    ...(countOf(report, 'overdue') > due ? [overdue, week] : [week, overdue]),
-    followupsSection(report),
-    trainingSection(report),
-    equipmentSection(report),
-    documentsSection(report),
-    dataSection(report),
-  ].filter((section) => section !== null);
-}
-
-export function renderReport(read: Report, { title, along }: RenderOptions): string {
-  const report = showReport(read, along);
-  const age = dataAge(report);
-  const { accountId, asOfMs, timezone } = report;
-  const sections = sectionsOf(report);
+export function renderReport(
+  report: Report,
+  { title, along = {} }: { readonly title: string | null; readonly along?: Along },
+): string {
+  const { accountId, area, asOfMs, timezone } = report;
   const isRead = isAnythingRead(report);
+  const sections = isRead ? sectionsOf(report, along) : [];
+  const name = area === null ? (title ?? 'Safety report') : capital(describeArea(area));
   return renderDocument({
-    title: `Safety report: ${title ?? accountId}, ${formatDay(report.today)}`,
+    title: titleOfReport(report, title),
     head: html`<meta
         http-equiv="Content-Security-Policy"
         content="default-src 'none'; style-src 'unsafe-inline'"
@@ -120,20 +51,35 @@ export function renderReport(read: Report, { title, along }: RenderOptions): str
     style: REPORT_STYLE,
     nonce: null,
     body: html`<header>
-        <h1>${title === null ? 'Safety report' : title}</h1>
+        <h1>${name}</h1>
         <p class="dim">
-          ${title === null ? `Account ${accountId}` : 'Safety report'}, as of
+          ${area === null && title !== null ? 'Safety report' : (title ?? `Account ${accountId}`)}, as of
           ${formatMoment(asOfMs, timezone)} (${timezone}).
-          ${age !== null && html`<span class="${age.isBad && 'bad'}">${age.text}</span>`}
+          ${notesOf(report).map(({ text, isBad }) => html`<span class="${isBad && 'bad'}">${text}</span> `)}
         </p>
-        ${!isRead && FIRST_SYNC_ADVICE}
+        ${!isRead && html`<p>Next step: <code>safety-sync sync</code>, then make this report again.</p>`}
         <nav aria-label="Sections">
-          ${sections.map(({ id, title: name }) => html`<a href="#${id}">${name}</a>`)}
+          ${sections.map(({ id, title: heading }) => html`<a href="#${id}">${heading}</a>`)}
+          ${along.xlsx !== undefined && html`<a href="${along.xlsx}">Workbook</a>`}
         </nav>
       </header>
-      <main>${isRead && firstScreen(report)} ${sections.map(renderSection)}</main>
+      <main>
+        ${
+          isRead &&
+          html`<dl class="key-figures">${keyFiguresOf(report).map(renderKeyFigure)}</dl>
+            <div class="first">${firstListsOf(report).map(renderFirstList)}</div>`
+        }
+        ${sections.map(
+          ({ id, title: heading, lead, body }) =>
+            html`<section id="${id}" aria-labelledby="${id}-title">
+              <h2 id="${id}-title">${heading}</h2>
+              <p class="lead">${lead}</p>
+              ${body}
+            </section>`,
+        )}
+      </main>
       <footer>
-        Written by safety-sync from its warehouse. This file loads nothing and runs no script.
+        Written by safety-sync from its warehouse. This page loads nothing and runs no script.
       </footer>`,
   });
 }

@@ -3,6 +3,7 @@
  * all cells in memory (write-excel-file: 1 GB for 100,000 rows) or are large (exceljs: 23 MB).
  */
 import { strToU8, Zip, ZipDeflate } from 'fflate';
+import { SafetySyncError } from '../../shared/errors.ts';
 import { isFormula } from '../../shared/spreadsheet.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { withoutControls } from '../html.ts';
@@ -10,16 +11,23 @@ import { withoutControls } from '../html.ts';
 /** A URL is a link. */
 export type Cell = string | number | boolean | null | URL;
 
+interface Column {
+  readonly title: string;
+  /** In characters; the texts of wide columns are wrapped. */
+  readonly width: number;
+  readonly isDay?: boolean;
+}
+
 export interface Sheet {
-  /** 31 characters at most. */
+  /** 31 characters at most, without a quote. */
   readonly name: string;
-  /** Columns that end in `_on` hold days. */
-  readonly columns: readonly string[];
+  readonly columns: readonly Column[];
   readonly rows: Iterable<readonly (readonly Cell[])[]> | AsyncIterable<readonly (readonly Cell[])[]>;
 }
 
 /** Limits of the format, and of Excel. */
 const MOST_ROWS = 1_048_576;
+const WIDE = 50;
 const MOST_CHARACTERS = 32_767;
 const LONGEST_LINK = 255;
 /** Day 0 of a workbook. */
@@ -39,7 +47,8 @@ const BOLD = 1;
 const DAY_STYLE = 2;
 const QUOTED = 3;
 const LINK = 4;
-const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/></cellXfs></styleSheet>`;
+const WRAPPED = 5;
+const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF26588F"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="6"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1"><alignment wrapText="1"/></xf><xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1" quotePrefix="1"><alignment vertical="top" wrapText="1"/></xf></cellXfs></styleSheet>`;
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
@@ -57,13 +66,13 @@ function letterOf(column: number): string {
   return column < 26 ? last : letterOf(Math.floor(column / 26) - 1) + last;
 }
 
-function dayNumberOf(column: string, text: string): number | null {
-  if (!column.endsWith('_on') || !/^\d{4}-\d\d-\d\d$/.test(text)) return null;
+function dayNumberOf({ isDay }: Column, text: string): number | null {
+  if (isDay !== true || !/^\d{4}-\d\d-\d\d$/.test(text)) return null;
   const days = (Date.parse(text) - EPOCH_MS) / DAY_MS;
   return days >= FIRST_DAY ? days : null;
 }
 
-function toCellXml(cell: Cell, column: string, at: string): string {
+function toCellXml(cell: Cell, column: Column, at: string): string {
   if (cell === null || cell === '') return '';
   if (typeof cell === 'number') return `<c r="${at}"><v>${cell}</v></c>`;
   if (typeof cell === 'boolean') return `<c r="${at}" t="b"><v>${cell ? 1 : 0}</v></c>`;
@@ -75,69 +84,56 @@ function toCellXml(cell: Cell, column: string, at: string): string {
   const day = dayNumberOf(column, full);
   if (day !== null) return `<c r="${at}" s="${DAY_STYLE}"><v>${day}</v></c>`;
   const text = full.length > MOST_CHARACTERS ? `${full.slice(0, MOST_CHARACTERS - 1)}…` : full;
-  const style = isFormula(text) ? ` s="${QUOTED}"` : '';
-  return `<c r="${at}"${style} t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
+  const style = column.width >= WIDE ? WRAPPED : isFormula(text) ? QUOTED : 0;
+  return `<c r="${at}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${toXml(text)}</t></is></c>`;
 }
 
-function columnWidth(column: string): number {
-  if (column.endsWith('_note')) return 60;
-  return /(?:name|label|title|responsible|offices|about|link)$/.test(column) ? 30 : 15;
-}
-
-function beginSheet(columns: readonly string[]): string {
+function beginSheet(columns: readonly Column[]): string {
   const widths = columns.map(
-    (column, at) => `<col min="${at + 1}" max="${at + 1}" width="${columnWidth(column)}" customWidth="1"/>`,
+    ({ width }, at) => `<col min="${at + 1}" max="${at + 1}" width="${width}" customWidth="1"/>`,
   );
   const names = columns.map(
-    (name, at) => `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(name)}</t></is></c>`,
+    ({ title }, at) =>
+      `<c r="${letterOf(at)}1" s="${BOLD}" t="inlineStr"><is><t>${toXml(title)}</t></is></c>`,
   );
-  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
+  return `${HEAD}<worksheet xmlns="${MAIN}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${widths.join('')}</cols><sheetData><row r="1">${names.join('')}</row>`;
 }
 
-const endSheet = (columns: readonly string[], rows: number): string =>
-  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/></worksheet>`;
+/** On paper: landscape, as wide as a page, and as many pages long as it needs. */
+const endSheet = (columns: readonly Column[], rows: number): string =>
+  `</sheetData><autoFilter ref="A1:${letterOf(columns.length - 1)}${rows}"/><pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.3" footer="0.3"/><pageSetup paperSize="9" orientation="landscape" fitToWidth="1" fitToHeight="0"/><headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter></worksheet>`;
 
-function relationships(targets: readonly (readonly [type: string, target: string])[]): string {
-  const all = targets.map(
-    ([type, target], at) => `<Relationship Id="rId${at + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`,
-  );
-  return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
-}
+const relation = (id: number, type: string, target: string): string =>
+  `<Relationship Id="rId${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
+const relations = (...all: readonly string[]): string =>
+  `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
+const override = (part: string, type: string): string =>
+  `<Override PartName="/xl/${part}" ContentType="${TYPE}.${type}+xml"/>`;
 
-/** The entries that name the sheets. */
-function* sheetEntries(sheets: readonly string[]): Generator<readonly [path: string, xml: string]> {
-  const files = sheets.map((_, at) => `sheet${at + 1}.xml`);
-  const named = sheets.map(
+/** The files that name the sheets, by path. The header row is repeated on each printed page. */
+function framesOf(sheets: readonly string[]): Readonly<Record<string, string>> {
+  const ofEach = (toXmlOf: (name: string, at: number) => string): string => sheets.map(toXmlOf).join('');
+  const named = ofEach(
     (name, at) => `<sheet name="${toXml(name)}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`,
   );
-  yield [
-    'xl/workbook.xml',
-    `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named.join('')}</sheets></workbook>`,
-  ];
-  yield [
-    'xl/_rels/workbook.xml.rels',
-    relationships([
-      ...files.map((file) => ['worksheet', `worksheets/${file}`] as const),
-      ['styles', 'styles.xml'],
-    ]),
-  ];
-  yield ['xl/styles.xml', STYLES];
-  yield ['_rels/.rels', relationships([['officeDocument', 'xl/workbook.xml']])];
-  const types = [
-    ['/xl/workbook.xml', `${TYPE}.sheet.main+xml`],
-    ['/xl/styles.xml', `${TYPE}.styles+xml`],
-    ...files.map((file) => [`/xl/worksheets/${file}`, `${TYPE}.worksheet+xml`]),
-  ].map(([part, type]) => `<Override PartName="${part}" ContentType="${type}"/>`);
-  yield [
-    '[Content_Types].xml',
-    `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${types.join('')}</Types>`,
-  ];
+  const titles = ofEach(
+    (name, at) =>
+      `<definedName name="_xlnm.Print_Titles" localSheetId="${at}">'${toXml(name)}'!$1:$1</definedName>`,
+  );
+  const targets = ofEach((_, at) => relation(at + 1, 'worksheet', `worksheets/sheet${at + 1}.xml`));
+  const parts = ofEach((_, at) => override(`worksheets/sheet${at + 1}.xml`, 'worksheet'));
+  return {
+    'xl/workbook.xml': `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${named}</sheets><definedNames>${titles}</definedNames></workbook>`,
+    'xl/_rels/workbook.xml.rels': relations(targets, relation(sheets.length + 1, 'styles', 'styles.xml')),
+    'xl/styles.xml': STYLES,
+    '_rels/.rels': relations(relation(1, 'officeDocument', 'xl/workbook.xml')),
+    '[Content_Types].xml': `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${override('workbook.xml', 'sheet.main')}${override('styles.xml', 'styles')}${parts}</Types>`,
+  };
 }
 
-/** Pulls the rows of one sheet after the other; a sheet with more rows than Excel reads continues on another one. */
+/** Pulls the rows of one sheet after the other. */
 export async function* renderWorkbook(
   sheets: Iterable<Sheet> | AsyncIterable<Sheet>,
-  mostRows = MOST_ROWS,
 ): AsyncGenerator<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const zip = new Zip((error, chunk) => {
@@ -154,34 +150,30 @@ export async function* renderWorkbook(
     return chunks.splice(0);
   };
   const names: string[] = [];
-  const openSheet = (name: string): ZipDeflate => {
-    names.push(name);
-    return open(`xl/worksheets/sheet${names.length}.xml`);
-  };
   for await (const { name, columns, rows } of sheets) {
+    names.push(name);
     const letters = columns.map((_, at) => letterOf(at));
-    let entry = openSheet(name);
-    let xml = beginSheet(columns);
-    let [count, continued] = [1, 1];
+    const entry = open(`xl/worksheets/sheet${names.length}.xml`);
+    yield* push(entry, beginSheet(columns));
+    let count = 1;
     for await (const batch of rows) {
-      for (const cells of batch) {
-        if (count === mostRows) {
-          yield* push(entry, xml + endSheet(columns, count), true);
-          entry = openSheet(`${name.slice(0, 25)} (${++continued})`);
-          [count, xml] = [1, beginSheet(columns)];
-        }
-        count += 1;
-        const row = cells.map((cell, at) =>
-          toCellXml(cell, columns[at] ?? '', `${letters[at] ?? ''}${count}`),
+      if (count + batch.length > MOST_ROWS)
+        throw new SafetySyncError(
+          'usage_invalid',
+          `${name} has more rows than a sheet holds: take CSV files`,
         );
-        xml += `<row r="${count}">${row.join('')}</row>`;
-      }
-      yield* push(entry, xml);
-      xml = '';
+      const lines = batch.map((cells) => {
+        count += 1;
+        const row = columns.map((column, at) =>
+          toCellXml(cells[at] ?? null, column, `${letters[at] ?? ''}${count}`),
+        );
+        return `<row r="${count}">${row.join('')}</row>`;
+      });
+      yield* push(entry, lines.join(''));
     }
-    yield* push(entry, xml + endSheet(columns, count), true);
+    yield* push(entry, endSheet(columns, count), true);
   }
-  for (const [path, xml] of sheetEntries(names)) yield* push(open(path), xml, true);
+  for (const [path, xml] of Object.entries(framesOf(names))) yield* push(open(path), xml, true);
   zip.end();
   yield* chunks;
 }

@@ -56,7 +56,7 @@ describe('an accounts file', () => {
     };
     const { accounts, notifications } = await load(own, { env });
     expect(accounts[0]?.reportEmailTo).toEqual(['north@example.com', 'Boss <boss@example.com>']);
-    expect(notifications.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: undefined });
+    expect(notifications.report).toMatchObject({ cron: '0 7 * * 1', emailTo: [], folder: undefined });
   });
 
   test('an accounts file sets values for each account, and variables set the others', async () => {

@@ -105,14 +105,14 @@ test('a record URL contains the id of the record, URL-encoded', () => {
     RECORD_URL_TEMPLATE_FOLLOWUP: 'https://service.example.com/a/{id}?of={id}#x',
     RECORD_URL_TEMPLATE_EMPLOYEE: 'http://localhost/#/people/{id}',
   });
-  expect(recordUrlOf(recordUrls, 'followup', 'a/b?c&d#é $&')).toBe(
+  expect(recordUrlOf(recordUrls, 'followup', { id: 'a/b?c&d#é $&' })).toBe(
     'https://service.example.com/a/a%2Fb%3Fc%26d%23%C3%A9%20%24%26?of=a%2Fb%3Fc%26d%23%C3%A9%20%24%26#x',
   );
-  expect(recordUrlOf(recordUrls, 'employee', '7')).toBe('http://localhost/#/people/7');
+  expect(recordUrlOf(recordUrls, 'employee', { id: '7' })).toBe('http://localhost/#/people/7');
   for (const id of [null, '', `pseudonym:${'ab'.repeat(16)}`, 'pseudonym:abababab…']) {
-    expect(recordUrlOf(recordUrls, 'followup', id)).toBeNull();
+    expect(recordUrlOf(recordUrls, 'followup', { id })).toBeNull();
   }
-  expect(recordUrlOf(recordUrls, 'resource', '7')).toBeNull();
+  expect(recordUrlOf(recordUrls, 'resource', { id: '7' })).toBeNull();
 });
 
 test.each([
@@ -367,7 +367,25 @@ describe('the recipients of notifications', () => {
       'set REPORT_EMAIL_TO, REPORT_DIR, or both',
     );
     const env = { ...good, REPORT_CRON: '0 7 * * 1', REPORT_DIR: '/reports' };
-    expect(load(env).notifications.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: '/reports' });
+    expect(load(env).notifications.report).toMatchObject({
+      cron: '0 7 * * 1',
+      emailTo: [],
+      folder: '/reports',
+    });
+    const areas = 'field_office=Houston – Pasadena: a@example.com, b@example.com;\n supervisor=Ruth Santos';
+    expect(load({ ...env, ...mail, REPORT_AREAS: areas }).notifications.report?.areas).toEqual([
+      {
+        area: { kind: 'field_office', name: 'Houston – Pasadena' },
+        emailTo: ['a@example.com', 'b@example.com'],
+      },
+      { area: { kind: 'supervisor', name: 'Ruth Santos' }, emailTo: [] },
+    ]);
+    expect(() => load({ ...env, REPORT_DIR: '', REPORT_AREAS: areas })).toThrow(
+      'an area without addresses needs REPORT_DIR',
+    );
+    expect(() => load({ ...env, REPORT_AREAS: 'office=Houston: a@example.com' })).toThrow(
+      'REPORT_AREAS: expected KIND=NAME',
+    );
     expect(load({ ...env, REPORT_CRON: 'off' }).notifications.report).toBeUndefined();
   });
 

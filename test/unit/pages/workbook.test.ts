@@ -1,45 +1,50 @@
 import { expect, test } from 'vitest';
 import { type Cell, renderWorkbook } from '../../../src/pages/report/workbook.ts';
-import { readWorkbook } from '../../support/read-workbook.ts';
+import { readEntries, readWorkbook } from '../../support/read-workbook.ts';
 
-async function sheetOf(columns: readonly string[], rows: readonly (readonly Cell[])[], name = 'list') {
+async function bytesOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of renderWorkbook([{ name, columns, rows: [rows] }])) chunks.push(chunk);
-  return readWorkbook(Buffer.concat(chunks));
+  const titles = columns.map((title) => ({
+    title,
+    width: title === 'Note' ? 60 : 15,
+    isDay: title.endsWith('on'),
+  }));
+  for await (const chunk of renderWorkbook([{ name: 'list', columns: titles, rows: [rows] }]))
+    chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
+const sheetOf = async (columns: readonly string[], rows: readonly (readonly Cell[])[]) =>
+  readWorkbook(await bytesOf(columns, rows)).get('list') ?? [];
 
 test('a number, a boolean and a day are typed cells, and an id is a text cell', async () => {
-  const sheets = await sheetOf(
-    ['id', 'count', 'is_open', 'due_on', 'closed_on', 'old_on', 'share'],
+  const [, row] = await sheetOf(
+    ['id', 'count', 'open', 'due on', 'closed on', 'old on', 'share'],
     [['00042', -3, true, '2026-03-01', null, '1850-01-01', 12.5]],
   );
-  const [names, row] = sheets.get('list') ?? [];
-  expect([...(names?.values() ?? [])].map(({ text }) => text)).toContain('due_on');
   expect(
     [...(row?.entries() ?? [])].map(([column, { type, style, text }]) => [column, type, style, text]),
   ).toEqual([
-    ['A', 'inlineStr', '', '00042'],
+    ['A', 'inlineStr', '0', '00042'],
     ['B', 'n', '', '-3'],
     ['C', 'b', '', '1'],
     ['D', 'n', '2', '46082'],
-    ['F', 'inlineStr', '', '1850-01-01'],
+    ['F', 'inlineStr', '0', '1850-01-01'],
     ['G', 'n', '', '12.5'],
   ]);
 });
 
 test('a text remains a text, also if it resembles a formula or markup', async () => {
   const texts = [`=1+1`, `<b>"&'</b>`, 'two\nlines ', '_x0041_', 'a\u0000b\u202e', '\uffff', `'=x`, '😀'];
-  const sheets = await sheetOf(
-    ['note'],
+  const [, ...rows] = await sheetOf(
+    ['text'],
     texts.map((text) => [text]),
   );
-  const [, ...rows] = sheets.get('list') ?? [];
   expect(rows.map((row) => row.get('A'))).toEqual(
     [`=1+1`, `<b>"&'</b>`, 'two\nlines ', '_x005F_x0041_', 'a\ufffdb\ufffd', '\ufffd', `'=x`, '😀'].map(
       (text) => ({
         type: 'inlineStr',
         // The style of texts that a change of the cell must not turn into a formula.
-        style: text.endsWith('=1+1') || text.startsWith("'") ? '3' : '',
+        style: text.endsWith('=1+1') || text.startsWith("'") ? '3' : '0',
         formula: null,
         text,
       }),
@@ -52,8 +57,7 @@ test('a URL is a link, or a text if it is too long for a link', async () => {
     new URL('https://example.com/a?b="c"&d'),
     new URL(`https://example.com/${'x'.repeat(300)}`),
   ];
-  const sheets = await sheetOf(['link'], [[short], [long]]);
-  const [, first, second] = sheets.get('list') ?? [];
+  const [, first, second] = await sheetOf(['link'], [[short], [long]]);
   expect(first?.get('A')).toEqual({
     type: 'str',
     style: '4',
@@ -64,20 +68,18 @@ test('a URL is a link, or a text if it is too long for a link', async () => {
 });
 
 test('a text that is too long for a cell is cut and ends with an ellipsis', async () => {
-  const sheets = await sheetOf(['note'], [['y'.repeat(40_000)]]);
-  const text = sheets.get('list')?.[1]?.get('A')?.text ?? '';
+  const text = (await sheetOf(['Note'], [['y'.repeat(40_000)]]))[1]?.get('A')?.text ?? '';
   expect([text.length, text.at(-1)]).toEqual([32_767, '…']);
 });
 
-test('rows beyond the limit of a sheet continue on another sheet', async () => {
-  const rows = [[[1], [2], [3]], [[4]], [[5], [6], [7]]];
-  const chunks: Uint8Array[] = [];
-  const sheet = { name: 'a list with a name of 31 letters', columns: ['n'], rows };
-  for await (const chunk of renderWorkbook([sheet], 4)) chunks.push(chunk);
-  const sheets = readWorkbook(Buffer.concat(chunks));
-  expect([...sheets].map(([name, read]) => [name, read.map((row) => row.get('A')?.text)])).toEqual([
-    ['a list with a name of 31 letters', ['n', '1', '2', '3']],
-    ['a list with a name of 31  (2)', ['n', '4', '5', '6']],
-    ['a list with a name of 31  (3)', ['n', '7']],
-  ]);
+test('a sheet is printed in landscape, as wide as a page, with its header row on each page, and long texts are wrapped', async () => {
+  const entries = readEntries(await bytesOf(['Name', 'Note'], [['a', 'b']]));
+  const sheet = entries.get('xl/worksheets/sheet1.xml') ?? '';
+  expect(sheet).toContain('<pageSetUpPr fitToPage="1"/>');
+  expect(sheet).toMatch(/<pageSetup [^>]*orientation="landscape" fitToWidth="1" fitToHeight="0"/);
+  expect(entries.get('xl/workbook.xml')).toContain(
+    `<definedName name="_xlnm.Print_Titles" localSheetId="0">'list'!$1:$1</definedName>`,
+  );
+  const [, row] = await sheetOf(['Name', 'Note'], [['a', 'b']]);
+  expect(row?.get('B')?.style).toBe('5');
 });

@@ -1,0 +1,115 @@
+/** `/report` and its downloads, with HTTP_REPORT. Each is made at most once in five minutes, one after the other. */
+import { buffer, text } from 'node:stream/consumers';
+import type { App } from '../../app.ts';
+import { toJsonReport } from '../../pages/report/json-report.ts';
+import { LIST_NAMES } from '../../pages/report/lists.ts';
+import { readReport, type Snapshot } from '../../pages/report/read-report.ts';
+import { renderReport } from '../../pages/report/render-report.ts';
+import { toCsv, toWorkbook } from '../../pages/report/take-along.ts';
+import { WORKBOOK_TYPE } from '../../pages/report/workbook.ts';
+import { toKnownError } from '../../engine/database/database-error.ts';
+import { parseArea } from '../../shared/area.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
+import { type HttpPage, jsonPage, type Routes } from './http-server.ts';
+
+type AnyPage = HttpPage<string | Uint8Array>;
+
+const KEPT_MS = 5 * MINUTE_MS;
+const MOST_KEPT = 100;
+
+/** Its style is in the page; nothing else is allowed. */
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
+
+const fileOf = (name: string, contentType: string, body: string | Uint8Array): AnyPage => ({
+  status: 200,
+  contentType,
+  body,
+  headers: { 'content-disposition': `attachment; filename="${name}"` },
+});
+
+type Make = (snapshot: Snapshot, query: string, title: string | null) => Promise<AnyPage>;
+
+const FILES: Readonly<Record<string, Make>> = {
+  '/report': ({ report }, query, title) =>
+    Promise.resolve({
+      status: 200,
+      contentType: 'text/html; charset=utf-8',
+      body: renderReport(report, {
+        title,
+        along: { xlsx: `report.xlsx${query}`, csvOf: (list) => `report/${list}.csv${query}` },
+      }),
+      headers: { 'content-security-policy': POLICY },
+    }),
+  '/report.json': ({ report }) => Promise.resolve(jsonPage(200, toJsonReport(report))),
+  '/report.xlsx': async (snapshot) =>
+    fileOf('safety-report.xlsx', WORKBOOK_TYPE, await buffer(toWorkbook(snapshot))),
+  ...Object.fromEntries(
+    LIST_NAMES.map((list) => [
+      `/report/${list}.csv`,
+      async (snapshot: Snapshot) =>
+        fileOf(`${list}.csv`, 'text/csv; charset=utf-8', await text(toCsv(snapshot, list))),
+    ]),
+  ),
+};
+
+/** `?account=NAME` where there are several; `?area=KIND=NAME` for one area. */
+export function createReportPages({ accounts, connection, config, clock }: App): Routes<string | Uint8Array> {
+  const kept = new Map<string, { readonly madeMs: number; readonly page: Promise<AnyPage> }>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function make(
+    file: Make,
+    account: App['accounts'][number],
+    areaName: string | null,
+  ): Promise<AnyPage> {
+    const area = areaName === null ? null : parseArea(areaName);
+    if (areaName !== null && area === null) return jsonPage(400, { error: 'area is KIND=NAME' });
+    const query = new URLSearchParams({
+      ...(accounts.length > 1 ? { account: account.id } : {}),
+      ...(areaName === null ? {} : { area: areaName }),
+    }).toString();
+    let page: AnyPage | undefined;
+    try {
+      await readReport(connection, account.id, {
+        area,
+        recordUrls: config.recordUrls,
+        also: async (snapshot) => {
+          page = await file(snapshot, query === '' ? '' : `?${query}`, account.config.reportTitle);
+        },
+      });
+    } catch (error) {
+      const { code, message } = toKnownError(error);
+      return jsonPage(code === 'usage_invalid' ? 404 : 503, { error: message, code });
+    }
+    return page ?? jsonPage(404, { error: 'not found' });
+  }
+
+  const routeOf =
+    (path: string, file: Make) =>
+    async (query: URLSearchParams): Promise<AnyPage> => {
+      const name = query.get('account');
+      const account =
+        accounts.length === 1 && name === null ? accounts[0] : accounts.find(({ id }) => id === name);
+      if (account === undefined)
+        return jsonPage(404, {
+          error: 'a report is of one account',
+          choose: accounts.map(({ id }) => `${path}?account=${encodeURIComponent(id)}`),
+        });
+      const area = query.get('area');
+      const key = JSON.stringify([path, account.id, area]);
+      const nowMs = clock.monotonicMs();
+      for (const [one, { madeMs }] of kept)
+        if (nowMs - madeMs >= KEPT_MS || kept.size > MOST_KEPT) kept.delete(one);
+      const found = kept.get(key);
+      if (found !== undefined) return await found.page;
+      const page = last.then(() => make(file, account, area));
+      last = page;
+      kept.set(key, { madeMs: nowMs, page });
+      const made = await page;
+      // What failed is tried again at once.
+      if (made.status === 503) kept.delete(key);
+      return made;
+    };
+  return Object.fromEntries(Object.entries(FILES).map(([path, file]) => [path, routeOf(path, file)]));
+}

@@ -1,0 +1,62 @@
+/** Rows of the report's lists as cells, and the words for their columns. */
+import type { SQL } from 'drizzle-orm';
+import type { Readable } from './statement.ts';
+
+export type Cell = string | number | boolean | null;
+export type Row = Readonly<Record<string, Cell>>;
+
+export interface Rows {
+  readonly columns: readonly string[];
+  readonly rows: readonly Row[];
+}
+
+/** Types that PostgreSQL sends as text: bigint and numeric. */
+const NUMBER_TYPES = [20, 1700];
+
+/** Numbers have two decimals at most; ids stay texts. */
+export async function fetchRows(db: Readable, statement: SQL): Promise<Rows> {
+  const found = await db.execute(statement);
+  const toCell = (value: unknown, name: string, type: number): Cell => {
+    const isNumber = typeof value === 'number' || (value !== null && NUMBER_TYPES.includes(type));
+    return isNumber && !name.endsWith('id') ? Math.round(Number(value) * 100) / 100 : (value as Cell);
+  };
+  return {
+    columns: found.columns.map(({ name }) => name),
+    rows: found.map((row) =>
+      Object.fromEntries(
+        found.columns.map(({ name, type }) => [name, toCell(row[name] ?? null, name, type)]),
+      ),
+    ),
+  };
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  about: 'About',
+  area_kind: 'Kind',
+  category_label: 'Category',
+  due_in_a_week: 'Due in a week',
+  field_offices: 'Offices',
+  field_office: 'Office',
+  id: 'Id',
+  percent_done_in_time: 'Done in time, %',
+  percent_compliant: 'Compliant, %',
+  percent_complete: 'Complete, %',
+  resource_id: 'Document id',
+  responsible_name: 'With',
+  schedule_id: 'Inspection id',
+  schedule_label: 'Inspection',
+  title: 'Name',
+  user_id: 'Person id',
+  user_name: 'Person',
+};
+
+/** For example `Days overdue` for `days_overdue`, `Due` for `due_on`, `Form` for `form_label`. */
+export function titleOf(column: string): string {
+  const text = column
+    .replace(/^is_|_(?:on|name|label)$/g, '')
+    .replaceAll('_', ' ')
+    .replace('followup', 'follow-up');
+  return WORDS[column] ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+export const isDay = (column: string): boolean => column.endsWith('_on');

@@ -1,0 +1,88 @@
+/** The first rows of a list as a table of the page. */
+import { formatCount } from '../../shared/format.ts';
+import { shortenPseudonyms } from '../../shared/pseudonym.ts';
+import { type Html, html, type HtmlValue } from '../html.ts';
+import { type Column, table } from '../table.ts';
+import { formatDay, shorten } from '../words.ts';
+import { type Cell, isDay, type Row, titleOf } from './cells.ts';
+import { linkOf } from './links.ts';
+import { type ListName, LISTS } from './lists.ts';
+import type { Report } from './read-report.ts';
+
+/** Files that were made with the page. */
+export interface Along {
+  /** The address of the workbook, relative to the page. */
+  readonly xlsx?: string | undefined;
+  /** The address of a list as CSV. */
+  readonly csvOf?: ((list: ListName) => string) | undefined;
+  /** The command that writes them, where there are none. */
+  readonly command?: string | undefined;
+}
+
+export const link = (url: string | null, shown: HtmlValue): HtmlValue =>
+  url === null ? shown : html`<a href="${url}" rel="noreferrer">${shown}</a>`;
+
+const NOTE_LENGTH = 140;
+
+function shownCell(column: string, cell: Cell): HtmlValue {
+  if (cell === null || cell === '') return '–';
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  if (typeof cell === 'number') return column.startsWith('percent') ? `${cell}\u00a0%` : cell;
+  if (isDay(column)) return formatDay(cell);
+  const text = shortenPseudonyms(cell);
+  return /_note$|^about$/.test(column) ? shorten(text, NOTE_LENGTH) : text;
+}
+
+/** Where all rows are: after a table with fewer. */
+function rest({ xlsx, csvOf }: Along, list: ListName, count: number): Html | false {
+  const files = [
+    ...(xlsx === undefined ? [] : [html`<a href="${xlsx}">workbook</a>, sheet ${LISTS[list].title}`]),
+    ...(csvOf === undefined ? [] : [html`<a href="${csvOf(list)}">CSV</a>`]),
+  ];
+  const where = files.map((file, at) => [at === 0 ? ': ' : '; ', file]);
+  return count > 0 && html`<p class="note">and ${formatCount(count)} more${where}</p>`;
+}
+
+interface ListTableOptions {
+  readonly caption?: string;
+  /** The first one is linked; `~` before a name: hidden on narrow screens; `=` after it: its title. */
+  readonly columns: string;
+  /** Default: the first ones of the list. */
+  readonly rows?: readonly Row[];
+  readonly most?: number;
+  /** A column below each row. */
+  readonly remark?: string;
+  /** How many rows there are. Default: those of the list. */
+  readonly total?: number;
+}
+
+export function listTable(
+  report: Report,
+  list: ListName,
+  along: Along,
+  { caption, columns, remark, ...options }: ListTableOptions,
+): HtmlValue {
+  const all = options.rows ?? report.lists[list].rows;
+  const rows = all.slice(0, options.most);
+  if (rows.length === 0) return null;
+  const toColumn = (word: string, at: number): Column<Row> => {
+    const [name = '', title = titleOf(name)] = word.replace('~', '').split('=');
+    const isNumber = isDay(name) || rows.some((row) => typeof row[name] === 'number');
+    const style = `${isNumber ? 'num ' : ''}${word.startsWith('~') ? 'spare' : ''}`.trim();
+    const cellOf = (row: Row): HtmlValue => {
+      const cell = shownCell(name, row[name] ?? null);
+      return at === 0 ? link(linkOf(report, list, row), cell) : cell;
+    };
+    return [title.replace('_', ' '), cellOf, style as NonNullable<Column<Row>[2]>];
+  };
+  return [
+    table({
+      caption: caption ?? LISTS[list].about.replace(/\.$/, ''),
+      rows,
+      columns: columns.split(' ').map(toColumn),
+      remark: (row) =>
+        remark === undefined || row[remark] === null ? null : shownCell(remark, row[remark] ?? null),
+    }),
+    rest(along, list, (options.total ?? report.lists[list].total) - rows.length),
+  ];
+}

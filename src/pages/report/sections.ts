@@ -1,0 +1,203 @@
+/** The sections of the report's page below its first screen. */
+import { streamNamed } from '../../engine/streams/index.ts';
+import { capital, formatCount, formatNumber } from '../../shared/format.ts';
+import { groupBy } from '../../shared/group-by.ts';
+import { html, type HtmlValue } from '../html.ts';
+import { table } from '../table.ts';
+import { formatMoment, formatShare } from '../words.ts';
+import { before, notesOf } from './first-screen.ts';
+import { lineChart } from './line-chart.ts';
+import { type Along, listTable } from './list-table.ts';
+import { LIST_NAMES, LISTS } from './lists.ts';
+import type { Report } from './read-report.ts';
+
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly lead: string;
+  readonly body: HtmlValue;
+}
+
+const KINDS = [
+  ['field_office', 'By office'],
+  ['field_office_group', 'By group of offices'],
+  ['line_of_business', 'By line of business'],
+  ['line_of_business_group', 'By group of lines of business'],
+  ['client', 'By company'],
+  ['supervisor', 'By supervisor'],
+  ['left', 'Apart from these'],
+] as const;
+const SHOWN_AREAS = 10;
+
+function areas(report: Report, along: Along): Section {
+  const kinds = groupBy(report.lists.areas.rows, (row) => String(row['area_kind']));
+  const tables = KINDS.map(([kind, caption]) => {
+    const rows = kinds.find(([row]) => row['area_kind'] === kind) ?? [];
+    const columns =
+      'area people ~compliant percent_compliant=Trained ~open_followups=Open overdue_followups=Overdue ~oldest_due_on ~percent_done_in_time=In_time expired_equipment=Expired';
+    return listTable(report, 'areas', along, {
+      caption,
+      rows,
+      total: rows.length,
+      most: SHOWN_AREAS,
+      columns,
+    });
+  });
+  const lead =
+    'Those with the most overdue come first. Trained: the share of those who need training. In time: the share of what fell due in ninety days. Expired: pieces of equipment. Somebody with two offices counts in both; who has left counts apart.';
+  return { id: 'areas', title: 'How each area stands', lead, body: tables };
+}
+
+function followups(report: Report, along: Along): Section {
+  const { figures: f, trends } = report;
+  const { followupsByDay: days, inTimeByMonth: months } = trends;
+  const [closed, due] = [months.filter((row) => row.closed > 0), months.filter((row) => row.fell_due > 0)];
+  return {
+    id: 'followups',
+    title: 'Follow-ups',
+    lead: `${formatNumber(f.open, 'follow-up')} ${f.open === 1 ? 'is' : 'are'} open, ${formatCount(f.overdue)} of them overdue. In the last seven days ${formatCount(f.raised)} were raised and ${formatCount(f.closed)} closed.`,
+    body: [
+      listTable(report, 'overdue-followups', along, {
+        columns: 'form_label responsible_name due_on days_overdue ~field_offices ~supervisor_name',
+        remark: 'first_note',
+      }),
+      lineChart('Open follow-ups at the end of each day', [
+        ['open', 'accent', days.map((row) => [row.date, row.open])],
+        ['overdue', 'bad', days.map((row) => [row.date, row.overdue])],
+      ]),
+      lineChart(
+        'In time, by month',
+        [
+          [
+            'of what was closed',
+            'good',
+            closed.map((row) => [row.month, (100 * row.closed_in_time) / row.closed]),
+          ],
+          [
+            'of what fell due',
+            'warn',
+            due.map((row) => [row.month, (100 * row.done_in_time) / row.fell_due]),
+          ],
+        ],
+        {
+          isShare: true,
+          note: 'What was closed counts in the month of its closing: this share rises when hard tasks are left. What fell due counts in the month of its due day, done or not.',
+        },
+      ),
+    ],
+  };
+}
+
+function training(report: Report, along: Along): Section {
+  const { figures: f, trends } = report;
+  const days = trends.trainingByDay.map((row) => [row.date, (100 * row.compliant) / row.needing] as const);
+  return {
+    id: 'training',
+    title: 'Training',
+    lead: `${formatCount(f.compliant)} of ${formatCount(f.needing_training)} people who need training have completed all of it (${formatShare(f.compliant, f.needing_training)}).`,
+    body: [
+      listTable(report, 'lacking-trainings', along, {
+        columns: 'user_name lacking missing_trainings ~field_office ~supervisor_name',
+      }),
+      listTable(report, 'trainings', along, {
+        columns: 'training_label lacking never_done lapsed ~expiring needed_by',
+      }),
+      listTable(report, 'lapsing-trainings', along, {
+        columns: 'user_name training_label expires_on ~field_office ~supervisor_name',
+      }),
+      lineChart(
+        'People with all trainings that they need, at the end of each day',
+        [['trained', 'good', days]],
+        {
+          isShare: true,
+          note: 'Of all people in the service’s list, also those who have left.',
+        },
+      ),
+    ],
+  };
+}
+
+function equipment(report: Report, along: Along): Section {
+  const { figures: f, trends } = report;
+  const { inspections_fell_due: due, inspections_in_time: inTime } = f;
+  const days = trends.equipmentByDay.map((row) => [row.date, row.expired] as const);
+  return {
+    id: 'equipment',
+    title: 'Equipment',
+    lead: `${formatCount(f.expired_equipment)} of ${formatNumber(f.in_service, 'piece')} in service ${f.expired_equipment === 1 ? 'has' : 'have'} an expired inspection. Of ${formatNumber(due, 'inspection')} that fell due in 30 days, ${formatShare(inTime, due)} were done in time.`,
+    body: [
+      listTable(report, 'expired-inspections', along, {
+        columns:
+          'title ~serial_number schedule_label days_expired field_offices responsible_name ~last_completed_on',
+      }),
+      lineChart('Expired equipment in service at the end of each day', [['expired', 'bad', days]]),
+    ],
+  };
+}
+
+const SHOWN_TASKS = 12;
+
+const week = (report: Report, along: Along): Section => ({
+  id: 'week',
+  title: 'The next seven days',
+  lead: `${formatNumber(report.lists['due-next'].total, 'task')}, by day.`,
+  body: listTable(report, 'due-next', along, {
+    columns: 'label due_on task responsible_name ~field_office',
+    remark: 'about',
+    most: SHOWN_TASKS,
+  }),
+});
+
+function files({ xlsx, csvOf, command }: Along): HtmlValue {
+  const lists = LIST_NAMES.map((name, at) => [
+    at > 0 && ', ',
+    html`<a href="${csvOf?.(name) ?? ''}">${LISTS[name].title}</a>`,
+  ]);
+  return [
+    xlsx !== undefined && html`<p>Every list with all its rows: <a href="${xlsx}">workbook</a></p>`,
+    csvOf !== undefined && html`<p>As CSV: ${lists}</p>`,
+    command !== undefined && html`<p>Every list with all its rows: <code>${command}</code></p>`,
+  ];
+}
+
+function aboutData(report: Report, along: Along): Section {
+  const { parts, issues, asOfMs, timezone } = report;
+  return {
+    id: 'data',
+    title: 'About this data',
+    lead: notesOf(report)
+      .map(({ text }) => text)
+      .join(' '),
+    body: [
+      table({
+        caption: 'When each part was last read from the service',
+        rows: parts,
+        columns: [
+          ['part', ({ stream }) => capital(streamNamed(stream).contents)],
+          ['last read', ({ read_ms: ms }) => (ms === null ? '–' : formatMoment(ms, timezone)), 'num'],
+          ['before this report', ({ read_ms: ms }) => (ms === null ? 'never' : before(ms, asOfMs)), 'num'],
+          ['newest attempt', ({ has_failed: failed }) => (failed ? 'failed' : ''), 'num'],
+        ],
+      }),
+      issues > 0 &&
+        html`<p>
+          ${formatNumber(issues, 'value')} of the service could not be stored as sent:
+          <code>safety-sync data-issues</code>
+        </p>`,
+      files(along),
+    ],
+  };
+}
+
+export function sectionsOf(report: Report, along: Along): Section[] {
+  const { lists, figures } = report;
+  const sections = [
+    [lists.areas.total, areas],
+    [figures.followups, followups],
+    [figures.needing_training, training],
+    [figures.in_service, equipment],
+    [lists['due-next'].total, week],
+    [1, aboutData],
+  ] as const;
+  return sections.filter(([rows]) => rows > 0).map(([, toSection]) => toSection(report, along));
+}

@@ -1,0 +1,118 @@
+/** `/report` and its downloads, as the worker serves them. */
+import { beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/shared/time.ts';
+import { startAppFixture } from '../support/app-fixture.ts';
+import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
+import { forAllTests } from '../support/lifetime.ts';
+import { readWorkbook } from '../support/read-workbook.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, SMALL_SANDBOX } from '../support/worker.ts';
+
+const worker = forAllTests(() => createTestWorker({ sandbox: { seed: 5, size: SMALL_SANDBOX } }));
+beforeAll(async () => {
+  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+});
+
+const OFF = { SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
+const OFFICE = 'Houston – Pasadena shop';
+
+async function serve(env: Readonly<Record<string, string>> = { HTTP_REPORT: 'true' }) {
+  let passedMs = 0;
+  const clock = {
+    now: () => systemClock.now() + passedMs,
+    monotonicMs: () => systemClock.monotonicMs() + passedMs,
+  };
+  const { url } = await startAppFixture(worker, { env: { ...OFF, ...env }, clock });
+  return {
+    get: (path: string) => fetch(`${url}${path}`),
+    pass: (ms: number) => void (passedMs += ms),
+  };
+}
+
+test('without HTTP_REPORT the worker serves no report', async () => {
+  const { get } = await serve({});
+  expect((await get('/report')).status).toBe(404);
+  expect((await get('/report.xlsx')).status).toBe(404);
+});
+
+test('with HTTP_REPORT the worker serves the page, its workbook, its lists as CSV and its figures as JSON', async () => {
+  const { get } = await serve();
+  const page = await get('/report');
+  expect(page.headers.get('content-security-policy')).toContain(
+    "default-src 'none'; style-src 'unsafe-inline'",
+  );
+  const html = await page.text();
+  expect(html).toContain('<h1>Safety report</h1>');
+  expect(html).toContain('<a href="report.xlsx">workbook</a>');
+
+  const csv = await get('/report/people.csv');
+  expect([csv.headers.get('content-type'), csv.headers.get('content-disposition')]).toEqual([
+    'text/csv; charset=utf-8',
+    'attachment; filename="people.csv"',
+  ]);
+  const [header] = (await csv.text()).split('\n');
+  expect(header).toMatch(/^user_name,due_now,.*,user_id,account_id$/);
+  for (const [, href = ''] of html.matchAll(/href="(report[^"]*)"/g))
+    expect((await get(`/${href}`)).status).toBe(200);
+
+  const sheets = readWorkbook(Buffer.from(await (await get('/report.xlsx')).arrayBuffer()));
+  expect([...sheets.keys()]).toContain('Expired inspections');
+  const [open] = await worker.query<{ count: number }>(
+    `select count(*)::int as count from safety.followups where is_open and _deleted_at is null`,
+  );
+  expect(await (await get('/report.json')).json()).toMatchObject({
+    account_id: 'default',
+    area: null,
+    figures: { open: open?.count },
+    notes: [expect.stringMatching(/^The (data is|oldest part, )/)],
+  });
+});
+
+test('a report is made at most once in five minutes', async () => {
+  const { get, pass } = await serve();
+  const asOf = async () => ((await (await get('/report.json')).json()) as { as_of: string }).as_of;
+  const first = await asOf();
+  expect(await Promise.all([asOf(), asOf()])).toEqual([first, first]);
+  pass(4 * 60_000);
+  expect(await asOf()).toBe(first);
+  pass(61_000);
+  expect(await asOf()).not.toBe(first);
+});
+
+test('a report of an area links to downloads of the area, and an unknown area is not found', async () => {
+  const { get } = await serve();
+  const area = new URLSearchParams({ area: `field_office=${OFFICE}` }).toString();
+  const html = await (await get(`/report?${area}`)).text();
+  expect(html).toContain(`<h1>Office ${OFFICE}</h1>`);
+  expect(html).toContain(`<a href="report/people.csv?${area.replaceAll('&', '&amp;')}">`);
+  const people = async (query: string) =>
+    (await (await get(`/report/people.csv${query}`)).text()).split('\n').length;
+  expect(await people(`?${area}`)).toBeLessThan(await people(''));
+  const unknown = await get('/report?area=field_office=nowhere');
+  expect([unknown.status, ((await unknown.json()) as { error: string }).error]).toEqual([
+    404,
+    expect.stringContaining('there is no office nowhere; there are '),
+  ]);
+  expect((await get('/report?area=Houston')).status).toBe(400);
+});
+
+test('with several accounts a report is of one that the address names', async () => {
+  const { get } = await serve({
+    HTTP_REPORT: 'true',
+    SAFETY_BASE_URL: '',
+    SAFETY_TOKEN: '',
+    SAFETY_EQUIPMENT_TYPES: '',
+    SAFETY_ACCOUNTS_FILE: await writeAccountsFile([
+      entryFor('default', worker.sandbox),
+      entryFor('north', worker.sandbox),
+    ]),
+  });
+  const none = await get('/report');
+  expect([none.status, await none.json()]).toEqual([
+    404,
+    { error: 'a report is of one account', choose: ['/report?account=default', '/report?account=north'] },
+  ]);
+  const html = await (await get('/report?account=default')).text();
+  expect(html).toContain('Account default');
+  expect(html).toContain('href="report.xlsx?account=default"');
+});
