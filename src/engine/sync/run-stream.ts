@@ -7,7 +7,6 @@ import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
 import { closeDeadRuns, finishRun, hasRecentRun, recordRun } from '../control-tables/runs.ts';
 import { assertTablesMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
-import { describeHolder } from '../control-tables/lock-holders.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
@@ -75,18 +74,16 @@ async function runOnce(context: RunContext, request: RunRequest, meter: RequestM
   const { stream, kind } = request;
   const scope = { accountId: context.settings.accountId, stream };
   /** `db` null: without a row. */
-  const skip = async (db: Database | null, reason: string, isTaken = true): Promise<RunEnd> => {
+  const skip = async (db: Database | null, reason: string): Promise<RunEnd> => {
     const run = { ...newRun(context, request), backendPid: null, watermark: null };
     const runId = db === null ? null : await recordRun(db, run, reason);
-    return { ...nothingDone(), record: { ...NO_RECORD, runId }, outcome: 'skipped', isTaken, reason };
+    return { ...nothingDone(), record: { ...NO_RECORD, runId }, outcome: 'skipped', isTaken: true, reason };
   };
   let session: StreamSession | undefined;
   try {
     const whenBusy = request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait');
     session = await openSession(context, stream, whenBusy);
     if (session === undefined) {
-      const { name, isForeign } = await describeHolder(context.db, scope);
-      if (isForeign) return await skip(context.db, `its lock is held by ${name}`, false);
       // If two workers share a schedule, one of them skips each run because the other has the lock: `runs` would contain
       // little else.
       const db = isScheduled(request) ? null : context.db;
