@@ -37,7 +37,8 @@ function describeConfig(config: Config): Record<string, unknown> {
     version: VERSION,
     node: process.version,
     ...describeAccounts(config),
-    database: database === undefined ? 'embedded' : `${database.host}:${database.port}/${database.database ?? ''}`,
+    database:
+      database === undefined ? 'embedded' : `${database.host}:${database.port}/${database.database ?? ''}`,
     api: config.api,
     followups_overlap_ms: config.followupsOverlapMs,
     max_delete_ratio: config.maxDeleteRatio,
