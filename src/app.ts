@@ -14,7 +14,8 @@ import { type AccountConfig, offReasonsOf, requestsPerMinuteOf } from './config/
 import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { readSecretFile, readTokenFile } from './config/read-variables.ts';
-import { secretsOf, secretsOfUrl } from './config/secrets.ts';
+import { secretsOf } from './config/secrets.ts';
+import { secretsOfDatabaseUrl } from './engine/database/database-url.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
 import { createRedactor } from './shared/redact.ts';
@@ -133,7 +134,7 @@ export async function createApp(options: CreateAppOptions) {
       : createUrlReader(url, {
           readFile: () => readSecretFile(databaseUrlFile),
           onNew: (read) => {
-            addSecrets(secretsOfUrl(read));
+            addSecrets(secretsOfDatabaseUrl(read));
             log.info('the database password was replaced in its file: connecting with the new one');
           },
         });

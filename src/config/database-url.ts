@@ -1,30 +1,19 @@
-/** Problems with a database URL, found without a connection. A message never repeats a part of the URL. */
+/** DATABASE_URL: its problems, found without a connection, and a password that is replaced in its file. */
+import { parseDatabaseUrl } from '../engine/database/database-url.ts';
 
-const ENCODING =
-  'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
-
-/** undefined: PostgreSQL may judge the rest. */
+/** undefined: PostgreSQL may judge the rest. A text of another form is judged by `value-forms.ts`. */
 export function databaseUrlProblem(text: string): string | undefined {
-  const [, rest] = /^postgres(?:ql)?:\/\/([^]*)$/i.exec(text) ?? [];
-  if (rest === undefined) return undefined;
-  const authority = rest.split(/[/?#]/, 1)[0] ?? '';
-  const signs = rest.split('@').length - 1;
-  // The driver would read a part of the password as the host, because a second @, or one after a /, belongs to the password.
-  if (signs > 1 || (signs === 1 && !authority.includes('@'))) {
-    return `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`;
-  }
-  // Locks and staging belong to one server; the driver would silently stay with the first.
-  if (/,/.test(authority.slice(authority.lastIndexOf('@') + 1))) {
-    return 'names several hosts (the value is not shown): name one, or an address that always leads to the server in charge';
-  }
-  if (!URL.canParse(text)) return `is not a URL that can be read (the value is not shown): ${ENCODING}`;
+  if (!/^postgres(?:ql)?:\/\//i.test(text)) return undefined;
   try {
-    decodeURIComponent(authority);
+    parseDatabaseUrl(text);
     return undefined;
-  } catch {
-    return `a % that begins no code such as %40 must be written %25 (the value is not shown): ${ENCODING}`;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
+
+const withoutPassword = (url: string): string =>
+  JSON.stringify({ ...parseDatabaseUrl(url), password: undefined });
 
 /**
  * The URL with the password that its file holds now. Other changes of the file wait for a restart, because the pool and
@@ -35,15 +24,10 @@ export function createUrlReader(
   { readFile, onNew }: { readonly readFile: () => string | undefined; readonly onNew: (url: string) => void },
 ): () => string {
   let current = url;
-  const withoutPassword = (text: string): string => {
-    const parsed = new URL(text);
-    parsed.password = '';
-    return parsed.href;
-  };
   return () => {
     const read = readFile();
     const isUsable = read !== undefined && read !== current && databaseUrlProblem(read) === undefined;
-    if (isUsable && URL.canParse(read) && withoutPassword(read) === withoutPassword(current)) {
+    if (isUsable && withoutPassword(read) === withoutPassword(url)) {
       current = read;
       onNew(read);
     }

@@ -1,7 +1,8 @@
+import { secretsOfDatabaseUrl } from '../engine/database/database-url.ts';
 import type { Config } from './load-config.ts';
 
 /** A short password is redacted in its URL only, because it may also be a word, and logs without that word would be unreadable. */
-export function secretsOfUrl(url: string): string[] {
+function secretsOfUrl(url: string): string[] {
   const { username, password } = new URL(url);
   if (password === '') return [];
   const plain = decodeURIComponent(password);
@@ -25,7 +26,7 @@ export function secretsOf({
   return [
     ...(privacy.key === undefined ? [] : [privacy.key]),
     ...accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token])),
-    ...(databaseUrl === undefined ? [] : secretsOfUrl(databaseUrl)),
+    ...(databaseUrl === undefined ? [] : secretsOfDatabaseUrl(databaseUrl)),
     ...[webhookUrl, heartbeatUrl].flatMap((url) => (url === undefined ? [] : secretsOfWebhook(url))),
     ...(mail === undefined ? [] : [mail.smtpUrl, ...secretsOfUrl(mail.smtpUrl)]),
   ];

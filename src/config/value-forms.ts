@@ -56,6 +56,12 @@ export const namedTimezone = timezone
 export const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
 
+/** `databaseUrlProblem` judges the rest. */
+export const databaseUrl = z
+  .string()
+  .regex(/^postgres(?:ql)?:\/\//i)
+  .describe('postgres://user:password@host:port/database');
+
 export const baseUrl = url('https:', 'http:').describe('an https:// URL, e.g. https://service.example.com');
 
 /** Its password is readable: a % in it is written %25. */

@@ -44,7 +44,7 @@ const SERVICE = {
 
 const WAREHOUSE = {
   DATABASE_URL: variable(
-    form.url('postgres:', 'postgresql:').describe('postgres://user:password@host:port/database'),
+    form.databaseUrl,
     `The warehouse, PostgreSQL 14 or later; ${IN_URLS}. Not set: embedded PostgreSQL in \`.data/postgres\`. Required in the container image; with docker compose it is the file \`secrets/database_url\`.`,
     { secret: true, problemOf: databaseUrlProblem },
   ),

@@ -93,7 +93,7 @@ export const WAREHOUSE_ERRORS = {
   lock_lost: {
     recovery: 'fail_stream',
     meaning:
-      'Lock, staging tables and transaction live in one connection, and it broke: PostgreSQL dropped all three together, so no part of a batch is stored.',
+      'Lock, staging tables and transaction live in one connection, and it broke, or was silent for a minute while PostgreSQL was not seen at work on its statement: all three are gone together, so no part of a batch is stored.',
     advice:
       'The database connection that held the stream’s lock broke; nothing was half stored, run again. If it breaks in every run, a pooler is in transaction mode: use its session mode.',
     details: 'If it happens often: a pooler in transaction mode, or a network that closes idle connections.',

@@ -8,8 +8,6 @@ import type { OnStatement } from '../engine/database/watch-statements.ts';
 /** In addition to the sessions of runs, each with a connection of its own. */
 const MAX_CONNECTIONS = 3;
 
-const passwordOf = (url: string): string => decodeURIComponent(new URL(url).password);
-
 interface OpenWarehouseOptions {
   /** Returns the current URL, because its password may change; default: the URL stays. */
   readonly readUrl?: (() => string) | undefined;
@@ -24,12 +22,9 @@ export function openWarehouse(
   url: string,
   { readUrl, onStatement, warn, signal }: OpenWarehouseOptions = {},
 ) {
-  // Without a value in the URL PostgreSQL's own variables may set it.
-  const password = readUrl === undefined || passwordOf(url) === '' ? undefined : () => passwordOf(readUrl());
   const currentUrl = readUrl ?? (() => url);
   const connection = openConnection({
-    url,
-    password,
+    url: currentUrl,
     applicationName: 'safety-sync',
     max: MAX_CONNECTIONS,
     onStatement,

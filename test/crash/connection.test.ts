@@ -2,11 +2,12 @@
 import { sql } from 'drizzle-orm';
 import { once } from 'node:events';
 import net from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Connection } from '../../src/engine/database/connection.ts';
 import { toDatabaseError } from '../../src/engine/database/database-error.ts';
 import type { SafetySyncError } from '../../src/shared/errors.ts';
-import { forEachTest } from '../support/lifetime.ts';
+import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
+import { startListeningProxy } from '../support/listening-proxy.ts';
 import { openFreeStream } from '../support/open-stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { connectForTest, openTestDatabase } from '../support/test-database.ts';
@@ -136,4 +137,68 @@ test('a failed statement of an aborted transaction is reported with the error th
     'PostgreSQL: No space left on device (53100)',
     expect.stringContaining('(22P02)'),
   ]);
+});
+
+describe('a connection that has gone silent', () => {
+  /** A session whose bytes are held after `hold`; new connections reach the server. */
+  async function openThroughProxy() {
+    const proxy = untilTestEnds(await startListeningProxy(admin.url));
+    let { url } = proxy;
+    const session = connectForTest(url, { url: () => url, isSession: true, silentMs: 200 });
+    await session.query('select pg_advisory_lock(1)');
+    const hold = () => {
+      url = admin.url;
+      proxy.hold();
+    };
+    return { session, hold };
+  }
+  const lockers = () => admin.query(`select pid from pg_locks where locktype = 'advisory' and objid = 1`);
+  const GIVEN_UP = {
+    code: 'database_unreachable',
+    message: expect.stringContaining('silent for 0.2 s') as string,
+  };
+
+  test('is given up when PostgreSQL is not at work on its statement, and its locks are free', async () => {
+    const { session, hold } = await openThroughProxy();
+    hold();
+    await expect(session.query('select 1')).rejects.toMatchObject(GIVEN_UP);
+    expect(session.isLost).toBe(true);
+    await expect.poll(lockers).toEqual([]);
+  });
+
+  test('is given up when PostgreSQL cannot be reached by a second connection', async () => {
+    const proxy = untilTestEnds(await startListeningProxy(admin.url));
+    const session = connectForTest(`${proxy.url}?connect_timeout=1`, { silentMs: 200 });
+    await session.query('select 1');
+    proxy.hold();
+    await expect(session.query('select 1')).rejects.toMatchObject(GIVEN_UP);
+  });
+
+  test('is given up when a response or the end of a COPY does not arrive', async () => {
+    const { session, hold } = await openThroughProxy();
+    await session.query('create temporary table rows (a text)');
+    function* rows(): Generator<string> {
+      yield '1\n';
+      hold();
+      yield '2\n';
+    }
+    await expect(session.copy('copy rows from stdin', rows())).rejects.toMatchObject(GIVEN_UP);
+    const other = await openThroughProxy();
+    const slow = other.session.query('select pg_sleep(0.5)');
+    slow.catch(() => undefined);
+    await expect
+      .poll(() => admin.query(`select from pg_stat_activity where wait_event = 'PgSleep'`))
+      .toHaveLength(1);
+    other.hold();
+    await expect(slow).rejects.toMatchObject(GIVEN_UP);
+  });
+
+  test('is kept while PostgreSQL works on its statement or lets it wait for a lock', async () => {
+    const { session } = await openThroughProxy();
+    await session.query('select pg_sleep(0.7)');
+    await admin.query('select pg_advisory_lock(2)');
+    const waiting = session.query('select pg_advisory_lock(2)');
+    await admin.query('select pg_sleep(0.7), pg_advisory_unlock(2)');
+    await waiting;
+  });
 });

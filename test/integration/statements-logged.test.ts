@@ -15,12 +15,12 @@ async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
 test('at level debug each statement is logged with its effect, rows and duration, and without stored values', async () => {
   fixture.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), title: 'canary-of-a-person' });
   const logged = await statementsOf('debug');
-  const named = (name: string) => logged.find(({ statement }) => statement === name);
-  expect(named('copy safety.resources')).toMatchObject({
+  const named = (name: string) => logged.find(({ statement }) => String(statement).startsWith(name));
+  expect(named('copy "safety"."resources"')).toMatchObject({
     rows: 26,
     duration_ms: expect.any(Number) as number,
   });
-  expect(named('insert safety_sync.runs')).toMatchObject({ rows: 1, error_code: null });
+  expect(named('insert into "safety_sync"."runs"')).toMatchObject({ rows: 1, error_code: null });
   expect(logged.every(({ duration_ms: ms }) => typeof ms === 'number')).toBe(true);
   expect(named('commit')).toBeDefined();
 });

@@ -4,7 +4,6 @@ import { readInFull, readIssueGroups } from '../../src/operate/status/read-accou
 import { type AccountsRead, readAccounts } from '../../src/operate/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/engine/control-tables/runs.ts';
 import { describeHolder } from '../../src/engine/control-tables/lock-holders.ts';
-import { streamLockKey } from '../../src/engine/control-tables/stream-session.ts';
 import { runStream } from '../../src/engine/sync/run-stream.ts';
 import { recordStream } from '../../src/engine/control-tables/stream-state.ts';
 import { NO_PRIVACY } from '../../src/engine/privacy/settings.ts';
@@ -16,7 +15,7 @@ import { startHookServer } from '../support/hook-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { forEachTest, untilTestEnds } from '../support/lifetime.ts';
 import { openFreeStream } from '../support/open-stream.ts';
-import { connectForTest, createRole } from '../support/test-database.ts';
+import { connectForTest } from '../support/test-database.ts';
 import { createTestWorker } from '../support/worker.ts';
 import { inProof } from '../support/proof.ts';
 import { HARNESSES } from '../support/equipment-types.ts';
@@ -194,49 +193,7 @@ inProof(() => {
   });
 });
 
-describe('a stream lock of another session', () => {
-  it('if a reader holds the lock of a stream, the skipped run, a waiting command and the status describe its session', async () => {
-    await worker.runAll({ force: true });
-    const reader = await createRole(worker, `login password 'right'`);
-    const url = Object.assign(new URL(worker.databaseUrl), { username: reader, password: 'right' });
-    const session = connectForTest(url.href, { applicationName: 'a BI tool', isSession: true });
-    const [held] = await session.query<{ pid: number }>(
-      `select pg_backend_pid() as pid, pg_advisory_lock(${streamLockKey("'default'", "'resources'")})`,
-    );
-    const end = `select pg_terminate_backend(${held?.pid})`;
-    const who = `role ${reader} (a BI tool, pid ${held?.pid}), which is no loader (to end that session: ${end})`;
-    expect(await worker.run('resources', { trigger: 'schedule' })).toMatchObject({
-      outcome: 'skipped',
-      isTaken: false,
-      reason: `its lock is held by ${who}`,
-    });
-    const [row] = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 1 });
-    expect(row).toMatchObject({ status: 'skipped', note: `its lock is held by ${who}` });
-
-    const said = await runInProcess(['status'], statusEnv());
-    expect(said.stdout).toMatch(/^resources +fresh, held up /m);
-    expect(said.stdout).toContain(`\nRuns of resources are held up by ${who}.\n`);
-    expect(said.stdout).toMatch(/^followups +fresh {2}/m);
-    const { streams } = JSON.parse((await runInProcess(['status', '--json'], statusEnv())).stdout) as {
-      streams: { stream: string; held_up_by?: string }[];
-    };
-    expect(streams.filter((one) => one.held_up_by !== undefined)).toMatchObject([
-      { stream: 'resources', held_up_by: who },
-    ]);
-
-    const waited = createGate();
-    let told = '';
-    const onWait = (_: StreamName, holder: string) => {
-      told = holder;
-      waited.open();
-    };
-    const waiting = runStream({ ...worker.context, events: { onWait } }, MANUAL);
-    await waited.opened;
-    expect(told).toBe(who);
-    await worker.query(end);
-    expect((await waiting).outcome).toBe('succeeded');
-  });
-
+describe('a stream lock that is taken', () => {
   it('if a run holds the lock of a stream, the lock is described with the run', async () => {
     const holder = await openFreeStream(worker.databaseUrl, 'resources');
     const key = { accountId: 'default', stream: 'resources' } as const;
@@ -247,10 +204,7 @@ describe('a stream lock of another session', () => {
     await insertOpenRun('resources', holder.backendPid);
     expect((await describeHolder(worker.connection.db, key)).name).toMatch(/^run \d+ \(sync, host pid 9\)$/);
     await holder.close();
-    expect(await describeHolder(worker.connection.db, key)).toEqual({
-      name: 'another run',
-      isForeign: false,
-    });
+    expect(await describeHolder(worker.connection.db, key)).toEqual({ name: 'another run' });
   });
 });
 

@@ -120,7 +120,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a stop waits for statements that take long',
       file: 'src/engine/database/connection.ts',
-      search: 'statements?.add(query);',
+      search: "options.signal?.addEventListener('abort', cancelAll, { signal: closing.signal });",
       tests: ['test/e2e/early-signal.test.ts > during a statement'],
     },
     {
@@ -312,8 +312,7 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'times of the database are read in the DateStyle of the server',
       file: 'src/engine/database/connection.ts',
-      search: ', ...TEXT_SETTINGS }',
-      replace: ' }',
+      search: '      ...TEXT_SETTINGS,\n',
       tests: ['test/integration/server-settings.test.ts > no effect on stored data'],
     },
   ],
@@ -395,8 +394,8 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
     {
       breaks: 'a broken session connects again',
       file: 'src/engine/database/connection.ts',
-      search: '    if (!isUsed) {',
-      replace: '    if (!isUsed || options.host.length > 0) {',
+      search: 'isLost ? failingSocket(broken()) : connectSocket',
+      replace: 'connectSocket',
       tests: ['test/crash/connection.test.ts'],
     },
     {
@@ -426,11 +425,11 @@ const BREAKS: Readonly<Record<1 | 2 | 3 | 4 | 5 | 6 | 7 | 8, readonly [Break, ..
       tests: ['test/integration/alerts.test.ts > when the database broke'],
     },
     {
-      breaks: 'a session of a reader that holds the lock of a stream counts as a run',
-      file: 'src/engine/control-tables/lock-holders.ts',
-      search: "coalesce(has_table_privilege(a.usesysid, 'safety_sync.runs', 'insert'), true) as is_loader",
-      replace: 'true as is_loader',
-      tests: ['test/integration/status-readers.test.ts > describe its session'],
+      breaks: 'a silent connection whose statement is at work is given up',
+      file: 'src/engine/database/open-statements.ts',
+      search: 'return row?.is_at_work === true;',
+      replace: 'return row === undefined;',
+      tests: ['test/crash/connection.test.ts > is kept while'],
     },
     {
       breaks: 'records of another service are stored beside those of the first one',

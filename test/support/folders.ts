@@ -68,7 +68,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   },
   config: {
     owns: 'environment and accounts file, from texts to a typed, frozen value; all problems at once',
-    mayImport: 'shared engine/streams',
+    mayImport: 'shared engine/streams engine/database',
   },
   'operate/health': {
     owns: 'per account, when its service may be asked again; outages of service and database',

@@ -1,6 +1,7 @@
 import { describeUnlimited } from '../../config/account-config.ts';
 import { describeUnknown } from '../../config/unknown-variables.ts';
 import { configuredChannels } from '../../operate/alerts/configured-channels.ts';
+import { parseDatabaseUrl } from '../../engine/database/database-url.ts';
 import type { Config } from '../../config/load-config.ts';
 import { runWorker } from '../../operate/worker/run-worker.ts';
 import { VERSION } from '../../version.ts';
@@ -31,12 +32,13 @@ function describeAccounts({ accounts }: Config): Record<string, unknown> {
 
 /** For the log: all settings, without the secrets. */
 function describeConfig(config: Config): Record<string, unknown> {
-  const database = config.databaseUrl === undefined ? undefined : new URL(config.databaseUrl);
+  const database = config.databaseUrl === undefined ? undefined : parseDatabaseUrl(config.databaseUrl);
   return {
     version: VERSION,
     node: process.version,
     ...describeAccounts(config),
-    database: database === undefined ? 'embedded' : `${database.host}${database.pathname}`,
+    database:
+      database === undefined ? 'embedded' : `${database.host}:${database.port}/${database.database ?? ''}`,
     api: config.api,
     followups_overlap_ms: config.followupsOverlapMs,
     max_delete_ratio: config.maxDeleteRatio,

@@ -1,11 +1,9 @@
 /** Sends one request and reads its response. */
 import * as z from 'zod';
-// Only two files of undici are imported, because the other hundred take 20 ms of the start and 6 MB.
-import sendRequest from 'undici/lib/api/api-request.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { SafetySyncError } from '../../shared/errors.ts';
+import { createHttpAgent } from '../../shared/http-agent.ts';
 import type { Redact } from '../../shared/redact.ts';
-import { MINUTE_MS, SECOND_MS } from '../../shared/time.ts';
+import { SECOND_MS } from '../../shared/time.ts';
 import { cutResponse, type CutResponse } from './list-cutter.ts';
 import type { ApiClientOptions, ApiRequest, ListPage, Paging } from './requests.ts';
 import { ACCEPTED_ENCODINGS, readBody } from './response-body.ts';
@@ -95,28 +93,14 @@ interface Sending {
 /** The longest timeout of a Node.js timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** undici uses a little less than the service announces, so that no request uses a connection that the service is closing. */
-const KEEP_ALIVE_MS = 4 * SECOND_MS;
-
-function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin: string): Pool {
-  return new Pool(origin, {
-    connections: concurrency,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: MINUTE_MS,
-    // Off: one limit of our own covers the whole request.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // TLS 1.2: specification, "Common protocol".
-    connect: { timeout: requestTimeoutMs, minVersion: 'TLSv1.2' },
-  });
-}
-
 export function createHttp(options: ApiClientOptions, redact: Redact) {
   const { clock, requestTimeoutMs } = options;
   const base = new URL(options.baseUrl);
   const pathPrefix = `${base.pathname.replace(/\/+$/, '')}/v1/`;
-  const pool = createPool(options, base.origin);
+  const agent = createHttpAgent(base.origin, {
+    connections: options.concurrency,
+    connectTimeoutMs: requestTimeoutMs,
+  });
   const requestHeaders = {
     accept: 'application/json',
     'content-type': 'application/json',
@@ -142,7 +126,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
     signal.addEventListener('abort', onAbort);
     try {
       signal.throwIfAborted();
-      const response = await sendRequest.call(pool, {
+      const response = await agent.request({
         method: 'POST',
         path: `${pathPrefix}${encodeURIComponent(method)}`,
         headers: requestHeaders,
@@ -171,7 +155,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact) {
     }
   }
 
-  return { send, close: (): Promise<void> => pool.destroy() };
+  return { send, close: agent.close };
 }
 
 function cutBody(body: Buffer, { listKey, fields }: ApiRequest): CutResponse {

@@ -3,7 +3,6 @@ import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { PgInsertValue } from 'drizzle-orm/pg-core';
 import { toIso, toMs } from '../../shared/time.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
 import { asGiven, instantOf, type TransactionTime } from '../database/sql-names.ts';
@@ -78,7 +77,7 @@ export async function writeLedger(
         break;
       case 'repaired':
         await db.execute(sql`
-          delete from ${backfillSlices} s using unnest(${timesOf(change.slices, 'fromMs')}, ${timesOf(change.slices, 'toMs')}) as u (created_from, created_to)
+          delete from ${backfillSlices} s using ${rowsOf(change.slices)}
           where s.account_id = ${accountId} and s.stream = ${stream} and s.status = 'failed'
             and s.created_from = u.created_from and s.created_to = u.created_to`);
         break;
@@ -117,43 +116,21 @@ async function writePlan(
     delete from ${backfillSlices} where account_id = ${accountId} and stream = ${stream} and status <> 'failed'`);
   await db.execute(sql`
     insert into ${backfillSlices} (account_id, stream, ${SLICE_COLUMNS})
-    select ${accountId}::text, ${stream}::text, u.* from ${rowsOf(slices)} on conflict do nothing`);
+    select ${accountId}::text, ${stream}::text, ${SLICE_COLUMNS} from ${rowsOf(slices)} on conflict do nothing`);
 }
 
 const SLICE_COLUMNS = sql.raw('created_from, created_to, status, read_to, expected, records');
 
-const listOf = (type: string, values: readonly (string | number | null)[]): SQL =>
-  sql`${toArrayLiteral(values)}::${sql.raw(type)}[]`;
-
-const timesOf = (slices: readonly TimeSlice[], time: 'fromMs' | 'toMs'): SQL =>
-  listOf(
-    'timestamptz',
-    slices.map((slice) => toIso(slice[time])),
-  );
-
-/** Rows `u` with these columns, one for each slice. */
-function rowsOf(slices: readonly LedgerSlice[]): SQL {
-  const lists = [
-    timesOf(slices, 'fromMs'),
-    timesOf(slices, 'toMs'),
-    listOf(
-      'text',
-      slices.map(({ status }) => status),
-    ),
-    listOf(
-      'timestamptz',
-      slices.map(({ readToMs }) => toIso(readToMs)),
-    ),
-    listOf(
-      'bigint',
-      slices.map(({ expected }) => expected),
-    ),
-    listOf(
-      'bigint',
-      slices.map(({ records }) => records),
-    ),
-  ];
-  return sql`unnest(${sql.join(lists, sql`, `)}) as u (${SLICE_COLUMNS})`;
+/** Rows `u`, one for each slice. */
+function rowsOf(slices: readonly (TimeSlice & Partial<LedgerSlice>)[]): SQL {
+  const rows = slices.map(({ fromMs, toMs: untilMs, readToMs = null, status, expected, records }) => ({
+    created_from: toIso(fromMs),
+    created_to: toIso(untilMs),
+    read_to: toIso(readToMs),
+    ...{ status, expected, records },
+  }));
+  return sql`jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as u (created_from timestamptz, created_to timestamptz,
+    status text, read_to timestamptz, expected bigint, records bigint)`;
 }
 
 /** The time is a value, because Citus allows no function that reads the clock in a `case`. A slice that failed stays failed. */

@@ -7,29 +7,26 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Database, Queryable } from '../database/connection.ts';
 import type { StreamKey } from './control-tables.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { readHolders } from './lock-holders.ts';
+import { readHeldKeys } from './lock-holders.ts';
 import { closeDeadRuns, type RunRow } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
 
-type RunningRow = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
-
 /**
- * Returns the given runs that are recorded as running although their worker died. A run takes its lock before it has a record and closes the
- * record before it releases the lock: a record that still says `running` after its lock was seen free belongs
- * to a worker that died. A standby cannot see the locks of its primary, so it shows none.
+ * Of the accounts of these open runs, those whose worker died. A run takes its lock before it has a record and closes the record
+ * before it releases the lock: a record that still says `running` after its lock was seen free belongs to a worker that died. A
+ * standby cannot see the locks of its primary, so it shows none.
  */
-export async function findDeadRuns(db: Queryable, open: readonly RunningRow[]): Promise<ReadonlySet<number>> {
-  const accountIds = [...new Set(open.map((run) => run.account_id))];
-  const streams = [...new Set(open.map(({ stream }) => stream))];
-  const keyOf = ({ account_id: id, stream }: Omit<RunningRow, 'run_id'>) => `${stream} ${id}`;
-  const holders = open.length === 0 ? [] : await readHolders(db, accountIds, streams);
-  const held = new Set(holders.filter((one) => one.is_loader).map(keyOf));
-  const unlocked = open.filter((run) => !held.has(keyOf(run))).map((run) => run.run_id);
-  if (unlocked.length === 0) return new Set();
-  const still = await db.execute<{ run_id: string }>(sql`
-    select run_id from safety_sync.runs where account_id = any (${toArrayLiteral(accountIds)}::text[])
-      and run_id = any (${toArrayLiteral(unlocked)}::bigint[]) and status = 'running' and not pg_is_in_recovery()`);
-  return new Set([...still].map((row) => Number(row.run_id)));
+export async function findDeadRuns(
+  db: Queryable,
+  open: readonly Pick<RunRow, 'account_id'>[],
+): Promise<ReadonlySet<number>> {
+  if (open.length === 0) return new Set();
+  const accountIds = toArrayLiteral([...new Set(open.map((run) => run.account_id))]);
+  const held = await readHeldKeys(db);
+  const dead = await db.execute<{ run_id: string }>(sql`
+    select run_id from safety_sync.runs r where account_id = any (${accountIds}::text[]) and status = 'running'
+      and ${sql.raw(streamLockKey('r.account_id', 'r.stream'))} <> all (${held}::bigint[]) and not pg_is_in_recovery()`);
+  return new Set([...dead].map((row) => Number(row.run_id)));
 }
 
 /** The rows; dead runs with the status that they will be closed with. */

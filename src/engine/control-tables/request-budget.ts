@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.request_budget`, each time in a transaction of its own and by the database's clock. */
-import { and, eq, getTableColumns, isNotNull, inArray, sql } from 'drizzle-orm';
+import { and, inArray, isNotNull, sql } from 'drizzle-orm';
 import { toIso, toMs } from '../../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toDatabaseError } from '../database/database-error.ts';
@@ -13,58 +13,41 @@ interface Budget {
   readonly probeUntilMs: number | null;
 }
 
-const NOW_MS = sql<string>`floor(extract(epoch from clock_timestamp()) * 1000)`;
+const COLUMNS = sql.raw('saved_since, blocked_at, blocked_until, probe_until');
 
-const toRow = (budget: Budget) => ({
-  saved_since: toIso(budget.savedSinceMs),
-  blocked_at: toIso(budget.blockedAtMs),
-  blocked_until: toIso(budget.blockedUntilMs),
-  probe_until: toIso(budget.probeUntilMs),
-});
+const timesOf = ({ savedSinceMs, blockedAtMs, blockedUntilMs, probeUntilMs }: Budget) =>
+  sql.join(
+    [savedSinceMs, blockedAtMs, blockedUntilMs, probeUntilMs].map((ms) => sql`${toIso(ms)}::timestamptz`),
+    sql`, `,
+  );
+
+const msOf = (time: string) => sql.raw(`floor(extract(epoch from ${time}) * 1000)::float8`);
 
 export function createBudgetStore(db: Queryable, accountId: string) {
-  const isOurs = eq(requestBudget.account_id, accountId);
-
-  async function read() {
-    const [row] = await db
-      .select({ ...getTableColumns(requestBudget), now: NOW_MS })
-      .from(requestBudget)
-      .where(isOurs);
-    if (row === undefined) {
-      const [time] = await db.execute<{ now: string }>(sql`select ${NOW_MS} as now`);
-      return { nowMs: Number(time?.now), state: null };
-    }
-    const state: Budget = {
-      savedSinceMs: toMs(row.saved_since),
-      blockedAtMs: toMs(row.blocked_at),
-      blockedUntilMs: toMs(row.blocked_until),
-      probeUntilMs: toMs(row.probe_until),
-    };
-    return { nowMs: Number(row.now), state };
-  }
-
-  async function replace(before: Budget | null, after: Budget): Promise<boolean> {
-    const row = toRow(after);
-    if (before === null) {
-      const added = db.insert(requestBudget).values({ account_id: accountId, ...row });
-      return (await added.onConflictDoNothing().returning({ id: requestBudget.account_id })).length > 0;
-    }
-    const isUnchanged = Object.entries(toRow(before)).map(
-      ([column, value]) =>
-        sql`${requestBudget[column as keyof typeof row]} is not distinct from ${value}::timestamptz`,
-    );
-    const changed = db
-      .update(requestBudget)
-      .set(row)
-      .where(and(isOurs, ...isUnchanged));
-    return (await changed.returning({ id: requestBudget.account_id })).length > 0;
-  }
+  const execute = async (statement: ReturnType<typeof sql>) => [
+    ...(await db.execute(statement).catch((error: unknown) => Promise.reject(toDatabaseError(error)))),
+  ];
 
   return {
-    read: () => read().catch((error: unknown) => Promise.reject(toDatabaseError(error))),
+    async read(): Promise<{ nowMs: number; state: Budget | null }> {
+      const [row] = await execute(sql`
+        select ${msOf('clock_timestamp()')} as now, ${msOf('saved_since')} as "savedSinceMs", ${msOf('blocked_at')} as "blockedAtMs",
+          ${msOf('blocked_until')} as "blockedUntilMs", ${msOf('probe_until')} as "probeUntilMs"
+        from (select ${accountId}::text as account_id) a left join ${requestBudget} using (account_id)`);
+      const { now, ...state } = row as unknown as Budget & { readonly now: number };
+      return { nowMs: now, state: (state.savedSinceMs as number | null) === null ? null : state };
+    },
     /** False when another process has changed it meanwhile. */
-    replace: (before: Budget | null, after: Budget) =>
-      replace(before, after).catch((error: unknown) => Promise.reject(toDatabaseError(error))),
+    async replace(before: Budget | null, after: Budget): Promise<boolean> {
+      const changed = await execute(
+        before === null
+          ? sql`insert into ${requestBudget} (account_id, ${COLUMNS}) values (${accountId}, ${timesOf(after)})
+              on conflict do nothing returning account_id`
+          : sql`update ${requestBudget} set (${COLUMNS}) = (${timesOf(after)})
+              where account_id = ${accountId} and (${COLUMNS}) is not distinct from (${timesOf(before)}) returning account_id`,
+      );
+      return changed.length > 0;
+    },
   };
 }
 

@@ -1,21 +1,20 @@
 /** The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
-import { once } from 'node:events';
-import net from 'node:net';
+import { once, setMaxListeners } from 'node:events';
+import type net from 'node:net';
 import { Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { SECOND_MS } from '../../shared/time.ts';
-import { toArrayLiteral } from './array-literal.ts';
-import { ABORTED, toDatabaseError } from './database-error.ts';
+import { MINUTE_MS, sleep } from '../../shared/time.ts';
+import { connectSocket, failingSocket, KEEP_ALIVE_SECONDS, toConnectionError } from './connect-socket.ts';
+import { ABORTED, addPasswordAdvice, databaseCode, toDatabaseError } from './database-error.ts';
+import { parseDatabaseUrl } from './database-url.ts';
+import { areAtWork, cancelStatements, endBackends } from './open-statements.ts';
 import { TEXT_SETTINGS } from './session-settings.ts';
-import { CANCEL, statementsUntil } from './stop-statements.ts';
-import { createTurns } from './turns.ts';
 import {
   type OnStatement,
+  type OpenStatement,
   type Query,
-  timeStatement,
   toRowCount,
-  toStatementCode,
   watchStatements,
 } from './watch-statements.ts';
 
@@ -24,9 +23,8 @@ export type Database = PostgresJsDatabase;
 export type Queryable = Pick<Database, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
 
 interface ConnectionOptions {
-  readonly url: string;
-  /** Read at every connection; default: the one in `url`. */
-  readonly password?: (() => string) | undefined;
+  /** A function is called at every connection, because a password may be replaced. */
+  readonly url: string | (() => string);
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly max: number;
@@ -40,6 +38,11 @@ interface ConnectionOptions {
   readonly onStatement?: OnStatement | undefined;
   /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * A connection on which nothing has moved for this long while statements wait, and whose backend is not seen at work, is
+   * given up. 0: never; default: a minute.
+   */
+  readonly silentMs?: number;
 }
 
 export interface Connection {
@@ -61,7 +64,6 @@ export interface Connection {
 /** The members of a connection that run statements as text. */
 export type TextQueries = Pick<Connection, 'query'>;
 
-const CONNECT_TIMEOUT_SECONDS = 10;
 /**
  * The caller awaits its statements before it closes the connection, so a remaining statement was abandoned, such as a read
  * from an unreachable database.
@@ -70,164 +72,127 @@ const CLOSE_TIMEOUT_SECONDS = 1;
 /** Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a drain. */
 const MOST_UNDERWAY = 2 * 1024 * 1024;
 
-/**
- * Turns off Nagle's algorithm, which postgres.js leaves on: each small COPY would wait some 40 ms for an acknowledgement.
- * postgres.js gets the socket before it is connected, because it never gives up a connection without its `close` event.
- */
-function connectSocket(options: postgres.ParsedOptions): net.Socket {
-  const path = (options as { path?: string | false }).path;
-  const host = options.host[0] ?? 'localhost';
-  const port = options.port[0] ?? 5432;
-  const socket =
-    typeof path === 'string'
-      ? net.connect({ path })
-      : // An unreachable host is detected within minutes, not after the system's default of two hours.
-        net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
-  emitErrorsWhenClosed(socket);
-  // postgres.js reads the TLS server name from here when it upgrades the socket.
-  return Object.assign(socket, { host, port });
-}
-
-/**
- * A statement that postgres.js receives after a socket's `error` and before its `close` never gets a result: the caller
- * waits for ever. So `error` is emitted only immediately before `close`.
- */
-function emitErrorsWhenClosed(socket: net.Socket): void {
-  const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
-  let held: unknown[] | undefined;
-  const emitLate = (event: string | symbol, ...args: unknown[]): boolean => {
-    if (event === 'error') {
-      held = args;
-      return true;
-    }
-    if (event === 'close' && held !== undefined) emit('error', ...held);
-    return emit(event, ...args);
-  };
-  Object.assign(socket, { emit: emitLate });
-}
-
-/** The host of a URL with an IPv6 address, because postgres.js cuts every host at its first colon. */
-function ipv6Of(url: string): object {
-  const { hostname, port } = new URL(url);
-  return hostname.startsWith('[') ? { host: [hostname.slice(1, -1)], port: [Number(port || 5432)] } : {};
-}
-
-/** Opens one real connection. Every further one fails at once, with the statement that needed it. */
-function connectOnce(onLost: () => void): typeof connectSocket {
-  let isUsed = false;
-  return (options) => {
-    if (!isUsed) {
-      isUsed = true;
-      const socket = connectSocket(options);
-      socket.once('close', onLost);
-      return socket;
-    }
-    const broken = new net.Socket();
-    // Later, when postgres.js listens: it drops connections that were never established, together with the statements that
-    // wait for them.
-    setImmediate(() =>
-      broken.destroy(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' })),
-    );
-    return broken;
-  };
-}
-
-/**
- * Begins a COPY. PostgreSQL can send an error after the last row (a duplicate key, a line that it cannot read), or before
- * postgres.js's promise has returned the stream. Such an error reaches neither of the two, only the query's own `resolve`
- * and `reject`, and an `error` event of a stream that has no listener yet.
- */
-function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
-  let opened: (sink: Writable) => void = () => undefined;
-  const sink = new Promise<Writable>((resolve) => (opened = resolve));
-  const done = new Promise<unknown>((resolve, reject) => {
-    const onResult = (value: unknown): void => {
-      if (value instanceof Writable) {
-        value.on('error', reject);
-        opened(value);
-      } else resolve(value);
-    };
-    void Object.assign(query, { resolve: onResult, reject });
-  });
-  // Never settles: the query returns the result.
-  query.writable().catch(() => undefined);
-  void query.execute();
-  return { sink, done };
-}
-
-/** Over a connection of its own: the existing ones may all be waiting for the statements to be cancelled. */
-async function cancelOver({ url, password }: ConnectionOptions, backends: readonly number[]): Promise<void> {
-  const connection = openConnection({ url, password, applicationName: 'safety-sync stop', max: 1 });
-  try {
-    await connection.query(CANCEL, [toArrayLiteral(backends)]);
-  } finally {
-    await connection.close();
-  }
-}
+const broken = (): Error => toConnectionError('CONNECTION_CLOSED', 'the database session broke');
 
 export function openConnection(options: ConnectionOptions): Connection {
+  const { url, max, isSession = false, applicationName, silentMs = MINUTE_MS } = options;
+  const readAddress = () => parseDatabaseUrl(typeof url === 'function' ? url() : url);
+  const address = readAddress();
+  const closing = new AbortController();
+  const open = new Map<Query, OpenStatement>();
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
   /** If the connection breaks between the last row and the reply of PostgreSQL, postgres.js never ends the COPY. */
-  const broken = new Promise<never>((_, reject) => (endCopies = reject));
-  broken.catch(() => undefined);
-  const onLoss = () => {
-    isLost = true;
-    endCopies(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' }));
-  };
-  const connect = options.isSession === true ? connectOnce(onLoss) : connectSocket;
-  const client = postgres(options.url, {
-    ...ipv6Of(options.url),
-    max: options.max,
-    ...(options.password === undefined ? {} : { password: options.password }),
-    connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    idle_timeout: options.max === 1 ? 0 : 30,
+  const lost = new Promise<never>((_, reject) => (endCopies = reject));
+  lost.catch(() => undefined);
+
+  async function askOnSecond<Row>(text: string, parameters: readonly unknown[]): Promise<Row[]> {
+    const second = openConnection({ url, applicationName: 'safety-sync', max: 1, silentMs: 0 });
+    try {
+      // A role shows nothing of the sessions of the login that has taken it.
+      await second.query(`select set_config('role', 'none', false)`);
+      return await second.query<Row>(text, parameters);
+    } finally {
+      await second.close();
+    }
+  }
+
+  /** Called when a socket has neither sent nor received anything for `silentMs`. */
+  async function onSilence(socket: net.Socket): Promise<void> {
+    const waiting = [...open.values()].filter(({ sinceMs }) => performance.now() - sinceMs > silentMs / 2);
+    if (waiting.length === 0) return;
+    const { bytesRead } = socket;
+    // Twice, because a response may have been on its way.
+    for (const pauseMs of [silentMs / 10, 0]) {
+      const isAtWork = await areAtWork(waiting, askOnSecond);
+      await sleep(pauseMs);
+      if (isAtWork || socket.bytesRead !== bytesRead) {
+        socket.setTimeout(silentMs);
+        return;
+      }
+    }
+    await endBackends(waiting, askOnSecond);
+    const silence = `silent for ${silentMs / 1000} s, and PostgreSQL is not seen at work on it: the connection was given up`;
+    socket.destroy(toConnectionError('CONNECTION_SILENT', silence));
+  }
+
+  const use = { signal: closing.signal, silentMs, onSilence: (socket: net.Socket) => void onSilence(socket) };
+  // A session is never opened again: with it the caller loses its locks and temporary tables.
+  const connect = () => (isLost ? failingSocket(broken()) : connectSocket(readAddress(), use));
+
+  const client = postgres({
+    ...(address.path === undefined ? {} : { path: address.path }),
+    ...(address.user === undefined ? {} : { user: address.user }),
+    ...(address.database === undefined ? {} : { database: address.database }),
+    ...(address.password === undefined ? {} : { password: () => readAddress().password ?? '' }),
+    max,
+    connect_timeout: address.connectTimeoutSeconds,
+    keep_alive: KEEP_ALIVE_SECONDS,
+    idle_timeout: max === 1 ? 0 : 30,
     // A session that holds a lock must not be recycled.
-    max_lifetime: options.max === 1 ? null : 30 * 60,
+    max_lifetime: max === 1 ? null : 30 * 60,
     fetch_types: false,
-    // Seconds before a reconnect; a session does not reconnect.
-    ...(options.isSession === true ? { backoff: () => 0 } : {}),
     onnotice: () => undefined,
-    connection: { application_name: options.applicationName, ...TEXT_SETTINGS },
-    ...({ socket: connect } as object),
+    onclose: () => {
+      isLost = isSession;
+      if (isLost) endCopies(broken());
+    },
+    connection: {
+      application_name: applicationName,
+      ...TEXT_SETTINGS,
+      ...(address.options === undefined ? {} : { options: address.options }),
+    },
+    // The types of postgres.js know neither. Lists, because it cuts a text at its first colon.
+    ...({ socket: connect, host: [address.host], port: [address.port] } as object),
   });
-  const statements = options.signal && statementsUntil(options.signal, (pids) => cancelOver(options, pids));
+  if (options.signal !== undefined) setMaxListeners(0, options.signal);
+  const cancelAll = (): void => void cancelStatements(open, askOnSecond, closing.signal);
+  if (options.signal?.aborted === true) cancelAll();
+  options.signal?.addEventListener('abort', cancelAll, { signal: closing.signal });
   let abortedBy: unknown;
-  /** Called when a statement begins; the returned function is called with its result or its error. */
-  const follow = (query: Query, text: string) => {
-    const measure = options.onStatement && timeStatement(text, options.onStatement);
-    statements?.add(query);
-    return (end: { readonly result: unknown } | { readonly error: unknown }): void => {
-      statements?.delete(query);
-      if ('result' in end) return measure?.(toRowCount(end.result), null);
-      const code = toStatementCode(end.error);
-      if (code !== ABORTED) abortedBy = end.error;
-      measure?.(null, code);
-    };
-  };
-  const turns = createTurns();
-  const unsafe = client.unsafe.bind(client);
+  /** The COPY under way. Other statements are sent after it, in the order of their calls: between its rows one would end it. */
+  let copying: Promise<void> | undefined;
   watchStatements(client, (query, text) => {
+    const statement: OpenStatement = { query, text, sinceMs: performance.now() };
+    open.set(query, statement);
     const { handler, resolve, reject } = query;
-    const end = follow(query, text);
-    query.handler = (sent) => turns.take(() => handler(sent));
+    query.handler = (sent) => {
+      if (copying === undefined || statement.resolve !== undefined) handler(sent);
+      else void copying.then(() => query.handler(sent));
+    };
     query.resolve = (result) => {
-      end({ result });
+      // A COPY has begun. PostgreSQL may refuse it before its stream has another listener: `reject` gets that error, too.
+      if (result instanceof Writable) result.on('error', () => undefined);
+      else {
+        open.delete(query);
+        options.onStatement?.(statement, { rows: toRowCount(result), errorCode: null });
+        statement.resolve?.();
+      }
       resolve(result);
     };
     query.reject = (error) => {
-      end({ error });
+      open.delete(query);
+      const errorCode = databaseCode(error) ?? 'unknown';
+      addPasswordAdvice(error, address.password);
+      if (errorCode !== ABORTED) abortedBy = error;
+      options.onStatement?.(statement, { rows: null, errorCode });
+      statement.reject?.(error);
       reject(error);
     };
   });
-  const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
-    const query: postgres.PendingQuery<postgres.Row[]> = unsafe(statement);
-    const end = follow(query as unknown as Query, statement);
+
+  async function sendCopy(text: string, chunks: Iterable<string | Buffer>): Promise<void> {
+    const query = client.unsafe(text);
+    // The promise of the query is settled when the COPY begins.
+    const ended = new Promise<void>((resolve, reject) => {
+      const statement = open.get(query as unknown as Query);
+      if (statement !== undefined) Object.assign(statement, { resolve, reject });
+    });
+    const done = Promise.race([ended, lost]);
+    done.catch(() => undefined);
     let sink: Writable | undefined;
     try {
-      const begun = beginCopy(query);
-      const done = Promise.race([begun.done, broken]);
-      sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
+      sink = await Promise.race([query.writable(), lost]);
       let underway = 0;
       for (const chunk of chunks) {
         underway += chunk.length;
@@ -238,16 +203,12 @@ export function openConnection(options: ConnectionOptions): Connection {
         }
       }
       sink.end();
-      end({ result: await done });
-    } catch (error) {
-      end({ error });
-      throw error;
+      await done;
     } finally {
       // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
       sink?.destroy();
-      turns.endCopy();
     }
-  };
+  }
 
   return {
     db: drizzle(client),
@@ -262,8 +223,13 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     async copy(statement, chunks) {
       try {
-        await turns.takeForCopy();
-        await copyNow(statement, chunks);
+        // Earlier statements come first: postgres.js sends them one microtask after their call.
+        await Promise.resolve();
+        while (copying !== undefined) await copying;
+        const sent = sendCopy(statement, chunks);
+        const end = () => (copying = undefined);
+        copying = sent.then(end, end);
+        await sent;
       } catch (error) {
         throw toDatabaseError(error);
       }
@@ -274,7 +240,10 @@ export function openConnection(options: ConnectionOptions): Connection {
     get abortedBy() {
       return abortedBy;
     },
-    // A broken connection sends no reply: do not wait for one.
-    close: () => client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS }),
+    async close() {
+      // A broken connection sends no reply: do not wait for one.
+      await client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS });
+      closing.abort();
+    },
   };
 }

@@ -23,6 +23,9 @@ export const databaseMessage = (error: unknown): string =>
 /** A write on a standby or a read-only server: no run can store anything until a primary answers again. */
 const READ_ONLY = '25006';
 
+export const READ_ONLY_ADVICE =
+  'Point DATABASE_URL at the primary server, or take default_transaction_read_only back.';
+
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -33,8 +36,11 @@ const UNREACHABLE = new Set([
   'ENETUNREACH',
   'EPIPE',
   'ENOENT',
+  'EACCES',
   'CONNECT_TIMEOUT',
   'CONNECTION_CLOSED',
+  'CONNECTION_SILENT',
+  'TLS_NOT_OFFERED',
   'CONNECTION_ENDED',
   'CONNECTION_DESTROYED',
   '57P01', // admin shutdown
@@ -61,40 +67,48 @@ const CERTIFICATE = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
+/** PostgreSQL keeps a password in this form (SASLprep, nearly), and the driver sends it as it is. */
+const isChangedBySaslPrep = (password: string): boolean =>
+  password.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '') !== password;
+
+/** Advice for a refused password, of which the error says nothing. */
+export function addPasswordAdvice(error: unknown, password: string | undefined): void {
+  if (databaseCode(error) !== '28P01' || password === undefined || !isChangedBySaslPrep(password)) return;
+  Object.assign(error as Error, {
+    hint: 'The password has characters that PostgreSQL keeps in another form (SASLprep), such as ﬁ, ½ or a soft hyphen: give the role a password without them.',
+  });
+}
+
+const REFUSED: Readonly<Record<string, string>> = {
+  '28P01':
+    'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.',
+  '28000': 'PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba.conf.',
+  '42501': 'This user may not connect to the database: grant connect on it, as its owner.',
+  '53300':
+    'PostgreSQL has no connection left: a worker takes up to 3, and one for each of at most 20 runs under way. Raise max_connections there, or the limit of the role or the database.',
+  [READ_ONLY]: READ_ONLY_ADVICE,
+  TLS_NOT_OFFERED:
+    'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.',
+};
+
 /** The next step, if the failure shows it; undefined: use the advice of its code. */
-function errorAdvice(code: string | undefined, said: string): string | undefined {
+function refusalAdvice(error: unknown, code: string, said: string): string | undefined {
   if (code === '3D000') {
-    const [, name] = /"([^"]+)"/.exec(said) ?? [];
-    const quoted = name === undefined ? 'NAME' : `"${name}"`;
-    return `Create it: createdb ${name ?? 'NAME'}, or as a user who may: create database ${quoted}; or correct DATABASE_URL.`;
-  }
-  if (code === '28P01') {
-    return 'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.';
-  }
-  if (code === '53300') {
-    return 'PostgreSQL has no connection left: a worker takes up to 3, and one for each of at most 20 runs under way. Raise max_connections there (or the limit of the role or the database).';
-  }
-  if (code === READ_ONLY) return READ_ONLY_ADVICE;
-  if (code === '42501') {
-    return 'This user may not connect to the database: grant connect on it, as its owner.';
-  }
-  if (said.includes('before secure TLS connection')) {
-    return 'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.';
+    const [, name = 'NAME'] = /"([^"]+)"/.exec(said) ?? [];
+    return `Create it: createdb ${name}, or as a user who may: create database "${name}"; or correct DATABASE_URL.`;
   }
   if (code === '28000' && said.includes('no encryption')) {
     return 'This PostgreSQL wants TLS: add ?sslmode=require to DATABASE_URL.';
   }
-  if (code === '28000') {
-    return 'PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba.conf.';
+  if (code === '28000' && said.includes('SSL encryption')) {
+    return 'If pg_hba.conf lets this user in without TLS only, add ?sslmode=disable to DATABASE_URL.';
   }
-  if (CERTIFICATE.has(code ?? '')) {
-    return 'Name the authority of the server’s certificate in NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require.';
+  if (CERTIFICATE.has(code)) {
+    return 'Name the authority of the server’s certificate in sslrootcert (DATABASE_URL) or NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require, without channel_binding.';
   }
-  return undefined;
+  const hint = causesOf(error).map((one) => (one as { hint?: string }).hint);
+  return (code === '28P01' ? hint.find((one) => one !== undefined) : undefined) ?? REFUSED[code];
 }
-
-export const READ_ONLY_ADVICE =
-  'Point DATABASE_URL at the primary server, or take default_transaction_read_only back.';
 
 /** An earlier statement of the transaction has failed. */
 export const ABORTED = '25P02';
@@ -134,7 +148,7 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   const message = `PostgreSQL: ${said}${code === undefined || said.includes(code) ? '' : ` (${code})`}`;
   const isUnreachable = code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'));
   if (isUnreachable || CERTIFICATE.has(code ?? '') || isConnectionRefused(error)) {
-    const advice = errorAdvice(code, said);
+    const advice = refusalAdvice(error, code ?? '', said);
     return new SafetySyncError('database_unreachable', message, { cause: error, advice });
   }
   if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });

@@ -12,6 +12,10 @@ const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where set_config(name
   from unnest(array['idle_in_transaction_session_timeout', 'idle_session_timeout', 'lock_timeout', 'statement_timeout',
     'transaction_timeout']) as t (name) where current_setting(name, true) <> '0')`;
 
+/** The server ends a session, with its locks, when its client has been unreachable for about a minute. */
+const KEEP_ALIVES = `set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false),
+  set_config('tcp_keepalives_count', '3', false)`;
+
 /**
  * Settings of the server, the database or the role on which the statements of a session depend: search_path alone decides
  * which function a name means, and by a stricter isolation a merge fails where another run has written.
@@ -19,7 +23,7 @@ const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where set_config(name
 export const OWN_SETTINGS = `set_config('search_path', 'pg_catalog', false),
   set_config('default_transaction_isolation', 'read committed', false),
   set_config('extra_float_digits', '1', false), set_config('array_nulls', 'on', false),
-  set_config('transform_null_equals', 'off', false), ${NO_TIMEOUTS} as freed`;
+  set_config('transform_null_equals', 'off', false), ${KEEP_ALIVES}, ${NO_TIMEOUTS} as freed`;
 
 /**
  * Sent at the beginning of a connection: the formats in which PostgreSQL reads and writes times and texts. Other settings

@@ -1,36 +1,6 @@
-/** Measures every statement, named by its operation and its table, without its parameters, because these contain texts of people. */
+/** Follows every statement from its call to its response. */
 import { formatDuration, formatNumber } from '../../shared/format.ts';
 import type { Logger } from '../../shared/logger.ts';
-
-interface StatementEvent {
-  /** `insert safety.followups` */
-  readonly name: string;
-  /** From the call to the response, with the wait for a connection. */
-  readonly durationMs: number;
-  /** Returned or written; null: it failed, or it has none. */
-  readonly rows: number | null;
-  readonly errorCode: string | null;
-}
-
-export type OnStatement = (event: StatementEvent) => void;
-
-const WRITES =
-  /\b(insert)\s+into\s+([\w".]+)|\b(update)\s+([\w".]+)\s|\b(delete)\s+from\s+([\w".]+)|^\s*(copy)\s+([\w".]+)|^\s*(create)\s+temporary\s+table\s+(?:if\s+not\s+exists\s+)?([\w".]+)/i;
-const READS = /\bfrom\s+([\w"]+\.[\w".]+)/i;
-
-/** The table that a statement writes, else the table that it reads, else its first words. */
-export function nameStatement(text: string): string {
-  const [, ...groups]: (string | undefined)[] = WRITES.exec(text) ?? [];
-  const written = groups.filter((group) => group !== undefined);
-  const [verb, table] = written.length > 0 ? written : ['select', READS.exec(text)?.[1]];
-  if (table !== undefined) return `${verb} ${table.replaceAll('"', '')}`.toLowerCase();
-  return text
-    .trim()
-    .split(/\s+/, 2)
-    .join(' ')
-    .replace(/[(;].*$/, '')
-    .toLowerCase();
-}
 
 /** The used members of a query of postgres.js: it is sent by `handler`, and settles itself through the next two. */
 export interface Query {
@@ -40,6 +10,24 @@ export interface Query {
   /** The connection that executes it. */
   readonly state?: { readonly pid: number | null } | null;
 }
+
+export interface OpenStatement {
+  readonly query: Query;
+  readonly text: string;
+  /** When it was called, by the monotonic clock. */
+  readonly sinceMs: number;
+  /** Of a COPY: called at its end. */
+  readonly resolve?: () => void;
+  readonly reject?: (error: unknown) => void;
+}
+
+interface Outcome {
+  /** Returned or written; null: it failed, or it has none. */
+  readonly rows: number | null;
+  readonly errorCode: string | null;
+}
+
+export type OnStatement = (statement: OpenStatement, outcome: Outcome) => void;
 
 interface Client {
   unsafe: (text: string, ...rest: unknown[]) => Query;
@@ -70,24 +58,18 @@ export function toRowCount(result: unknown): number | null {
   return typeof count === 'number' ? count : null;
 }
 
-export const toStatementCode = (error: unknown): string =>
-  String(typeof error === 'object' && error !== null && 'code' in error ? error.code : 'unknown');
+const SHOWN_CHARACTERS = 100;
 
-/** Begins to measure a statement; the returned function is called when the statement has ended. */
-export function timeStatement(text: string, onStatement: OnStatement) {
-  const startedMs = performance.now();
-  return (rows: number | null, errorCode: string | null): void =>
-    onStatement({ name: nameStatement(text), durationMs: performance.now() - startedMs, rows, errorCode });
-}
-
-/** undefined: the log does not include this level. */
+/** Logs statements without their parameters, because these contain texts of people. undefined: the log leaves this level out. */
 export function statementLog(log: Logger): OnStatement | undefined {
   if (!log.isLevelEnabled('debug')) return undefined;
-  return ({ name, durationMs, rows, errorCode }) => {
+  return ({ text, sinceMs }, { rows, errorCode }) => {
+    const statement = text.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
+    const durationMs = performance.now() - sinceMs;
     const outcome = errorCode ?? (rows === null ? 'done' : formatNumber(rows, 'row'));
     log.debug(
-      { statement: name, rows, duration_ms: Math.round(durationMs), error_code: errorCode },
-      `${name}: ${outcome} in ${formatDuration(durationMs)}`,
+      { statement, rows, duration_ms: Math.round(durationMs), error_code: errorCode },
+      `${statement}: ${outcome} in ${formatDuration(durationMs)}`,
     );
   };
 }

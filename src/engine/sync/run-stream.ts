@@ -7,7 +7,6 @@ import { countAttributes, noCounts } from '../control-tables/record-counts.ts';
 import { closeDeadRuns, finishRun, hasRecentRun, recordRun } from '../control-tables/runs.ts';
 import { assertTablesMigrated } from '../database/migration-status.ts';
 import { NOTHING_REMOVED, removeExpired } from '../history/retention.ts';
-import { describeHolder } from '../control-tables/lock-holders.ts';
 import type { StreamSession } from '../control-tables/stream-session.ts';
 import { recordStream, readStreamState } from '../control-tables/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
@@ -74,10 +73,10 @@ const newRun = ({ settings: { accountId }, owner }: RunContext, { stream, kind, 
 async function runLocked(context: RunContext, request: RunRequest, meter: RequestMeter): Promise<RunEnd> {
   const { stream, kind } = request;
   const scope = { accountId: context.settings.accountId, stream };
-  const skip = async (reason: string, { isRecorded = true, isTaken = true } = {}): Promise<RunEnd> => {
+  const skip = async (reason: string, isRecorded = true): Promise<RunEnd> => {
     const run = { ...newRun(context, request), backendPid: null, watermark: null };
     const runId = isRecorded ? await recordRun(context.db, run, reason) : null;
-    return { ...nothingDone(), record: { ...NO_RECORD, runId }, outcome: 'skipped', isTaken, reason };
+    return { ...nothingDone(), record: { ...NO_RECORD, runId }, outcome: 'skipped', isTaken: true, reason };
   };
   let session: StreamSession | undefined;
   try {
@@ -87,10 +86,8 @@ async function runLocked(context: RunContext, request: RunRequest, meter: Reques
       request.whenBusy ?? (isScheduled(request) ? 'skip' : 'wait'),
     );
     if (session === undefined) {
-      const { name, isForeign } = await describeHolder(context.db, scope);
-      if (isForeign) return await skip(`its lock is held by ${name}`, { isTaken: false });
       // Where two workers share a schedule, `runs` would contain little else.
-      return await skip('another run of this stream is under way', { isRecorded: !isScheduled(request) });
+      return await skip('another run of this stream is under way', !isScheduled(request));
     }
     context.events.onSession?.(stream);
     // Another process may have migrated the database since this one began.

@@ -39,9 +39,9 @@ export const ATTEMPT_MS = 10 * SECOND_MS;
 /** Describes the failure without the address: the address is a secret, and network errors repeat it. */
 export function channelProblem(error: unknown): string {
   if (error instanceof NotAccepted) return error.message;
-  const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
-  const known = cause?.code ?? code;
-  return typeof known === 'string' ? `it cannot be reached (${known})` : 'it cannot be reached';
+  const { code, proxy } = error as { readonly code?: unknown; readonly proxy?: unknown };
+  const through = typeof proxy === 'string' ? ` through the proxy ${proxy}` : '';
+  return `it cannot be reached${through}${typeof code === 'string' ? ` (${code})` : ''}`;
 }
 
 interface Delivery {

@@ -5,7 +5,7 @@
 import type { Logger } from '../../shared/logger.ts';
 import { type Clock, MINUTE_MS } from '../../shared/time.ts';
 import { ATTEMPT_MS, NotAccepted, channelProblem } from './channel.ts';
-import { requestTo } from './webhook.ts';
+import { createHook, isAccepted } from './webhook.ts';
 
 interface HeartbeatOptions {
   /** The whole URL is a secret: with it, any sender could report that all is well. */
@@ -19,7 +19,7 @@ interface HeartbeatOptions {
 const REST_MS = MINUTE_MS;
 
 export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) {
-  const { address, host, headers } = requestTo(url);
+  const { host, get } = createHook(url);
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let sentMs = -Infinity;
@@ -32,9 +32,9 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions) 
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_MS)]);
     try {
       // Redirects are not followed, because the URL is a secret for its own host only.
-      const response = await fetch(address, { headers, redirect: 'manual', signal });
-      await response.body?.cancel();
-      if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`);
+      const { statusCode, body } = await get(signal);
+      await body.dump();
+      if (!isAccepted(statusCode)) throw new NotAccepted(`HTTP ${statusCode}`);
       if (isFailing) log.info(`the heartbeat is accepted by ${host} again`);
       isFailing = false;
     } catch (error) {

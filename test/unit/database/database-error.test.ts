@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toDatabaseError } from '../../../src/engine/database/database-error.ts';
+import { addPasswordAdvice, toDatabaseError } from '../../../src/engine/database/database-error.ts';
 
 /** As postgres.js gives it, with drizzle around it. */
 const refused = (code: string, severity = 'FATAL') =>
@@ -25,4 +25,15 @@ it.each([
 
 it('a table without read permission is database_permission, not an outage', () => {
   expect(toDatabaseError(refused('42501', 'ERROR')).code).toBe('database_permission');
+});
+
+it('a refused password that PostgreSQL keeps in another form has advice about its characters', () => {
+  const adviceFor = (password: string): string | undefined => {
+    const error = Object.assign(new Error('no'), { code: '28P01', severity: 'FATAL' });
+    addPasswordAdvice(error, password);
+    return toDatabaseError(error).advice;
+  };
+  expect(adviceFor('ﬁne')).toContain('SASLprep');
+  expect(adviceFor('pass\u00adword')).toContain('SASLprep');
+  expect(adviceFor('wörd')).toContain('Correct user and password');
 });

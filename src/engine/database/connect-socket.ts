@@ -1,0 +1,88 @@
+/** Connects to PostgreSQL, through TLS as `sslmode` says. postgres.js gets a socket that is ready, or one that fails. */
+import { once } from 'node:events';
+import net from 'node:net';
+import { Duplex } from 'node:stream';
+import tls from 'node:tls';
+import { SECOND_MS } from '../../shared/time.ts';
+import type { DatabaseAddress, Tls } from './database-url.ts';
+
+/** Seconds after which an idle connection is probed, by both sides: an unreachable peer is noticed within a minute or two. */
+export const KEEP_ALIVE_SECONDS = 30;
+
+export const toConnectionError = (code: string, message: string): Error =>
+  Object.assign(new Error(message), { code });
+
+/**
+ * postgres.js never answers a statement that it receives between a socket's `error` and its `close`, and reconnects without
+ * end after a `close` alone while a session begins. So every `close` comes with an `error`, and immediately after it.
+ */
+function failWhenClosed(socket: net.Socket): void {
+  const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
+  const closed = toConnectionError('CONNECTION_CLOSED', 'the connection was closed');
+  const emitTogether = (event: string | symbol, ...args: unknown[]): boolean => {
+    if (event === 'error') return true;
+    if (event === 'close' && socket.listenerCount('error') > 0) emit('error', socket.errored ?? closed);
+    return emit(event, ...args);
+  };
+  Object.assign(socket, { emit: emitTogether });
+}
+
+/** For a connection that cannot be made: postgres.js waits for ever where it gets no socket. Fails at the first byte. */
+export const failingSocket = (error: unknown): Duplex =>
+  new Duplex({ read: () => undefined, write: (_bytes, _encoding, done) => done(error as Error) });
+
+/** PostgreSQL's question whether a server speaks TLS. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+async function secure(socket: net.Socket, { start, options }: Tls): Promise<net.Socket> {
+  if (start !== 'direct') {
+    socket.write(SSL_REQUEST);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    const isOffered = answer.toString('latin1', 0, 1) === 'S';
+    if (!isOffered && start === 'prefer') return socket;
+    if (!isOffered) throw toConnectionError('TLS_NOT_OFFERED', 'the server does not speak TLS');
+  }
+  const secured = tls.connect({
+    ...options,
+    socket,
+    ...(start === 'direct' ? { ALPNProtocols: ['postgresql'] } : {}),
+  });
+  failWhenClosed(secured);
+  await once(secured, 'secureConnect');
+  return secured;
+}
+
+interface SocketUse {
+  /** Ends the connection. */
+  readonly signal: AbortSignal;
+  /** 0: never. */
+  readonly silentMs: number;
+  /** Called when nothing was sent or received for `silentMs`. */
+  readonly onSilence: (socket: net.Socket) => void;
+}
+
+export async function connectSocket(address: DatabaseAddress, use: SocketUse): Promise<Duplex> {
+  const { host, port, path, connectTimeoutSeconds } = address;
+  const place = path ?? `${host}:${port}`;
+  // Without Nagle's algorithm, because each small COPY would wait some 40 ms for an acknowledgement.
+  const target = path === undefined ? { host, port, noDelay: true } : { path };
+  const socket = net.connect({ ...target, signal: use.signal });
+  failWhenClosed(socket);
+  const late = toConnectionError(
+    'CONNECT_TIMEOUT',
+    `no connection to ${place} within ${connectTimeoutSeconds} s`,
+  );
+  const timer = setTimeout(() => socket.destroy(late), connectTimeoutSeconds * SECOND_MS);
+  try {
+    await once(socket, 'connect');
+    const ready = address.tls === null ? socket : await secure(socket, address.tls);
+    ready.setTimeout(use.silentMs).on('timeout', () => use.onSilence(ready));
+    // For the messages of postgres.js.
+    return Object.assign(ready, { host, port });
+  } catch (error) {
+    socket.destroy();
+    return failingSocket(socket.errored ?? error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,209 @@
+/** Reads a connection string as libpq does. A problem repeats no part of it but the name of a parameter. */
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import { SafetySyncError } from '../../shared/errors.ts';
+
+export interface DatabaseAddress {
+  readonly host: string;
+  readonly port: number;
+  /** The file of a Unix socket; undefined: TCP. */
+  readonly path: string | undefined;
+  /** Undefined: PostgreSQL's own variables decide, as PGUSER, or the name of the user of the system. */
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly database: string | undefined;
+  /** null: no TLS. */
+  readonly tls: Tls | null;
+  readonly connectTimeoutSeconds: number;
+  /** For the server: `-c role=loader`. */
+  readonly options: string | undefined;
+}
+
+export interface Tls {
+  /** `prefer`: goes on without it where the server has none. `direct`: it begins without a question. */
+  readonly start: 'prefer' | 'require' | 'direct';
+  readonly options: TlsOptions;
+}
+
+const ENCODING =
+  'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
+const UNREADABLE = `is not a URL that can be read (the value is not shown): ${ENCODING}`;
+
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+const UNDERSTOOD = new Set(
+  `host hostaddr port dbname user password connect_timeout options target_session_attrs channel_binding gssencmode sslmode sslnegotiation sslrootcert sslcert sslkey sslpassword
+   ssl_min_protocol_version ssl_max_protocol_version`.split(/\s+/),
+);
+/**
+ * Neither the server nor the protection of the connection depends on them. Keep-alives are on and texts are UTF-8 anyway, and
+ * sessions are recognized by names of our own.
+ */
+const DROPPED = new Set(
+  `application_name fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout passfile client_encoding
+   krbsrvname gsslib gssdelegation sslcompression sslsni sslcertmode sslkeylogfile load_balance_hosts
+   min_protocol_version max_protocol_version`.split(/\s+/),
+);
+
+const SOCKET_FOLDERS = ['/run/postgresql', '/var/run/postgresql', '/tmp'];
+const CONNECT_TIMEOUT_SECONDS = 10;
+
+function refuse(problem: string): never {
+  throw new SafetySyncError('configuration_invalid', problem);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return refuse(
+      `a % that begins no code such as %40 must be written %25 (the value is not shown): ${ENCODING}`,
+    );
+  }
+}
+
+/** Of several with one name the last counts, as in libpq. */
+function readParameters(query: string): Readonly<Record<string, string>> {
+  const parameters: Record<string, string> = {};
+  for (const pair of query.split('&').filter((one) => one !== '')) {
+    const [name = '', ...rest] = pair.split('=').map(decode);
+    const value = rest.join('=');
+    if (name === 'ssl' && value === 'true') parameters['sslmode'] = 'require';
+    else if (UNDERSTOOD.has(name)) parameters[name] = value;
+    else if (!DROPPED.has(name)) {
+      const shown = /^\w{1,40}$/.test(name) ? name : 'with a name that is not shown';
+      refuse(`the parameter ${shown} is not supported: take it out`);
+    }
+  }
+  return parameters;
+}
+
+function readParameterFile(name: string, path: string | undefined): Buffer | undefined {
+  if (path === undefined || path === '' || path === 'system') return undefined;
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const { code = 'unreadable' } = error as NodeJS.ErrnoException;
+    return refuse(`${name} names a file that cannot be read (${code})`);
+  }
+}
+
+/**
+ * The driver cannot bind SCRAM to the channel. What that protects from, another server in between, a verified certificate
+ * does, too: `channel_binding=require` means `verify-full`.
+ */
+function readTlsMode(parameters: Readonly<Record<string, string>>, isLocal: boolean): string {
+  const { sslmode, sslrootcert, channel_binding: binding, gssencmode } = parameters;
+  if (sslmode !== undefined && !MODES.includes(sslmode)) refuse(`sslmode must be one of ${MODES.join(', ')}`);
+  if (gssencmode === 'require') refuse('gssencmode=require is not supported: use TLS');
+  if (binding === 'require' || sslrootcert === 'system') {
+    if (sslmode === 'disable')
+      refuse('channel_binding and sslrootcert need TLS, which sslmode=disable turns off');
+    return 'verify-full';
+  }
+  // As in libpq, an authority that is named is required.
+  if (sslmode === 'require' && sslrootcert !== undefined) return 'verify-ca';
+  return sslmode ?? (isLocal ? 'disable' : 'prefer');
+}
+
+function readTls(parameters: Readonly<Record<string, string>>, host: string, isLocal: boolean): Tls | null {
+  const mode = readTlsMode(parameters, isLocal);
+  if (mode === 'disable') return null;
+  const { sslrootcert, sslcert, sslkey, sslpassword, sslnegotiation } = parameters;
+  const isVerified = mode.startsWith('verify');
+  const isOptional = mode === 'allow' || mode === 'prefer';
+  return {
+    start: sslnegotiation === 'direct' ? 'direct' : isOptional ? 'prefer' : 'require',
+    options: {
+      host,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      rejectUnauthorized: isVerified,
+      ...(mode === 'verify-ca' ? { checkServerIdentity: () => undefined } : {}),
+      ca: isVerified ? readParameterFile('sslrootcert', sslrootcert) : undefined,
+      cert: readParameterFile('sslcert', sslcert),
+      key: readParameterFile('sslkey', sslkey),
+      passphrase: sslpassword,
+      minVersion: parameters['ssl_min_protocol_version'] as TlsOptions['minVersion'],
+      maxVersion: parameters['ssl_max_protocol_version'] as TlsOptions['maxVersion'],
+    },
+  };
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  return /^\d+$/.test(text) && port > 0 && port < 65536 ? port : refuse(UNREADABLE);
+}
+
+/** Without a name of a host: the socket of a server on this machine, if there is one. */
+const findHost = (port: number): string =>
+  process.env['PGHOST'] ??
+  SOCKET_FOLDERS.find((folder) => existsSync(`${folder}/.s.PGSQL.${port}`)) ??
+  'localhost';
+
+function splitUrl(text: string) {
+  const [, rest] = /^postgres(?:ql)?:\/\/([^]*)$/i.exec(text) ?? refuse(UNREADABLE);
+  const [, authority = '', database = '', query = ''] =
+    /^([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?/.exec(rest ?? '') ?? [];
+  const signs = text.split('@').length - 1;
+  // A second @, or one after a /, belongs to the password, and a part of it would be looked up as the host.
+  if (signs > 1 || (signs === 1 && !authority.includes('@'))) {
+    refuse(
+      `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`,
+    );
+  }
+  const [hosts = '', userInfo = ''] = authority.split('@').toReversed();
+  const [user = '', ...password] = userInfo.split(':');
+  return { hosts, user, password: password.join(':'), database, query };
+}
+
+const orUndefined = (text: string): string | undefined => (text === '' ? undefined : text);
+
+/** Error: `configuration_invalid`. */
+export function parseDatabaseUrl(text: string): DatabaseAddress {
+  const parts = splitUrl(text);
+  const parameters = readParameters(parts.query);
+  // Locks and staging belong to one server.
+  if ([parts.hosts, parameters['host'], parameters['hostaddr'], parameters['port']].join('').includes(',')) {
+    refuse(
+      'names several hosts (the value is not shown): name one, or an address that always leads to the server in charge',
+    );
+  }
+  const [, hostText = '', portText] =
+    /^(\[[^\]]*\]|[^:\s]*)(?::(\d*))?$/.exec(parts.hosts) ?? refuse(UNREADABLE);
+  const port = readPort(orUndefined(parameters['port'] ?? portText ?? '') ?? process.env['PGPORT'] ?? '5432');
+  const name = parameters['host'] ?? decode(hostText).replace(/^\[(.*)\]$/, '$1');
+  const host = orUndefined(name) ?? parameters['hostaddr'] ?? findHost(port);
+  const path = host.startsWith('/') ? `${host}/.s.PGSQL.${port}` : undefined;
+  const isLocal = path !== undefined || host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host);
+  const timeout = parameters['connect_timeout'] ?? String(CONNECT_TIMEOUT_SECONDS);
+  if (!/^\d+$/.test(timeout)) refuse('connect_timeout must be a number of seconds');
+  if (/^(?:read-only|standby)$/.test(parameters['target_session_attrs'] ?? '')) {
+    refuse('target_session_attrs asks for a server that cannot store: take it out');
+  }
+  return {
+    host: parameters['hostaddr'] ?? host,
+    port,
+    path,
+    user: orUndefined(parameters['user'] ?? decode(parts.user)),
+    password: orUndefined(parameters['password'] ?? decode(parts.password)),
+    database: orUndefined(parameters['dbname'] ?? decode(parts.database)),
+    tls: path === undefined ? readTls(parameters, host, isLocal) : null,
+    connectTimeoutSeconds: Number(timeout) || CONNECT_TIMEOUT_SECONDS,
+    options: parameters['options'],
+  };
+}
+
+/** The parts of a URL that must not be shown, as they are written and as they are meant. */
+export function secretsOfDatabaseUrl(text: string): string[] {
+  const { user, password: written, query } = splitUrl(text);
+  const { password } = parseDatabaseUrl(text);
+  if (password === undefined) return [];
+  const parameters = query.match(/(?<=^|&)(?:ssl)?password=[^&]*/g) ?? [];
+  // A short password is redacted in its URL only, because it may also be a word, and logs without that word would be unreadable.
+  return [
+    ...(written === '' ? [] : [`${user}:${written}@`]),
+    ...parameters,
+    ...(password.length >= 8 ? [password, ...(written === '' ? [] : [written])] : []),
+  ];
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { databaseUrlProblem } from '../../../src/config/database-url.ts';
+import { parseDatabaseUrl, secretsOfDatabaseUrl } from '../../../src/engine/database/database-url.ts';
+
+const read = (url: string) => parseDatabaseUrl(url);
+
+describe('a database URL, read as libpq does', () => {
+  test.each([
+    [
+      'postgres://u:p%40ss%2Fword@db.example/w',
+      { user: 'u', password: 'p@ss/word', database: 'w', port: 5432 },
+    ],
+    ['postgresql://u:a:b@[::1]:6432/w', { host: '::1', port: 6432, password: 'a:b', path: undefined }],
+    ['postgres://u@localhost/w?host=/run/pg', { path: '/run/pg/.s.PGSQL.5432', tls: null }],
+    ['postgres:///w?host=/run/pg&port=6432&user=u', { path: '/run/pg/.s.PGSQL.6432', user: 'u' }],
+    ['postgres://u@%2Frun%2Fpg:6432/w', { path: '/run/pg/.s.PGSQL.6432' }],
+    ['postgres://db.example/w?hostaddr=10.1.2.3&dbname=x', { host: '10.1.2.3', database: 'x' }],
+    ['postgres://db.example/w?options=-c%20role%3Dloader', { options: '-c role=loader' }],
+    ['postgres://db.example/w?connect_timeout=5', { connectTimeoutSeconds: 5 }],
+    ['postgres://db.example/w?keepalives=1&passfile=/x&gssencmode=disable&application_name=a', {}],
+  ])('%s', (url, expected) => {
+    expect(read(url)).toMatchObject(expected);
+  });
+
+  test.each([
+    ['localhost', '', null],
+    ['db.example', '', { start: 'prefer', options: { rejectUnauthorized: false } }],
+    ['db.example', 'sslmode=disable&sslrootcert=/x&sslcert=/y', null],
+    ['localhost', 'sslmode=allow', { start: 'prefer' }],
+    ['db.example', 'ssl=true', { start: 'require', options: { rejectUnauthorized: false } }],
+    [
+      'db.example',
+      'sslmode=verify-full',
+      { options: { rejectUnauthorized: true, servername: 'db.example' } },
+    ],
+    [
+      'db.example',
+      'sslmode=verify-ca',
+      { options: { checkServerIdentity: expect.any(Function) as unknown } },
+    ],
+    ['db.example', 'sslmode=require&channel_binding=require', { options: { rejectUnauthorized: true } }],
+    ['db.example', 'channel_binding=prefer&sslnegotiation=direct', { start: 'direct' }],
+  ])('TLS to %s with %s', (host, query, expected) => {
+    const { tls } = read(`postgres://${host}/w?${query}`);
+    if (expected === null) expect(tls).toBeNull();
+    else expect(tls).toMatchObject(expected);
+  });
+
+  test.each([
+    ['pgbouncer=true', 'the parameter pgbouncer is not supported: take it out'],
+    ['ssl=0', 'the parameter ssl is not supported: take it out'],
+    ['sslmode=yes', 'sslmode must be one of disable, allow, prefer, require, verify-ca, verify-full'],
+    ['sslmode=verify-ca&sslrootcert=/nowhere', 'sslrootcert names a file that cannot be read (ENOENT)'],
+    ['gssencmode=require', 'gssencmode=require is not supported: use TLS'],
+    ['target_session_attrs=standby', 'target_session_attrs asks for a server that cannot store: take it out'],
+    ['connect_timeout=soon', 'connect_timeout must be a number of seconds'],
+    ['host=a,b', expect.stringContaining('names several hosts') as string],
+  ])('%s is refused', (query, problem) => {
+    expect(databaseUrlProblem(`postgres://db.example/w?${query}`)).toEqual(problem);
+  });
+
+  test('every spelling of a password is a secret', () => {
+    expect(secretsOfDatabaseUrl('postgres://u:p%40ss-word@h/w')).toEqual([
+      'u:p%40ss-word@',
+      'p@ss-word',
+      'p%40ss-word',
+    ]);
+    expect(secretsOfDatabaseUrl('postgres://h/w?user=u&password=short')).toEqual(['password=short']);
+    expect(secretsOfDatabaseUrl('postgres://h/w')).toEqual([]);
+  });
+});
