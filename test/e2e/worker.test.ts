@@ -247,7 +247,11 @@ describe.concurrent('sandbox', () => {
     const sandbox = fixture.start(['sandbox', '--port', '0', '--resources', '7', '--followups', '20']);
     await sandbox.untilStdout(/SAFETY_TOKEN=.*\n/);
     const lines = sandbox.stdout.trimEnd().split('\n');
-    expect(lines.map((line) => line.split('=')[0])).toEqual(['SAFETY_BASE_URL', 'SAFETY_TOKEN']);
+    expect(lines.map((line) => line.split('=')[0])).toEqual([
+      'SAFETY_BASE_URL',
+      'SAFETY_TOKEN',
+      'SAFETY_EQUIPMENT_TYPES',
+    ]);
     const exports = lines.map((line) => `export ${line}\n`).join('');
     await sandbox.untilStderr(/To use it, in another shell:/);
     expect(sandbox.stderr).toContain(`To use it, in another shell:\n${exports}`);
@@ -263,6 +267,6 @@ describe.concurrent('sandbox', () => {
 
     sandbox.kill('SIGINT');
     expect(await sandbox.finished).toMatchObject({ code: 0, signal: null });
-    expect(sandbox.stdout.trimEnd().split('\n')).toHaveLength(2);
+    expect(sandbox.stdout.trimEnd().split('\n')).toHaveLength(3);
   });
 });
