@@ -189,7 +189,7 @@ test('verify exits with 2 if several accounts are configured and none is selecte
   };
   const several = await run(['verify', 'users', '1'], accounts);
   expect(several).toMatchObject({ code: 2 });
-  expect(several.stderr).toContain('choose one with --account (west, east)');
+  expect(several.stderr).toContain('choose one with --account (west');
   const chosen = await run(
     ['verify', 'resources', [...worker.sandbox.store.resources.keys()][0] ?? '', '--account', 'west'],
     accounts,
