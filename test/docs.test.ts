@@ -33,6 +33,8 @@ describe('the documents', () => {
       'NO_COLOR',
       'SAFETY_SYNC_CONTAINER',
       'NODE_EXTRA_CA_CERTS',
+      'HTTPS_PROXY',
+      'NO_PROXY',
     ];
     const ofTests = [
       'TEST_DATABASE_URL',

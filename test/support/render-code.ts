@@ -117,14 +117,9 @@ const renderAlerts = (): string =>
   );
 
 const renderFolders = (): string =>
-  markdownTable(
-    ['folder', 'owns', 'may import'],
-    Object.entries(FOLDERS).map(([folder, { owns, mayImport }]) => [
-      code(folder),
-      owns,
-      mayImport === '' ? '–' : mayImport.replaceAll(' ', ', '),
-    ]),
-  );
+  Object.entries(FOLDERS)
+    .map(([folder, { owns }]) => `- **${code(folder)}**: ${owns}.`)
+    .join('\n');
 
 /** By path from the project root. */
 export async function renderCodeDocs(): Promise<Record<string, Generated>> {
